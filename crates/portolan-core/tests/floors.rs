@@ -104,7 +104,7 @@ fn imports_run_downwards() {
 }
 
 /// The rooms of the dialects that formats share. Every other room is a format.
-const SHARED: &[&str] = &["nodes", "checks", "servers", "editing"];
+const SHARED: &[&str] = &["nodes", "checks", "schemas", "servers", "editing"];
 
 /// The rooms of the dialects that a file names; what stands in the room around them begins with a capital. `inside` is its
 /// place in that room.

@@ -10,6 +10,7 @@ pub mod editing;
 mod navigator;
 mod nodes;
 mod phases;
+mod schemas;
 pub mod script;
 mod servers;
 mod states;

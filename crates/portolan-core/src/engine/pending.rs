@@ -70,7 +70,7 @@ impl Run {
 
     /// The variables that gates among `checks` look at; nothing where there is none.
     fn claims(&self, workflow: &Workflow, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
-        if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. })) {
+        if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. } | CheckBy::Evidence(_))) {
             return Arc::default();
         }
         // What could be claimed and is not is told as `null`; of several of a name the innermost is told first, and counts.

@@ -167,11 +167,21 @@ impl Node {
         question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.skips)
     }
 
+    /// The variables that a report of the node as done must give values to.
+    pub fn outputs_wanted(&self) -> impl Iterator<Item = &str> {
+        self.accept.iter().filter_map(|check| Some(check.by.evidence()?.fact.output()?.0))
+    }
+
+    /// Whether a report of the node as done must give a variable a value.
+    pub fn must_give(&self, name: &str) -> bool {
+        self.outputs_wanted().any(|wanted| wanted == name)
+    }
+
     /// The variables that being at the node may give values to.
     pub fn gives(&self) -> BTreeSet<&str> {
         let own = self.sets.iter().map(|(name, _)| name.as_str());
         let reported = self.seat.iter().filter_map(|seat| seat.reports.as_deref()).flatten().map(String::as_str);
-        let mut names: BTreeSet<&str> = own.chain(reported).collect();
+        let mut names: BTreeSet<&str> = own.chain(reported).chain(self.outputs_wanted()).collect();
         match &self.kind {
             Kind::Checkpoint { question: Some(question), .. } => {
                 let sets = question.options.iter().flat_map(|option| &option.sets);

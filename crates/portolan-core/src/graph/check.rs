@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Evidence;
 use crate::source::Span;
 use crate::value::CheckId;
 
@@ -49,6 +50,8 @@ pub enum CheckBy {
         /// The gate: one of those that Portolan has.
         name: String,
     },
+    /// The work has left behind what it should.
+    Evidence(Evidence),
 }
 
 /// Whether a text can be the name of a check of a project: up to 64 small letters, digits, `-` and `_`.
@@ -61,6 +64,14 @@ impl CheckBy {
     /// Whether a command decides it: one of the definition, or one of the project.
     pub fn runs_command(&self) -> bool {
         matches!(self, CheckBy::Run { .. } | CheckBy::Project { .. })
+    }
+
+    /// The evidence that it looks at; nothing where it looks at something else.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        match self {
+            CheckBy::Evidence(evidence) => Some(evidence),
+            _ => None,
+        }
     }
 }
 
@@ -86,7 +97,7 @@ const fn gate(
     Gate { name, invariant, claim, wants }
 }
 
-/// The gates there are.
+/// The gates there are: first those that look at how the repository is, then those that look at what the step has left.
 pub const GATES: &[Gate] = &[
     gate("trackingIssueExists", Some("I-3"), Some("issueNumber"), "the issue exists and is open"),
     gate("branchMatchesPrefix", Some("I-4"), Some("branch"), "HEAD is on the branch, whose name is as agreed"),
@@ -99,11 +110,27 @@ pub const GATES: &[Gate] = &[
     gate("removalsMatchIntent", Some("I-10"), None, "what the branch removes is what it says that it removes"),
     gate("treeIsSettled", None, None, "nothing is unmerged, and nothing is left uncommitted"),
     gate("noTampering", None, None, "the guards are as they were installed, and nothing went past them"),
+    gate("changed", None, None, "files have changed as `must`, `may` and `mustNot` say"),
+    gate("commit", None, None, "a commit has been made, with a message as the rules want it"),
+    gate("pushed", None, None, "the remote has the commit that is checked out"),
+    gate("tests-touched", None, None, "a test has come or has changed"),
+    gate("tests-not-weakened", None, None, "no test has gone, is skipped or asserts less"),
+    gate("no-conflict-marks", None, None, "no file that has changed has the marks of a conflict left in it"),
+    gate("file", None, None, "the file at `path` has been written and is not empty"),
+    gate("json", None, None, "the file at `path` has been written and is JSON that fits `schema`"),
+    gate("output", None, None, "the report gives the value `name`, which fits `schema`"),
+    gate("reviewed-by-another", None, None, "somebody else than the author has looked at it"),
+    gate("person", None, None, "a person says that it is so"),
 ];
+
+/// Other words for gates, and what they are called.
+const ALIASES: [(&str, &str); 3] =
+    [("clean-tree", "treeIsSettled"), ("branch", "branchMatchesPrefix"), ("pull-request", "prOpenedBeforeIdle")];
 
 impl Gate {
     /// The gate called `name`.
     pub fn named(name: &str) -> Option<&'static Gate> {
+        let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         GATES.iter().find(|gate| gate.name == name)
     }
 }

@@ -6,6 +6,7 @@
 mod activity;
 mod call;
 mod check;
+mod evidence;
 mod interface;
 mod order;
 mod phase;
@@ -31,6 +32,7 @@ pub use activity::{
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name};
+pub use evidence::{Evidence, Fact, Since};
 pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
 pub use phase::{Phase, ToolRules};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};

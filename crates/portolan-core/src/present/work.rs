@@ -141,7 +141,7 @@ pub enum Progress {
 
 impl Here<'_> {
     pub(super) fn work(&self, viewer: &Viewer) -> Work {
-        let (brief, seat) = (&self.node.brief, self.node.seat.as_deref());
+        let brief = &self.node.brief;
         Work {
             id: self.id().to_owned(),
             name: self.name(),
@@ -150,10 +150,21 @@ impl Here<'_> {
             instructions: brief.instructions.as_ref().map(|text| self.told(text)),
             context_files: brief.context_files.clone(),
             retries: self.node.max_retries.as_ref().map(|most| most.value),
-            gives: seat.and_then(|seat| seat.reports.clone()).unwrap_or_default(),
+            gives: self.gives(),
             lacks: self.lacks(viewer),
             activity: self.activity().map(|activity| self.told_of(activity)),
         }
+    }
+
+    /// The variables that the step is said to give, and then those that a check wants of it.
+    fn gives(&self) -> Vec<String> {
+        let mut gives = self.node.seat.as_deref().and_then(|seat| seat.reports.clone()).unwrap_or_default();
+        for name in self.node.outputs_wanted() {
+            if !gives.iter().any(|known| known == name) {
+                gives.push(name.to_owned());
+            }
+        }
+        gives
     }
 
     fn number(&self) -> Option<u32> {

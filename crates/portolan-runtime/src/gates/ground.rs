@@ -14,6 +14,7 @@ use portolan_core::run::Verdict;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
+use super::evidence::{self, Before};
 use crate::merge_gate::{Question, Unruled, rule};
 use crate::project_checks;
 use crate::repository::Repository;
@@ -31,6 +32,8 @@ pub struct Ground {
     gates: Vec<String>,
     /// What other tasks claim that are under way.
     others: Answer<Vec<Other>>,
+    /// How the files stood before.
+    before: Before,
     seen: OnceCell<Result<Arc<Seen>, String>>,
     violations: Mutex<Vec<Violation>>,
 }
@@ -69,19 +72,33 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
             project_checks::look(name, ground.project(), &ground.repository.typechecks()).await
         }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
+        CheckBy::Evidence(wanted) => evidence::look(wanted, &request.claims, &ground.repository, &ground.before).await,
     }
 }
 
 impl Ground {
     /// The project of `repository`, for a claim that has these gates.
     pub fn of(repository: Repository, gates: Vec<String>) -> Ground {
-        Ground { repository, gates, others: Answer::NotAsked, seen: OnceCell::new(), violations: Mutex::default() }
+        Ground {
+            repository,
+            gates,
+            others: Answer::NotAsked,
+            before: Before::default(),
+            seen: OnceCell::new(),
+            violations: Mutex::default(),
+        }
     }
 
     /// The same, beside other tasks.
     #[must_use]
     pub fn beside(self, others: Answer<Vec<Other>>) -> Ground {
         Ground { others, ..self }
+    }
+
+    /// The same, where the files stood so before.
+    #[must_use]
+    pub fn since(self, before: Before) -> Ground {
+        Ground { before, ..self }
     }
 
     /// The project's folder.

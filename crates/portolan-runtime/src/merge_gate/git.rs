@@ -1,6 +1,7 @@
 //! What git knows of two commits.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
@@ -146,7 +147,16 @@ impl<'r> Commits<'r> {
 
     /// What changed since `head` left `base`.
     pub(super) async fn diff(&self, base: &str, head: &str) -> Result<Diff, ServiceError> {
-        let range = format!("{base}...{head}");
+        self.differences(&format!("{base}...{head}"), Path::new("")).await
+    }
+
+    /// How the files of the worktree, which begins at `top`, differ from a commit or a tree, but for those that git does
+    /// not know.
+    pub(super) async fn diff_to_files(&self, base: &str, top: &Path) -> Result<Diff, ServiceError> {
+        self.differences(base, top).await
+    }
+
+    async fn differences(&self, range: &str, top: &Path) -> Result<Diff, ServiceError> {
         let arguments = [
             "diff",
             "--raw",
@@ -159,7 +169,7 @@ impl<'r> Commits<'r> {
             "--no-textconv",
             "--no-relative",
             "--ignore-submodules=none",
-            &range,
+            range,
             "--",
         ];
         let said = self.said(&arguments).await?;
@@ -177,8 +187,8 @@ impl<'r> Commits<'r> {
         let wanted: Vec<&Wanted> = raw.iter().flat_map(|file| [&file.before, &file.after]).collect();
         let texts = objects::texts(self, &wanted).await?;
         let change = |file: Raw| Change {
-            before: file.before.text(&texts),
-            after: file.after.text(&texts),
+            before: file.before.text(&texts, top),
+            after: file.after.text(&texts, top),
             path: file.path,
             from: file.from,
             added: file.added,

@@ -88,6 +88,17 @@ pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unru
     Ok(ruled)
 }
 
+pub(crate) use objects::text_of;
+
+/// How the files of a worktree, which begins at `top`, differ from a commit or a tree, but for those that git does not
+/// know.
+///
+/// # Errors
+/// Git cannot say, or there is too much.
+pub(crate) async fn diff_to_files(asked: &Repository, base: &str, top: &Path) -> Result<Diff, ServiceError> {
+    Commits::of(asked).diff_to_files(base, top).await
+}
+
 /// The policy of the base commit: the branch's own could let anything pass.
 async fn policy(repository: &Commits<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), Unruled> {
     let Some(text) = repository.text_at(base, POLICY).await? else { return Ok((Policy::default(), Vec::new())) };

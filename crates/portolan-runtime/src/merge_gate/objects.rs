@@ -1,10 +1,12 @@
 //! The contents of files, read in two questions however many they are: how long each is, then those that are not too long.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use portolan_core::gates::merge::{Text, reads};
 
 use super::git::Commits;
+use crate::disk;
 use crate::error::ServiceError;
 
 /// The longest file that is looked into.
@@ -22,6 +24,8 @@ pub(super) enum Wanted {
     Unread,
     /// This one.
     Blob(String),
+    /// This file of the worktree.
+    File(String),
 }
 
 impl Wanted {
@@ -29,18 +33,35 @@ impl Wanted {
     pub(super) fn of(mode: &str, id: &str, path: &str) -> Wanted {
         match mode {
             "000000" => Wanted::Nothing,
+            // Git names no object where a file of the worktree is not in the index as it is.
+            "100644" | "100755" if reads(path) && id.bytes().all(|byte| byte == b'0') => Wanted::File(path.to_owned()),
             "100644" | "100755" if reads(path) => Wanted::Blob(id.to_owned()),
             _ => Wanted::Unread,
         }
     }
 
     /// What was read of it.
-    pub(super) fn text(&self, texts: &BTreeMap<String, String>) -> Text {
+    pub(super) fn text(&self, texts: &BTreeMap<String, String>, top: &Path) -> Text {
         match self {
+            Wanted::File(path) => text_of(&top.join(path), path),
             Wanted::Nothing => Text::Absent,
             Wanted::Unread => Text::Unread,
             Wanted::Blob(id) => texts.get(id).cloned().map_or(Text::Unread, Text::Of),
         }
+    }
+}
+
+/// What a file of the worktree holds.
+pub(crate) fn text_of(file: &Path, path: &str) -> Text {
+    if !reads(path) {
+        return Text::Unread;
+    }
+    match disk::bytes(file, MAX_FILE) {
+        Ok(Some(bytes)) => match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Text::Of(text),
+            _ => Text::Unread,
+        },
+        _ => Text::Unread,
     }
 }
 
@@ -53,7 +74,7 @@ pub(super) async fn texts(
         .iter()
         .filter_map(|wanted| match wanted {
             Wanted::Blob(id) => Some(id.as_str()),
-            Wanted::Nothing | Wanted::Unread => None,
+            Wanted::Nothing | Wanted::Unread | Wanted::File(_) => None,
         })
         .collect();
     let list = |ids: &mut dyn Iterator<Item = &str>| ids.flat_map(|id| [id, "\n"]).collect::<String>().into_bytes();

@@ -143,12 +143,85 @@ impl Git {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", old, new]).await?.is_some())
     }
 
+    /// The tree that has nothing in it, whatever the repository names objects by.
+    pub(super) async fn empty_tree(&self) -> Result<String, Unknown> {
+        Ok(self.told(&["hash-object", "-t", "tree", "--stdin"]).await?.trim_end().to_owned())
+    }
+
+    /// Where the project stands in the worktree: nothing at its top, else a path that ends with a slash.
+    pub(super) fn within(&self) -> String {
+        let project = self.project.canonicalize().unwrap_or_else(|_| self.project.clone());
+        let below = project.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        below.iter().map(|part| format!("{}/", part.to_string_lossy())).collect()
+    }
+
+    /// Where git sees what may be marks of conflicts in what has come to files that it knows since a commit: paths, and
+    /// lines from 1 on.
+    pub(super) async fn marks(&self, commit: &str) -> Result<BTreeMap<String, Vec<u64>>, Unknown> {
+        let output = self.ask(&[&DIFF[..], &["--check", commit, "--"]].concat()).await?;
+        // Status 2 says that it found something.
+        if !matches!(output.code, Some(0 | 2)) {
+            return Err(unknown("git-failed", format!("`git diff --check` failed: {}", output.complaint())));
+        }
+        let mut marks: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for line in output.stdout.lines() {
+            let place = line.trim_end_matches('.').strip_suffix(": leftover conflict marker");
+            let place = place.and_then(|place| place.rsplit_once(':'));
+            if let Some((path, Ok(line))) = place.map(|(path, line)| (path, line.parse())) {
+                marks.entry(path.to_owned()).or_default().push(line);
+            }
+        }
+        Ok(marks)
+    }
+
+    /// Whether the files of a commit, or of the tree that is named, are others than those of what is checked out.
+    pub(super) async fn differs_from_head(&self, then: &str) -> Result<bool, Unknown> {
+        Ok(self.perhaps(&[&DIFF[..], &["--quiet", then, "HEAD", "--"]].concat()).await?.is_none())
+    }
+
+    /// The remote that a branch is pushed to, by git's own rules; nothing where there is none.
+    pub(super) async fn push_remote(&self, branch: &str) -> Result<Option<String>, Unknown> {
+        let known = self.told(&["remote"]).await?;
+        let known: Vec<&str> = known.lines().filter(|name| !name.starts_with('-')).collect();
+        let keys =
+            [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
+        for key in keys {
+            let named = self.perhaps(&["config", "--get", &key]).await?;
+            if let Some(named) =
+                named.map(|named| named.trim_end().to_owned()).filter(|named| known.contains(&named.as_str()))
+            {
+                return Ok(Some(named));
+            }
+        }
+        Ok(known.iter().find(|name| **name == "origin").or(known.first()).map(|name| (*name).to_owned()))
+    }
+
+    /// The commit that a remote has on a branch, asked anew; nothing where it has no such branch.
+    pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, Unknown> {
+        let name = format!("refs/heads/{branch}");
+        let said = self.told(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
+        let oid = said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
+        Ok(oid.map(|(oid, _)| oid.to_owned()).filter(|oid| is_oid(oid)))
+    }
+
     /// The commits of `head` that none of `tips` has, and where they begin.
     pub(super) async fn range(&self, head: &str, tips: &[&str]) -> Result<Range, Unknown> {
+        self.commits_of(head, tips, &[]).await
+    }
+
+    /// The same without those that remotes have on other branches than `branch`.
+    pub(super) async fn own_range(&self, head: &str, tips: &[&str], branch: Option<&str>) -> Result<Range, Unknown> {
+        let own = branch.map(|branch| format!("--exclude=*/{branch}"));
+        let but: Vec<&str> = own.as_deref().into_iter().chain(["--exclude=*/HEAD"]).collect();
+        self.commits_of(head, tips, &[&["--not"], &but[..], &["--remotes", "--not"]].concat()).await
+    }
+
+    async fn commits_of(&self, head: &str, tips: &[&str], besides: &[&str]) -> Result<Range, Unknown> {
         let most = format!("--max-count={}", MOST_COMMITS + 1);
         let mut arguments = vec!["log", "-z", "--boundary", "--no-show-signature", "--no-notes", "--no-color"];
         arguments.extend(["--no-decorate", "--no-patch", "--no-mailmap", "--encoding=UTF-8"]);
         arguments.extend(["--format=%m%H %P%n%B", &most]);
+        arguments.extend(besides);
         let excluded: Vec<String> = tips.iter().map(|tip| format!("^{tip}")).collect();
         arguments.extend(["--end-of-options", head]);
         arguments.extend(excluded.iter().map(String::as_str));

@@ -24,6 +24,7 @@ use portolan_core::gates::facts::{
 use crate::program::own;
 use crate::typecheck::Typechecks;
 use git::Git;
+pub(crate) use since::OnRemote;
 pub use since::{ChangedFile, Changes, Standing};
 
 /// A project's repository, and the environment that `git` and `gh` are started in.

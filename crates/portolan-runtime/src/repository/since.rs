@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use portolan_core::gates::facts::Unknown;
+use portolan_core::gates::facts::{Commit, Unknown};
+use portolan_core::gates::merge::{Change, Diff, Text};
 use portolan_core::gates::names::is_oid;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ use super::Repository;
 use super::git::Git;
 use crate::digest::Digest;
 use crate::disk::{self, LOCK_FILE};
+use crate::error::ServiceError;
+use crate::merge_gate;
 use crate::program::unknown;
 
 /// The most files that are not committed, for it to be noted how all stand.
@@ -34,8 +37,11 @@ const LARGE: &str = "large";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Standing {
-    /// The commit that is checked out.
+    /// The commit that is checked out; where there is none yet, the tree that has nothing in it.
     pub commit: String,
+    /// Whether nothing is committed yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unborn: bool,
     loose: BTreeMap<String, String>,
 }
 
@@ -66,19 +72,25 @@ const MIXED: &str = "it had changes that were not committed when the step began,
 const LONG: &str = "it is more than is shown";
 
 impl Repository {
-    /// How the files stand now.
+    /// How the files stand now, and with them these besides, by their paths in the project, whatever git knows of them.
     ///
     /// # Errors
-    /// There is no repository or no commit, or too much that is not committed; or git cannot say.
-    pub async fn standing(&self) -> Result<Standing, Unknown> {
+    /// There is no repository, or too much that is not committed; or git cannot say.
+    pub async fn standing(&self, besides: &BTreeSet<String>) -> Result<Standing, Unknown> {
         let git = Git::open(self.project(), &self.environment).await?;
-        let commit = git.head_oid().await?.ok_or_else(|| unknown("no-commit", "nothing is committed yet"))?;
+        let (commit, unborn) = match git.head_oid().await? {
+            Some(commit) => (commit, false),
+            None => (git.empty_tree().await?, true),
+        };
         let loose = git.loose().await?;
         if loose.len() > MOST_LOOSE {
             return Err(unknown("too-much", format!("more than {MOST_LOOSE} files are not committed")));
         }
-        let loose = loose.into_keys().map(|path| (content(&git.top.join(&path)), path));
-        Ok(Standing { commit, loose: loose.map(|(content, path)| (path, content)).collect() })
+        let within = git.within();
+        let besides = besides.iter().map(|path| format!("{within}{path}"));
+        let paths: BTreeSet<String> = loose.into_keys().chain(besides).collect();
+        let loose = paths.into_iter().map(|path| (content(&git.top.join(&path)), path));
+        Ok(Standing { commit, unborn, loose: loose.map(|(content, path)| (path, content)).collect() })
     }
 
     /// What has changed since the files stood so.
@@ -86,11 +98,139 @@ impl Repository {
     /// # Errors
     /// What was checked out then is not there any more; or git cannot say.
     pub async fn changes_since(&self, then: &Standing) -> Result<Changes, Unknown> {
-        if !is_oid(&then.commit) {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let mut telling = Telling { git: &git, then, told: Changes::default(), left: MOST_BYTES, diffs: 0 };
+        for (path, differs) in then.found(&git).await? {
+            telling.tell(path, &differs).await?;
+        }
+        Ok(telling.told)
+    }
+
+    /// The paths of the files that have changed since the files stood so, relative to the project.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`].
+    pub async fn paths_since(&self, then: &Standing) -> Result<Vec<String>, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let within = git.within();
+        Ok(then.found(&git).await?.into_keys().map(|path| from_project(&path, &within)).collect())
+    }
+
+    /// Whether a file of the project has changed since the files stood so.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`].
+    pub async fn has_changed(&self, path: &str, then: &Standing) -> Result<bool, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let path = format!("{}{path}", git.within());
+        match then.loose.get(&path) {
+            Some(before) => Ok(*before == LARGE || *before != content(&git.top.join(&path))),
+            None => Ok(then.found(&git).await?.contains_key(&path)),
+        }
+    }
+
+    /// The texts of the files that have changed since the files stood so. Of one that had changes then that were not
+    /// committed, what was committed counts as what it held.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`], or there is too much to be read.
+    pub async fn texts_since(&self, then: &Standing) -> Result<Diff, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let found = then.found(&git).await?;
+        let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
+        let mut diff = merge_gate::diff_to_files(self, &then.commit, &git.top).await.map_err(told)?;
+        let known: BTreeSet<String> = diff.files.iter().map(|change| change.path.clone()).collect();
+        diff.files.retain(|change| {
+            found.contains_key(&change.path) || change.from.as_ref().is_some_and(|from| found.contains_key(from))
+        });
+        for (path, _) in found.iter().filter(|(path, differs)| differs.is_new && !known.contains(*path)) {
+            let after = merge_gate::text_of(&git.top.join(path), path);
+            let (path, before) = (path.clone(), Text::Absent);
+            diff.files.push(Change { path, from: None, before, after, added: 0, deleted: 0 });
+        }
+        Ok(diff)
+    }
+
+    /// Where marks of conflicts have been left since the files stood so: paths in the repository, and lines.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`].
+    pub async fn marks_since(&self, then: &Standing) -> Result<Vec<(String, u64)>, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let found = then.found(&git).await?;
+        let known = git.marks(&then.commit).await?;
+        let mut marks = Vec::new();
+        for (path, differs) in &found {
+            let at = known.get(path);
+            if at.is_none() && !differs.is_new {
+                continue;
+            }
+            let Ok(Some(bytes)) = disk::bytes(&git.top.join(path), MOST_FILE_BYTES) else { continue };
+            // A row of `=` by itself may underline a heading.
+            let is_mark = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
+            let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+            let mut lines = lines.filter(|(number, _)| at.is_none_or(|at| at.contains(number)));
+            marks.extend(lines.find(|(_, line)| is_mark(line)).map(|(number, _)| (path.clone(), number)));
+        }
+        Ok(marks)
+    }
+
+    /// The commits that have come to what is checked out since the files stood so, the latest first: without merges, and
+    /// without those that a remote has on other branches than this one. None where all of them together change nothing.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`].
+    pub async fn commits_since(&self, then: &Standing) -> Result<Vec<Commit>, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        // A commit that changes nothing is no work.
+        if git.head_oid().await?.is_none() || !git.differs_from_head(&then.commit).await? {
+            return Ok(Vec::new());
+        }
+        let branch = git.head_branch().await?;
+        let base: Vec<&str> = Some(then.commit.as_str()).filter(|_| !then.unborn).into_iter().collect();
+        Ok(git.own_range("HEAD", &base, branch.as_deref()).await?.commits)
+    }
+}
+
+/// What a remote has of what is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OnRemote {
+    /// There is no remote.
+    NoRemote,
+    /// No branch is checked out, or it has no commit.
+    NoBranch,
+    /// The remote, the branch, and whether it has the commit there.
+    Has(String, String, bool),
+}
+
+impl Repository {
+    /// Whether the remote that the present branch is pushed to has the commit that is checked out: it is asked anew.
+    ///
+    /// # Errors
+    /// There is no repository, or the remote does not answer.
+    pub(crate) async fn on_remote(&self) -> Result<OnRemote, Unknown> {
+        let git = Git::open(self.project(), &self.environment).await?;
+        let (Some(branch), Some(head)) = (git.head_branch().await?, git.head_oid().await?) else {
+            return Ok(OnRemote::NoBranch);
+        };
+        let Some(remote) = git.push_remote(&branch).await? else { return Ok(OnRemote::NoRemote) };
+        let has = match git.remote_head(&remote, &branch).await? {
+            Some(theirs) if theirs == head => true,
+            // What the remote has besides may not be known here, and then is told apart by nobody.
+            Some(theirs) => git.is_ancestor(&head, &theirs).await.unwrap_or(false),
+            None => false,
+        };
+        Ok(OnRemote::Has(remote, branch, has))
+    }
+}
+
+impl Standing {
+    /// The files that stand otherwise now.
+    async fn found(&self, git: &Git) -> Result<BTreeMap<String, Differs>, Unknown> {
+        if !is_oid(&self.commit) {
             return Err(unknown("no-commit", "what was checked out then is named by no commit"));
         }
-        let git = Git::open(self.project(), &self.environment).await?;
-        let mut found = git.differing(&then.commit).await?;
+        let mut found = git.differing(&self.commit).await?;
         for (path, is_new) in git.loose().await? {
             if is_new {
                 found.insert(path, Differs { how: "added", is_binary: false, is_new });
@@ -98,18 +238,26 @@ impl Repository {
         }
         // What was not committed then may be as it was committed by now.
         let known: BTreeSet<&String> = found.keys().collect();
-        let lost: Vec<String> = then.loose.keys().filter(|path| !known.contains(path)).cloned().collect();
+        let lost: Vec<String> = self.loose.keys().filter(|path| !known.contains(path)).cloned().collect();
         for path in lost {
             let how = if git.top.join(&path).symlink_metadata().is_ok() { "changed" } else { "removed" };
             found.insert(path, Differs { how, is_binary: false, is_new: false });
         }
-        let mut telling = Telling { git: &git, then, told: Changes::default(), left: MOST_BYTES, diffs: 0 };
         // What Portolan locks folders with is nobody's change.
         let is_lock = |path: &str| Path::new(path).file_name().is_some_and(|name| name == LOCK_FILE);
-        for (path, differs) in found.into_iter().filter(|(path, _)| !is_lock(path)) {
-            telling.tell(path, &differs).await?;
-        }
-        Ok(telling.told)
+        let is_same = |path: &String| {
+            self.loose.get(path).is_some_and(|before| before != LARGE && *before == content(&git.top.join(path)))
+        };
+        found.retain(|path, _| !is_lock(path) && !is_same(path));
+        Ok(found)
+    }
+}
+
+/// A path in the repository as the project has it.
+fn from_project(path: &str, within: &str) -> String {
+    match path.strip_prefix(within) {
+        Some(path) => path.to_owned(),
+        None => format!("{}{path}", "../".repeat(within.matches('/').count())),
     }
 }
 
@@ -134,9 +282,6 @@ impl Telling<'_> {
     async fn tell(&mut self, path: String, differs: &Differs) -> Result<(), Unknown> {
         let file = self.git.top.join(&path);
         let before = self.then.loose.get(&path);
-        if before.is_some_and(|before| before != LARGE && *before == content(&file)) {
-            return Ok(());
-        }
         if self.told.files.len() >= MOST_FILES {
             self.told.cut = true;
             return Ok(());

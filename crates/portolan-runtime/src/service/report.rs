@@ -16,7 +16,7 @@ use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
 use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
-use crate::gates::Ground;
+use crate::gates::{Before, Ground};
 use crate::repository::Repository;
 use crate::states::Workers;
 use crate::view::Claim;
@@ -166,13 +166,16 @@ impl Service {
         };
         let node =
             held.run.frame(path).map(|frame| &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node);
-        let gates = node.into_iter().flat_map(|node| &node.accept).filter_map(|check| match &check.by {
+        let checks = || node.into_iter().flat_map(|node| &node.accept);
+        let gates = checks().filter_map(|check| match &check.by {
             CheckBy::Gate { name } => Some(name.clone()),
-            CheckBy::Run { .. } | CheckBy::Project { .. } | CheckBy::File { .. } => None,
+            CheckBy::Run { .. } | CheckBy::Project { .. } | CheckBy::File { .. } | CheckBy::Evidence(_) => None,
         });
         let gates: Vec<String> = gates.collect();
         let others = self.hooks().other_tasks(held, &gates).await;
-        Ground::of(repository, gates).beside(others)
+        let looks_back = checks().any(|check| check.by.evidence().is_some_and(|wanted| wanted.fact.needs_before()));
+        let before = if looks_back { self.stood_before(held, path) } else { Before::default() };
+        Ground::of(repository, gates).beside(others).since(before)
     }
 }
 

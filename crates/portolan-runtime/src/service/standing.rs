@@ -1,39 +1,50 @@
 //! How the repository stood when an agent's step of work began: noted when the agent is led there, so that a person who is
 //! asked can be shown what has changed since. It is kept beside the runs; where it is not, nothing depends on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portolan_core::graph::Kind;
-use portolan_core::run::{Frame, Place};
+use portolan_core::graph::{Fact, Kind};
+use portolan_core::run::{Frame, FramePath, Place};
 use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Service;
 use super::hold::{Carrier, Held};
 use crate::carrier::Address;
+use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 use crate::error::ServiceError;
+use crate::gates::Before;
 use crate::project_folder;
 use crate::repository::{Changes, Repository, Standing};
-use crate::store::RunId;
 
 /// How long an agent is kept waiting for it.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The largest note that is read.
 const MOST_BYTES: u64 = 4 << 20;
+/// The most files that are looked at besides what git knows to have changed.
+const MOST_WRITTEN: usize = 200;
 /// How many branches of a run are noted.
 const MOST_BRANCHES: usize = 64;
 
-/// What is noted of a run: by the frame, the step that began last in it.
-type Notes = BTreeMap<String, Noted>;
+/// What is noted of a run.
+#[derive(Default, Serialize, Deserialize)]
+struct Notes {
+    /// How the files stood when it was noted first.
+    run: Option<Standing>,
+    /// By the frame, the step of work that began last in it.
+    steps: BTreeMap<String, Noted>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Noted {
     step: String,
     revision: u64,
     at: Timestamp,
+    /// Whether the frame has been elsewhere since: work that is attempted again where it stands has not begun anew.
+    left: bool,
     standing: Standing,
 }
 
@@ -55,38 +66,86 @@ impl Service {
     /// Notes how the repository stands where an agent's step has just begun. What cannot be noted is not: whoever asks is
     /// told so.
     pub(super) async fn note_standing(&self, held: &Held) {
-        let Carrier::Stored(id) = &held.carrier else { return };
         if held.definition.workflow.root().interface.is_some() {
             return;
         }
-        let path = notes_at(self.project(), id);
+        let Some(path) = self.notes_of(held) else { return };
         if held.run.is_over() {
             let _gone = std::fs::remove_file(&path);
             return;
         }
         let mut notes = read(&path);
-        let begun: Vec<(String, String, u64)> = held
-            .run
-            .positions()
-            .into_iter()
-            .filter(|(_, frame)| matches!(frame.place, Place::Ready { .. }) && is_work(held, frame))
-            .map(|(path, frame)| (path.text(), frame.place.node().to_string(), frame.since))
-            .filter(|(path, _, since)| notes.get(path).is_none_or(|noted| noted.revision != *since))
-            .take(MOST_BRANCHES)
-            .collect();
-        if begun.is_empty() || !is_repository(self.project()) {
-            return;
+        let positions = held.run.positions();
+        let mut is_changed = false;
+        for (at, noted) in &mut notes.steps {
+            let place = positions.iter().find(|(path, _)| path.text() == *at).map(|(_, frame)| frame.place.node());
+            let has_left = place.is_none_or(|node| node.as_str() != noted.step);
+            is_changed |= has_left && !noted.left;
+            noted.left |= has_left;
         }
-        let repository = Repository::of(self.project());
-        let standing = tokio::time::timeout(PATIENCE, repository.standing()).await;
-        for (path, step, revision) in begun {
-            // An older note would be of another step.
-            notes.remove(&path);
-            if let (Ok(Ok(standing)), true) = (&standing, notes.len() < MOST_BRANCHES) {
-                notes.insert(path, Noted { step, revision, at: self.now(), standing: standing.clone() });
+        let mut begun = Vec::new();
+        for (path, frame) in &positions {
+            if !matches!(frame.place, Place::Ready { .. }) || !is_work(held, frame) {
+                continue;
+            }
+            let (path, step) = (path.text(), frame.place.node().to_string());
+            match notes.steps.get_mut(&path) {
+                Some(noted) if noted.revision == frame.since => {}
+                Some(noted) if noted.step == step && !noted.left => {
+                    noted.revision = frame.since;
+                    is_changed = true;
+                }
+                _ => begun.push((path, step, frame.since)),
             }
         }
-        let _unwritten = write(&path, &notes);
+        begun.truncate(MOST_BRANCHES);
+        if !begun.is_empty() && is_repository(self.project()) {
+            let repository = Repository::of(self.project());
+            let standing = tokio::time::timeout(PATIENCE, repository.standing(&written(held))).await;
+            if let (Ok(Ok(standing)), None) = (&standing, &notes.run) {
+                notes.run = Some(standing.clone());
+            }
+            for (path, step, revision) in begun {
+                // An older note would be of another step.
+                notes.steps.remove(&path);
+                if let (Ok(Ok(standing)), true) = (&standing, notes.steps.len() < MOST_BRANCHES) {
+                    let standing = standing.clone();
+                    notes.steps.insert(path, Noted { step, revision, at: self.now(), left: false, standing });
+                }
+            }
+            is_changed = true;
+        }
+        if is_changed {
+            let _unwritten = write(&path, &notes);
+        }
+    }
+
+    /// How the files stood before what is claimed at a position.
+    pub(super) fn stood_before(&self, held: &Held, path: &FramePath) -> Before {
+        let Some(notes) = self.notes_of(held).map(|path| read(&path)) else { return Before::default() };
+        let Notes { run, mut steps } = notes;
+        // One from before the run was restored is of another past.
+        let step = steps.remove(&path.text()).filter(|noted| noted.revision <= held.run.revision);
+        let own = match &held.carrier {
+            Carrier::Task { file, .. } => {
+                file.path().strip_prefix(self.project()).ok().map(|path| path.to_string_lossy().into_owned())
+            }
+            Carrier::Stored(_) | Carrier::Token { .. } => None,
+        };
+        Before { step: step.map(|noted| noted.standing), run, own }
+    }
+
+    /// Where it is noted how the files stood; nothing for a run that lives in its token alone.
+    fn notes_of(&self, held: &Held) -> Option<PathBuf> {
+        let name = match &held.carrier {
+            Carrier::Stored(id) => id.to_string(),
+            Carrier::Task { file, id, .. } => {
+                let whose = format!("{}\n{}", file.path().display(), id.as_deref().unwrap_or_default());
+                format!("task-{}", &Digest::of(whose.as_bytes()).to_string()[..32])
+            }
+            Carrier::Token { .. } => return None,
+        };
+        Some(self.project().join(".portolan").join("standing").join(format!("{name}.json")))
     }
 
     /// What has changed in the repository since the step began that a run is at, or that it was at before a question.
@@ -96,9 +155,8 @@ impl Service {
     /// The run is not known; or what has changed cannot be found out.
     pub async fn changes_since(&self, address: &Address, branch: Option<&str>) -> Result<Option<Since>, ServiceError> {
         let held = self.peek(address).await?;
-        let Carrier::Stored(id) = &held.carrier else { return Ok(None) };
-        let path = branch.unwrap_or_default();
-        let noted = read(&notes_at(self.project(), id)).remove(path);
+        let Some(notes) = self.notes_of(&held) else { return Ok(None) };
+        let noted = read(&notes).steps.remove(branch.unwrap_or_default());
         // One from before the run was restored is of another past.
         let Some(noted) = noted.filter(|noted| noted.revision <= held.run.revision) else { return Ok(None) };
         let changes = Repository::of(self.project()).changes_since(&noted.standing).await;
@@ -129,8 +187,15 @@ fn is_repository(project: &Path) -> bool {
     project.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
-fn notes_at(project: &Path, run: &RunId) -> PathBuf {
-    project.join(".portolan").join("standing").join(format!("{run}.json"))
+/// The files that checks of a run want written, by their paths in the project.
+fn written(held: &Held) -> BTreeSet<String> {
+    let steps = held.definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    let facts = steps.flat_map(|step| &step.node.accept).filter_map(|check| check.by.evidence());
+    let paths = facts.filter_map(|wanted| match &wanted.fact {
+        Fact::File { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    paths.take(MOST_WRITTEN).collect()
 }
 
 fn read(path: &Path) -> Notes {

@@ -2,12 +2,16 @@
 //!
 //! An agent that has lost its context has nothing but the answer that it reads, so that all of it is told every time.
 
-use portolan_core::graph::CheckBy;
+use portolan_core::graph::{CheckBy, Fact};
 use portolan_core::present::{ActivityView, Situation};
 use portolan_runtime::service::lifted_by;
+use serde_json::Value;
 
 /// How much is shown of what a function gives to an agent's workflow.
 const MAX_GIVEN_CHARS: usize = 8_000;
+
+/// How much is shown of a schema.
+const MAX_SCHEMA_BYTES: usize = 2_000;
 
 /// The blocks about the activity that the step stands in, each with its title.
 pub(super) fn about(situation: &Situation) -> Vec<String> {
@@ -46,12 +50,30 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
         CheckBy::Project { name } => format!("- {}: the project's check `{name}` holds", check.id),
         CheckBy::Gate { name } => format!("- {}: the repository is as `{name}` wants it", check.id),
+        CheckBy::Evidence(evidence) => format!("- {}: {}{}", check.id, evidence.told(), schema(&evidence.fact)),
     }));
     if let Some(untrusted) = &situation.untrusted {
         let lift = lifted_by(untrusted);
         lines.push(format!("These commands are not trusted yet, so that it cannot pass: {lift}."));
     }
     Some(lines.join("\n"))
+}
+
+/// What a value or a file must be, as JSON Schema says it.
+fn schema(fact: &Fact) -> String {
+    match fact {
+        Fact::Output { name, schema } => {
+            format!("; pass it in `outputs` as `{{\"{name}\": …}}`, by the schema `{}`", shortened(schema))
+        }
+        Fact::File { schema: Some(schema), .. } => format!(": `{}`", shortened(schema)),
+        _ => String::new(),
+    }
+}
+
+fn shortened(schema: &Value) -> String {
+    let text = schema.to_string();
+    let end = text.floor_char_boundary(MAX_SCHEMA_BYTES.min(text.len()));
+    if end < text.len() { format!("{}…", &text[..end]) } else { text }
 }
 
 /// What a function gave to the workflow.

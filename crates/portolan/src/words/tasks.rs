@@ -113,7 +113,15 @@ fn action(view: &View, offer: &Offer) -> Option<Action> {
     add("branch", offer.branch.as_ref().map(|branch| json!(branch)));
     add("result", offer.outcome().map(|outcome| json!(outcome.as_str())));
     add("revision", offer.revision.map(|revision| json!(revision)));
-    Some(Action { tool, arguments, title: title(offer), fill: Vec::new(), delegate: Vec::new() })
+    let claims = matches!(offer.act, Act::Report { .. }) && offer.outcome().is_some_and(|outcome| !outcome.is_failed());
+    let gives = claims && wants_values(view);
+    let fill = if gives { vec!["outputs"] } else { Vec::new() };
+    Some(Action { tool, arguments, title: title(offer), fill, delegate: Vec::new() })
+}
+
+/// Whether a check of the step wants a value of the report.
+fn wants_values(view: &View) -> bool {
+    view.situation.checks.iter().any(|check| check.by.evidence().is_some_and(|wanted| wanted.fact.output().is_some()))
 }
 
 fn open_child(view: &View, offer: &Offer) -> Action {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+use super::super::checks;
 use super::syntax::{self, NodeType, Work};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::{File, Strictness};
@@ -36,14 +37,15 @@ fn lower_file(source: &Source, file: syntax::File, faults: &mut Faults) -> Graph
             }
         }
     }
-    Graph {
+    let graph = Graph {
         name: file.name.map_or_else(|| id.value.clone(), |name| name.value),
         description: file.description.map(|text| text.value).unwrap_or_default(),
         nodes,
         edges,
         unread,
         ..Graph::new(id)
-    }
+    };
+    checks::declared(graph, faults)
 }
 
 /// The id that the file gives, which must be the name of the file: that is what `Init` finds it by.

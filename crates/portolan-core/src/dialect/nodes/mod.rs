@@ -11,10 +11,10 @@ mod expressions;
 mod fork;
 mod redact;
 mod results;
-mod schema;
 mod state;
 mod values;
 
+pub(super) use super::schemas::{compiled, schema};
 pub(super) use ask::{Answer, Ask, ask, is_answer};
 pub(super) use call::{args, call};
 pub(super) use codes::CODES;
@@ -22,7 +22,6 @@ pub(super) use each::{Each, each};
 pub(super) use expressions::{Dollar, computed, has_expr, jsonata, rule, template, text_or_template, wrapped};
 pub(super) use fork::{Fork, Joins, Words, fork, strategy, unpaired};
 pub(super) use redact::redact;
-pub(super) use schema::{compiled, schema};
 pub(super) use state::{About, leads_to, state};
 pub(super) use values::{judge, limits, model};
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::checks;
 use super::order::{order, unknown};
 use super::syntax::{self, Field};
 use crate::diagnostic::{Diagnostic, clip, list};
@@ -58,7 +59,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
     claimed(&phases, &variables, faults);
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     let id = workflow_id(source, file, faults);
-    Some(Graph {
+    let graph = Graph {
         name: text(&file.title).unwrap_or_else(|| id.value.clone()),
         description: text(&file.description).unwrap_or_default(),
         nodes,
@@ -67,7 +68,8 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
         version: text(&file.version),
         variables,
         ..Graph::new(id)
-    })
+    };
+    Some(checks::declared(graph, faults))
 }
 
 /// The names of the nodes that are no phases.

@@ -4,7 +4,7 @@ use super::activities::misfits;
 use super::walk::Draft;
 use super::{Rejection, Remedy, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
-use crate::graph::{Flow, Keeper, Kind, Node};
+use crate::graph::{Evidence, Flow, Keeper, Kind, Node};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
 use serde_json::Value;
@@ -33,6 +33,7 @@ pub(super) fn decide(
                 return Err(not_begun(node));
             }
             accepted(draft, frame, node, claim.outcome)?;
+            lacking(&step.node, claim)?;
             take_outputs(draft, path, claim)?;
             work_is_done(draft, path, &step.node, claim);
             Ok(())
@@ -104,6 +105,30 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
     .accepting(accepted))
 }
 
+/// What a step must give is given with what is claimed of it, so that nothing older counts for it.
+fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
+    if !node.is_checked_on(claim.outcome) {
+        return Ok(());
+    }
+    let wanted = node.accept.iter().filter_map(|check| check.by.evidence());
+    let fault = |evidence: &Evidence| {
+        let (name, schema) = evidence.fact.output()?;
+        match claim.outputs.and_then(|outputs| outputs.get(name)) {
+            None => Some(format!("`{name}` is not given, which must fit {}", clip(&schema.to_string()))),
+            Some(value) => evidence.fact.misfit(value).map(|misfit| format!("`{name}` does not fit: {misfit}")),
+        }
+    };
+    let faults: Vec<String> = wanted.filter_map(fault).collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Rejection::new(
+        Why::BadOutputs,
+        format!("`{}` is left as {} only with what it must give: {}", node.id, claim.outcome, faults.join("; ")),
+        "report it again with these values in `outputs`",
+    ))
+}
+
 /// What the work has given values. All of it fits, or nothing of the claim counts.
 fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
     claim.outputs.map_or(Ok(()), |outputs| take_values(draft, path, outputs))
@@ -156,12 +181,18 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
 
 /// Whether a variable has nodes at which it may be given a value, and this is none of them.
 fn is_closed(flow: &Flow, node: Option<&Node>, name: &str) -> bool {
+    if node.is_some_and(|node| node.must_give(name)) {
+        return false;
+    }
     let nodes = flow.variable(name).and_then(|variable| variable.only_at.as_ref());
     nodes.is_some_and(|nodes| !node.is_some_and(|node| nodes.contains(&node.id)))
 }
 
 /// Whether a step may give a variable its value: one that it names, or where none is named, one that nobody else keeps.
 fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
+    if node.must_give(name) {
+        return true;
+    }
     match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
         Some(named) => named.iter().any(|named| named == name),
         None => flow.variable(name).is_some_and(|variable| {

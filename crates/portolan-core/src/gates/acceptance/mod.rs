@@ -4,6 +4,7 @@
 mod branch_matches_prefix;
 mod commits_reference_issue;
 mod conventional_commit_format;
+pub mod evidence;
 mod message;
 mod no_tampering;
 mod pull_request;
@@ -142,8 +143,15 @@ impl Claims {
     }
 }
 
+impl Finding {
+    /// A finding that is about no commit and sets nothing.
+    pub fn of(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
+        Finding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
+    }
+}
+
 fn found(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
-    Finding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
+    Finding::of(standing, code, reason)
 }
 
 fn holds(code: &'static str, reason: impl Into<String>) -> Finding {

@@ -13,6 +13,7 @@ mod ruling;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod tests_kept;
 mod zone;
 
 pub use change::{Change, Diff, Text};
@@ -21,6 +22,7 @@ pub use policy::{AutoMerge, Policy, Thresholds, Wanted};
 pub use removal::{Removal, What};
 pub use ruling::{Evidence, Finding, POLICY, Reason, Review, Ruling, Verdict, ZoneReport, gate};
 pub use shape::Shape;
+pub use tests_kept::{is_test_path, tests_gained, tests_lost};
 pub use zone::{Require, Zone};
 
 /// Whether files of this name are looked into.

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::activities::Activity;
 use super::syntax;
 use crate::diagnostic::{Diagnostic, clip};
+use crate::dialect::checks;
 use crate::dialect::{File, Strictness};
 use crate::graph::{EndResult, Graph, Keeper, Kind, Node, Trigger, Variable};
 use crate::source::fields::Faults;
@@ -75,7 +76,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     let mut variables: Vec<Variable> = file.variables.iter().map(variable).collect();
     keep(&mut variables, &chain.nodes, &file.modes);
-    Some(Graph {
+    let graph = Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
         description: described(&file.description).unwrap_or_default(),
         nodes: chain.nodes,
@@ -85,7 +86,8 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
         variables,
         activities: activities.iter().enumerate().map(told).collect(),
         ..Graph::new(id)
-    })
+    };
+    Some(checks::declared(graph, faults))
 }
 
 /// Without activities there is nothing to draw. Where they could not be read, that is the fault.

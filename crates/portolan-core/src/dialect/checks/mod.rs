@@ -1,8 +1,12 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
+mod evidence;
+
+use self::evidence::With;
+pub(super) use self::evidence::declared;
 use crate::diagnostic::{Code, Diagnostic, clip};
 use crate::graph::{
-    Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules, is_check_name,
+    Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Fact, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules, is_check_name,
 };
 use crate::source::fields::{Faults, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
@@ -40,7 +44,7 @@ const MAX_PATTERNS: usize = 64;
 const MAX_PATTERN_BYTES: usize = 200;
 
 /// A check as written.
-struct Written {
+struct Written<'t> {
     span: Span,
     id: Option<Spanned<String>>,
     run: Option<Vec<Spanned<String>>>,
@@ -49,10 +53,11 @@ struct Written {
     gate: Option<Spanned<String>>,
     check: Option<Spanned<String>>,
     invariant: Option<Spanned<String>>,
+    with: With<'t>,
 }
 
-impl Written {
-    fn at(span: Span) -> Written {
+impl<'t> Written<'t> {
+    fn at(span: Span) -> Written<'t> {
         Written {
             span,
             id: None,
@@ -62,6 +67,7 @@ impl Written {
             gate: None,
             check: None,
             invariant: None,
+            with: With::default(),
         }
     }
 }
@@ -84,7 +90,15 @@ pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Fa
         gate: outside.gate.clone(),
         ..Written::at(span)
     };
-    by(&written, name, faults)
+    let by = by(&written, name, faults)?;
+    if let Some(evidence) = by.evidence() {
+        let gate = evidence.fact.gate();
+        let message = format!("`{gate}` looks at what a step has left, and {name} is judged by what it comes to");
+        let help = "name a gate that looks at how the repository is, or write `run` or `file`";
+        faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
+        return None;
+    }
+    Some(by)
 }
 
 /// Reads `accept`: an array of checks. A text in it names a gate.
@@ -99,7 +113,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
         );
         return Vec::new();
     };
-    let checks: Vec<Written> = items.iter().filter_map(|item| written(item, faults)).collect();
+    let checks: Vec<Written<'_>> = items.iter().filter_map(|item| written(item, faults)).collect();
     if let Some(extra) = checks.get(MAX_CHECKS) {
         let message = format!("a node has {} checks, more than the {MAX_CHECKS} it may have", checks.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
@@ -125,7 +139,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
 }
 
 /// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
-fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
+fn written<'t>(tree: &'t Tree, faults: &mut Faults) -> Option<Written<'t>> {
     if let TreeKind::String(name) = &tree.kind {
         let gate = Spanned { value: name.clone(), span: tree.span };
         return Some(Written { gate: Some(gate), ..Written::at(tree.span) });
@@ -148,6 +162,7 @@ fn written(tree: &Tree, faults: &mut Faults) -> Option<Written> {
         gate,
         check: of_project,
         invariant: fields.string("invariant", faults).filter(|named| is_invariant(named, faults)),
+        with: With::read(&mut fields, faults),
     };
     // `run` is a field of the check also where it is not given.
     fields.ignored(&["run"]);
@@ -168,8 +183,13 @@ fn is_invariant(named: &Spanned<String>, faults: &mut Faults) -> bool {
     is_word
 }
 
-fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+fn by(check: &Written<'_>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
     let wrong = |message: String, help: &str| Diagnostic::error("bad-check", message).at(check.span).help(help);
+    let gate = check.gate.as_ref().and_then(|gate| Gate::named(&gate.value));
+    if let Some(fault) = check.with.refused(gate.map(|gate| gate.name), id, check.span) {
+        faults.push(fault);
+        return None;
+    }
     if let Some(name) = &check.check {
         return of_project(check, name, id, faults);
     }
@@ -190,9 +210,12 @@ fn by(check: &Written, id: &str, faults: &mut Faults) -> Option<CheckBy> {
             format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&file.value)),
             "write a path relative to the project, without `..`",
         ),
-        (None, None, Some(gate)) if check.timeout_seconds.is_none() => match Gate::named(&gate.value) {
+        (None, None, Some(written)) if check.timeout_seconds.is_none() => match gate {
+            Some(gate) if Fact::GATES.contains(&gate.name) => {
+                return evidence::of(gate.name, &check.with, (id, check.span), faults).map(CheckBy::Evidence);
+            }
             Some(gate) => return Some(CheckBy::Gate { name: gate.name.to_owned() }),
-            None => unknown_gate(gate),
+            None => unknown_gate(written),
         },
         (None, Some(_), None) | (None, None, Some(_)) => wrong(
             format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
@@ -210,7 +233,7 @@ const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"
      `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`";
 
 /// A check that the project has a name for.
-fn of_project(check: &Written, name: &Spanned<String>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
     let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
     let fault = match (alone, check.timeout_seconds.is_some(), is_check_name(&name.value)) {
         (true, false, true) => return Some(CheckBy::Project { name: name.value.clone() }),
@@ -243,7 +266,7 @@ fn unknown_gate(gate: &Spanned<String>) -> Diagnostic {
 }
 
 /// Whether a path, as written, is relative and does not climb. What it resolves to is looked at when it is used.
-fn stays_inside(path: &str) -> bool {
+pub(super) fn stays_inside(path: &str) -> bool {
     let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
     !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
 }

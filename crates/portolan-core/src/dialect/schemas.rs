@@ -6,7 +6,7 @@ use crate::source::fields::{Faults, Fields};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// A JSON Schema, where one is given.
-pub(in crate::dialect) fn schema(
+pub(super) fn schema(
     fields: &mut Fields<'_>,
     key: &'static str,
     whose: &str,
@@ -16,12 +16,7 @@ pub(in crate::dialect) fn schema(
 }
 
 /// What a tree says as a JSON Schema.
-pub(in crate::dialect) fn compiled(
-    tree: &Tree,
-    key: &str,
-    whose: &str,
-    faults: &mut Faults,
-) -> Option<Spanned<Schema>> {
+pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut Faults) -> Option<Spanned<Schema>> {
     let found = match Schema::compile(&tree.value()) {
         Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
         Err(found) => found,

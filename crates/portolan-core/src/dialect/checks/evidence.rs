@@ -1,0 +1,250 @@
+//! Gates that look at what the work has left: what a definition may say to each of them.
+
+use std::sync::Arc;
+
+use super::stays_inside;
+use crate::diagnostic::{Diagnostic, clip, list};
+use crate::dialect::schemas;
+use crate::graph::{Evidence, Fact, Graph, Keeper, Node, Since, Variable, VariableKind};
+use crate::source::fields::{Faults, Fields};
+use crate::source::{Span, Spanned, Tree};
+use crate::value::NodeId;
+
+/// The most patterns in one list.
+const MAX_PATTERNS: usize = 64;
+/// The longest pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 300;
+
+/// What a check says besides its gate.
+#[derive(Default)]
+pub(super) struct With<'t> {
+    must: Option<Vec<Spanned<String>>>,
+    may: Option<Vec<Spanned<String>>>,
+    must_not: Option<Vec<Spanned<String>>>,
+    path: Option<Spanned<String>>,
+    name: Option<Spanned<String>>,
+    schema: Option<&'t Tree>,
+    since: Option<Since>,
+}
+
+/// The fields, each with the gates that take it.
+const TAKEN: [(&str, &[&str]); 7] = [
+    ("must", &["changed"]),
+    ("may", &["changed"]),
+    ("mustNot", &["changed"]),
+    ("path", &["file", "json"]),
+    ("name", &["output"]),
+    ("schema", &["json", "output"]),
+    ("since", &["changed", "commit", "tests-touched", "tests-not-weakened", "no-conflict-marks", "file", "json"]),
+];
+
+impl<'t> With<'t> {
+    pub(super) fn read(fields: &mut Fields<'t>, faults: &mut Faults) -> With<'t> {
+        let mut patterns = |key: &'static str| {
+            let found = fields.has(key).then(|| fields.strings(key, faults));
+            fields.ignored(&[key]);
+            found
+        };
+        let (must, may, must_not) = (patterns("must"), patterns("may"), patterns("mustNot"));
+        With {
+            must,
+            may,
+            must_not,
+            path: fields.string("path", faults),
+            name: fields.string("name", faults),
+            schema: fields.optional("schema"),
+            since: fields.choice("since", &[("step", Since::Step), ("run", Since::Run)], faults),
+        }
+    }
+
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let is_given = [
+            self.must.is_some(),
+            self.may.is_some(),
+            self.must_not.is_some(),
+            self.path.is_some(),
+            self.name.is_some(),
+            self.schema.is_some(),
+            self.since.is_some(),
+        ];
+        TAKEN.iter().zip(is_given).filter(|(_, is_given)| *is_given).map(|((field, _), _)| *field)
+    }
+
+    /// What is given and what decides the check does not take.
+    pub(super) fn refused(&self, gate: Option<&str>, id: &str, span: Span) -> Option<Diagnostic> {
+        let takes = |field: &str| {
+            gate.is_some_and(|gate| TAKEN.iter().any(|(known, by)| *known == field && by.contains(&gate)))
+        };
+        let foreign: Vec<&str> = self.given().filter(|field| !takes(field)).collect();
+        if foreign.is_empty() {
+            return None;
+        }
+        let message = format!("check `{}` says {}, which means nothing there", clip(id), list(&foreign));
+        let taken: Vec<&str> = TAKEN
+            .iter()
+            .filter(|(_, by)| gate.is_some_and(|gate| by.contains(&gate)))
+            .map(|(field, _)| *field)
+            .collect();
+        let help = match (gate, taken.as_slice()) {
+            (Some(gate), []) => format!("remove it: `{gate}` takes nothing besides"),
+            (Some(gate), taken) => format!("`{gate}` takes {}", list(taken)),
+            (None, _) => "remove it: it belongs to a gate that looks at what the work has left".to_owned(),
+        };
+        Some(Diagnostic::error("bad-check", message).at(span).help(help))
+    }
+}
+
+/// The evidence that a gate looks at; nothing where the gate looks at none, or something is wrong with what it is told.
+pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Evidence> {
+    let fact = match gate {
+        "changed" => changed(with, faults)?,
+        "commit" => Fact::Commit,
+        "pushed" => Fact::Pushed,
+        "tests-touched" => Fact::TestsTouched,
+        "tests-not-weakened" => Fact::TestsNotWeakened,
+        "no-conflict-marks" => Fact::NoConflictMarks,
+        "file" => Fact::File { path: path(with, (id, span), faults)?, schema: None },
+        "json" => {
+            let (path, schema) = (path(with, (id, span), faults), form(with, (id, span), faults));
+            Fact::File { path: path?, schema: Some(schema?) }
+        }
+        "output" => output(with, (id, span), faults)?,
+        "reviewed-by-another" => Fact::ReviewedByAnother,
+        "person" => Fact::Person,
+        _ => return None,
+    };
+    Some(Evidence { fact, since: with.since.unwrap_or_default() })
+}
+
+fn changed(with: &With<'_>, faults: &mut Faults) -> Option<Fact> {
+    let before = faults.0.len();
+    let mut patterns = |key: &str, given: &Option<Vec<Spanned<String>>>| -> Vec<String> {
+        let given = given.as_deref().unwrap_or_default();
+        if let Some(extra) = given.get(MAX_PATTERNS) {
+            let message = format!("`{key}` has {} patterns, more than the {MAX_PATTERNS} it may have", given.len());
+            faults.push(Diagnostic::error("too-large", message).at(extra.span).help("use `**` for any folders"));
+        }
+        for pattern in given.iter().take(MAX_PATTERNS) {
+            if !stays_inside(&pattern.value) || pattern.value.len() > MAX_PATTERN_BYTES {
+                let message = format!("`{}` in `{key}` is no pattern of paths", clip(&pattern.value));
+                let help = "write a path relative to the repository, with `*` within a name and `**` for any folders";
+                faults.push(Diagnostic::error("bad-check", message).at(pattern.span).help(help));
+            }
+        }
+        given.iter().map(|pattern| pattern.value.clone()).collect()
+    };
+    let must = patterns("must", &with.must);
+    let may = patterns("may", &with.may);
+    let must_not = patterns("mustNot", &with.must_not);
+    let fact = Fact::Changed { must, may: with.may.is_some().then_some(may), must_not };
+    (faults.0.len() == before).then_some(fact)
+}
+
+fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<String> {
+    let fault = match &with.path {
+        Some(path) if stays_inside(&path.value) => return Some(path.value.clone()),
+        Some(path) => Diagnostic::error(
+            "bad-check",
+            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&path.value)),
+        )
+        .at(path.span)
+        .help("write a path relative to the project, without `..`"),
+        None => Diagnostic::error("bad-check", format!("check `{}` does not say which file", clip(id)))
+            .at(span)
+            .help("add its `path`, relative to the project"),
+    };
+    faults.push(fault);
+    None
+}
+
+fn form(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Arc<serde_json::Value>> {
+    let Some(tree) = with.schema else {
+        let message = format!("check `{}` has no `schema`", clip(id));
+        let help = "say what it must be, as in `\"schema\": {\"type\": \"object\", \"required\": [\"steps\"]}`";
+        faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
+        return None;
+    };
+    schemas::compiled(tree, "schema", &format!("check `{}`", clip(id)), faults)?;
+    Some(Arc::new(tree.value()))
+}
+
+fn output(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Fact> {
+    let schema = form(with, (id, span), faults);
+    let Some(name) = &with.name else {
+        let message = format!("check `{}` does not say which value the report must give", clip(id));
+        faults
+            .push(Diagnostic::error("bad-check", message).at(span).help("add its `name`, as in `\"name\": \"plan\"`"));
+        return None;
+    };
+    let schema = schema?;
+    let mut wrong = |message: String, span: Span, help: &str| {
+        faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
+        None
+    };
+    if !is_name(&name.value) {
+        let message = format!("`{}` cannot be the name of a value", clip(&name.value));
+        return wrong(message, name.span, "write up to 64 letters, digits, `_` and `-`, as in `plan`");
+    }
+    if kind(&schema).is_none() {
+        let at = with.schema.map_or(span, |tree| tree.span);
+        let message = format!("the `schema` of check `{}` does not say of which type the value is", clip(id));
+        let help = "give it a `type`: `object`, `array`, `string`, `number` or `boolean`";
+        return wrong(message, at, help);
+    }
+    Some(Fact::Output { name: name.value.clone(), schema })
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+/// The kind of variable that holds what a schema describes.
+fn kind(schema: &serde_json::Value) -> Option<VariableKind> {
+    match schema.get("type")?.as_str()? {
+        "object" => Some(VariableKind::Object),
+        "array" => Some(VariableKind::Array),
+        "string" => Some(VariableKind::String),
+        "number" | "integer" => Some(VariableKind::Number),
+        "boolean" => Some(VariableKind::Boolean),
+        _ => None,
+    }
+}
+
+/// A graph with the variables that its checks want reported and nothing else declares.
+pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut Faults) -> Graph {
+    let wanted: Vec<(NodeId, Span, String, VariableKind)> = graph.nodes.iter().flat_map(wanted).collect();
+    for (node, span, name, kind) in wanted {
+        let Some(variable) = graph.variables.iter_mut().find(|variable| variable.name.value == name) else {
+            graph.variables.push(Variable {
+                name: Spanned { value: name, span },
+                kind,
+                description: None,
+                default: None,
+                required: false,
+                keeper: Keeper::Anyone,
+                only_at: Some(vec![node]),
+            });
+            continue;
+        };
+        if variable.kind != kind {
+            let message = format!(
+                "`{name}` is {} by the `schema` of a check, and {} elsewhere",
+                kind.described(),
+                variable.kind.described()
+            );
+            let help = "let both say the same, or give the value another name";
+            faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
+        }
+        if let Some(nodes) = variable.only_at.as_mut().filter(|nodes| !nodes.contains(&node)) {
+            nodes.push(node);
+        }
+    }
+    graph
+}
+
+fn wanted(node: &Node) -> impl Iterator<Item = (NodeId, Span, String, VariableKind)> {
+    node.accept.iter().filter_map(|check| {
+        let (name, schema) = check.by.evidence()?.fact.output()?;
+        Some((node.id.clone(), check.span, name.to_owned(), kind(schema)?))
+    })
+}

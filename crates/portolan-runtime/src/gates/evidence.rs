@@ -1,0 +1,172 @@
+//! Evidence is looked at: what has changed, been committed, written and reported since a step or a run began.
+
+use std::path::Path;
+
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence};
+use portolan_core::gates::facts::Unknown;
+use portolan_core::graph::{Evidence, Fact, Since};
+use portolan_core::run::Verdict;
+use serde_json::{Map, Value};
+
+use crate::disk;
+use crate::repository::{OnRemote, Repository, Standing};
+use crate::rules::{self, rules};
+use crate::runner::{self, broken, unknown};
+
+/// The largest file that is read as JSON, in bytes.
+const MOST_JSON: u64 = 4 << 20;
+/// Where Portolan keeps what is its own: nobody's work.
+const OWN_FOLDER: &str = ".portolan/";
+
+/// How the files stood before.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// When the step began; nothing where that was not noted.
+    pub step: Option<Standing>,
+    /// When the run began.
+    pub run: Option<Standing>,
+    /// The file that the run lives in, relative to the project, where it lives in one: what changes there is no work.
+    pub own: Option<String>,
+}
+
+/// Why evidence cannot be weighed by anybody but a person, as a sentence.
+struct ForPerson(String);
+
+impl From<Unknown> for ForPerson {
+    fn from(unknown: Unknown) -> ForPerson {
+        ForPerson(unknown.why)
+    }
+}
+
+/// What a piece of evidence comes to. What nobody can tell, a person is asked.
+pub(super) async fn look(
+    wanted: &Evidence,
+    claims: &Map<String, Value>,
+    repository: &Repository,
+    before: &Before,
+) -> Verdict {
+    let gate = wanted.fact.gate();
+    let guidelines = match rules(repository.project()) {
+        Ok(guidelines) => guidelines,
+        Err(error) => return unknown(format!("{}{}; {}", Verdict::CANNOT_VERIFY, error.message, error.help)),
+    };
+    let found = match find(wanted, claims, repository, before, &guidelines).await {
+        Ok(found) => found,
+        Err(ForPerson(reason)) => Finding::of(Holds::Unverified, "for-person", reason),
+    };
+    let Finding { standing, reason, .. } = evidence::weighed(gate, &guidelines, found);
+    match standing {
+        Holds::Holds => Verdict::Shown { reason, sets: None },
+        Holds::Fails => broken(reason),
+        Holds::Unverified => Verdict::ForPerson { reason },
+    }
+}
+
+async fn find(
+    wanted: &Evidence,
+    claims: &Map<String, Value>,
+    repository: &Repository,
+    before: &Before,
+    guidelines: &Guidelines,
+) -> Result<Finding, ForPerson> {
+    let then = || before.since(wanted.since);
+    Ok(match &wanted.fact {
+        Fact::Changed { must, may, must_not } => {
+            let paths = repository.paths_since(then()?).await?;
+            let is_meant =
+                |path: &str| must.iter().any(|pattern| pattern.starts_with(OWN_FOLDER) && path.starts_with(OWN_FOLDER));
+            let is_work =
+                |path: &&str| (!path.starts_with(OWN_FOLDER) || is_meant(path)) && before.own.as_deref() != Some(*path);
+            let paths: Vec<&str> = paths.iter().map(String::as_str).filter(is_work).collect();
+            evidence::changed(must, may.as_deref(), must_not, &paths)
+        }
+        Fact::Commit => {
+            let commits = repository.commits_since(then()?).await?;
+            let has_rules = rules::source(repository.project()).is_ok_and(|source| source.is_some());
+            evidence::commit(&commits, has_rules.then_some(guidelines))
+        }
+        Fact::Pushed => pushed(&repository.on_remote().await?)?,
+        Fact::TestsTouched => evidence::tests_touched(&repository.texts_since(then()?).await?),
+        Fact::TestsNotWeakened => evidence::tests_not_weakened(&repository.texts_since(then()?).await?),
+        Fact::NoConflictMarks => evidence::no_conflict_marks(&repository.marks_since(then()?).await?),
+        Fact::File { path, .. } => file(&wanted.fact, path, repository, then()?).await?,
+        Fact::Output { name, .. } => match claims.get(name).map(|value| wanted.fact.misfit(value)) {
+            Some(None) => Finding::of(Holds::Holds, "reported", format!("the report gave `{name}`")),
+            Some(Some(misfit)) => Finding::of(Holds::Fails, "misfit", format!("`{name}` does not fit: {misfit}")),
+            None => Finding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
+        },
+        Fact::ReviewedByAnother => {
+            return Err(ForPerson("whether somebody else than the author has looked at it, a person says".to_owned()));
+        }
+        Fact::Person => return Err(ForPerson("a person says whether it is so".to_owned())),
+    })
+}
+
+impl Before {
+    fn since(&self, since: Since) -> Result<&Standing, ForPerson> {
+        let (found, what) = match since {
+            Since::Step => (&self.step, "step"),
+            Since::Run => (&self.run, "run"),
+        };
+        found.as_ref().ok_or_else(|| {
+            let why = "that takes a git repository, and a run that is kept here";
+            ForPerson(format!(
+                "it was not noted how the files stood when the {what} began ({why}), so a person looks at what was done"
+            ))
+        })
+    }
+}
+
+fn pushed(found: &OnRemote) -> Result<Finding, ForPerson> {
+    Ok(match found {
+        OnRemote::NoRemote => {
+            return Err(ForPerson(
+                "the repository has no remote that could have it, so a person says how it is".to_owned(),
+            ));
+        }
+        OnRemote::NoBranch => {
+            Finding::of(Holds::Fails, "no-branch", "no branch with a commit is checked out; check it out and push it")
+        }
+        OnRemote::Has(remote, branch, true) => {
+            Finding::of(Holds::Holds, "pushed", format!("`{remote}` has the commit on `{branch}`"))
+        }
+        OnRemote::Has(remote, branch, false) => {
+            let reason = format!("`{remote}` does not have the commit on `{branch}`; push it");
+            Finding::of(Holds::Fails, "not-pushed", reason)
+        }
+    })
+}
+
+/// Whether a file has been written since, and is what it must be.
+async fn file(fact: &Fact, path: &str, repository: &Repository, then: &Standing) -> Result<Finding, ForPerson> {
+    let project = repository.project();
+    match runner::file(path, project) {
+        Verdict::Held | Verdict::Shown { .. } => {}
+        Verdict::Broken { reason, .. }
+        | Verdict::Unknown { reason }
+        | Verdict::ForPerson { reason }
+        | Verdict::Excused { reason, .. } => {
+            return Ok(Finding::of(Holds::Fails, "no-file", reason));
+        }
+    }
+    if !repository.has_changed(path, then).await? {
+        return Ok(Finding::of(Holds::Fails, "not-written", format!("`{path}` is as it was before; write it anew")));
+    }
+    let Fact::File { schema: Some(_), .. } = fact else {
+        return Ok(Finding::of(Holds::Holds, "written", format!("`{path}` has been written")));
+    };
+    Ok(match json(&project.join(path)) {
+        Err(why) => Finding::of(Holds::Fails, "no-json", format!("`{path}` is no JSON: {why}")),
+        Ok(value) => match fact.misfit(&value) {
+            None => Finding::of(Holds::Holds, "written", format!("`{path}` has been written and fits its schema")),
+            Some(misfit) => Finding::of(Holds::Fails, "misfit", format!("`{path}` does not fit: {misfit}")),
+        },
+    })
+}
+
+fn json(file: &Path) -> Result<Value, String> {
+    let bytes = disk::bytes(file, MOST_JSON).map_err(|error| error.to_string())?;
+    let bytes = bytes.ok_or_else(|| format!("it has more than {MOST_JSON} bytes"))?;
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
