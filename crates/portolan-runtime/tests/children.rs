@@ -193,7 +193,7 @@ fn with_any_pass_the_first_child_is_enough() {
 
 #[test]
 fn several_tasks_may_share_one_branch_and_all_of_them_must_pass() {
-    let world = World::new();
+    let world = World::believing(&["batch-process"]);
     let parent = world.begin("1", "batch-process");
     world.next(&parent, "passed").expect("the items are known");
     // The client makes a task for every item first, and begins three of them.
@@ -418,7 +418,7 @@ fn children_that_navigator_began_are_taken_up_with_their_parent() {
 
 #[test]
 fn a_child_waits_for_a_person_by_itself() {
-    let world = World::new().verified();
+    let world = World::believing(&["odd-even-test"]).verified();
     let parent = world.begin("1", "odd-even-test");
     let child = child(&world, "2", "odd-even-test", "compute");
     for _ in 0..4 {

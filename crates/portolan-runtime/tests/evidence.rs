@@ -125,13 +125,12 @@ fn words(line: &str) -> Vec<String> {
 fn environment(world: &World) -> Vec<(&'static str, String)> {
     let home = world.project().join("../home").display().to_string();
     let mut environment = vec![("HOME", home), ("GIT_CONFIG_NOSYSTEM", "1".to_owned())];
-    for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
-        let (name, email): (&'static str, &'static str) = match who {
-            "GIT_AUTHOR" => ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"),
-            _ => ("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
-        };
-        environment.push((name, "it".to_owned()));
-        environment.push((email, "it@example.org".to_owned()));
+    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        environment.push((name, "it@example.org".to_owned()));
+    }
+    // So that commits have the same names each time.
+    for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+        environment.push((name, "2026-01-01T00:00:00Z".to_owned()));
     }
     environment
 }

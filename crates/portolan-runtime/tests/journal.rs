@@ -34,7 +34,7 @@ fn runs(world: &World, open_only: bool) -> String {
 
 #[test]
 fn every_move_is_a_line_and_the_run_is_the_fold_of_them() {
-    let world = World::new();
+    let world = World::believing(&["feature-development"]);
     let task = world.init(&world.task_init("1", "feature-development")).expect("it begins").address;
     Walker::new(&world, Choice::Any(11), Restart::AfterEachCall).walk(&task);
     let records = wait(world.service().records(&task)).expect("there are records");
@@ -66,7 +66,7 @@ fn what_is_kept_stays_out_of_version_control() {
 
 #[test]
 fn a_line_that_was_cut_off_is_nothing_and_takes_nothing_with_it() {
-    let world = World::new();
+    let world = World::believing(&["quick-task", "execute"]);
     let task = world.begin("1", "quick-task");
     let before = world.history(&task);
     let last = lines(&world).pop().expect("a line").replace("ann", "änn");
@@ -86,7 +86,7 @@ fn a_line_that_was_cut_off_is_nothing_and_takes_nothing_with_it() {
 
 #[test]
 fn a_record_that_never_reached_the_file_did_not_happen() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let task = world.begin("1", "quick-task");
     let before = (world.text("1"), world.history(&task));
     world.next(&task, "passed").expect("it goes on");
@@ -105,7 +105,7 @@ fn a_record_that_never_reached_the_file_did_not_happen() {
 
 #[test]
 fn a_task_that_was_begun_anew_has_a_history_of_its_own() {
-    let world = World::new();
+    let world = World::believing(&["quick-task", "execute"]);
     world.begin("1", "quick-task");
     fs::remove_file(world.path("tasks/1.json")).expect("it is removed");
     let task = world.begin("1", "execute");
@@ -118,7 +118,7 @@ fn a_task_that_was_begun_anew_has_a_history_of_its_own() {
 
 #[test]
 fn runs_are_listed_by_what_moved_last() {
-    let world = World::new();
+    let world = World::believing(&["quick-task", "hitl-test", "execute"]);
     let stored = world.open("execute");
     let first = world.begin("1", "quick-task");
     let second = world.begin("2", "hitl-test");
@@ -162,7 +162,7 @@ fn a_project_without_runs_has_none_and_asking_makes_nothing() {
 
 #[test]
 fn a_journal_that_was_removed_is_begun_anew_by_a_service_that_goes_on() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let service = world.service();
     let me = common::agent();
     let view = wait(service.open(&world.task_init("1", "quick-task"), &me)).expect("it begins");

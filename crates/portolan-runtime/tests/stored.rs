@@ -18,7 +18,7 @@ fn every_catalogue_workflow_is_led_to_its_end_and_a_restart_changes_nothing() {
     for entry in catalog::WORKFLOWS {
         for choice in [Choice::First, Choice::Any(2026)] {
             let walked = [Restart::Never, Restart::AfterEachCall].map(|restart| {
-                let world = World::new();
+                let world = World::believing(&[entry.id]);
                 let address = world.open(entry.id);
                 let mut walker = Walker::new(&world, choice, restart);
                 let end = walker.walk(&address);
@@ -409,7 +409,7 @@ fn what_a_caller_may_say_is_bounded() {
 
 #[test]
 fn a_run_may_begin_at_a_step_that_work_can_begin_at() {
-    let world = World::new();
+    let world = World::believing(&["bug-fix"]);
     let at = |step: &str| Open { workflow: Some("bug-fix".into()), step: Some(step.into()), ..Open::default() };
     let view = world.init(&at("write_fix")).expect("nothing before it is checked");
     assert_eq!(view.current_step, "write_fix");

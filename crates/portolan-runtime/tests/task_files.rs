@@ -21,7 +21,7 @@ fn every_catalogue_workflow_is_led_to_its_end_in_task_files_and_a_restart_change
     for entry in catalog::WORKFLOWS {
         for choice in [Choice::First, Choice::Any(3), Choice::Any(2026)] {
             let walked = [Restart::Never, Restart::AfterEachCall].map(|restart| {
-                let world = World::new();
+                let world = World::believing(&[entry.id]);
                 let address = world.init(&world.task_init("1", entry.id)).expect("it begins").address;
                 let mut walker = Walker::new(&world, choice, restart);
                 let end = walker.walk(&address);
@@ -182,7 +182,7 @@ fn ends_are_called_by_their_names() {
 
 #[test]
 fn foreign_keys_stay_and_what_others_change_meanwhile_too() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let before = json!({
         "owner": "bob", "subject": "Fix the login", "description": "as it was", "blocks": ["9"], "status": "pending",
         "metadata": { "colour": "red", "portolan": null }, "zebra": { "metadata": 1 },
@@ -460,7 +460,7 @@ fn a_run_that_is_damaged_or_of_a_later_release_is_left_alone() {
 
 #[test]
 fn a_run_is_not_begun_anew_because_somebody_removed_the_keys_beside_it() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let task = world.begin("1", "quick-task");
     let mut file = world.read_task("1");
     for key in ["workflowType", "currentStep"] {
@@ -474,7 +474,7 @@ fn a_run_is_not_begun_anew_because_somebody_removed_the_keys_beside_it() {
 
 #[test]
 fn a_position_that_was_edited_by_hand_is_refused() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let task = world.begin("1", "quick-task");
     let mut file = world.read_task("1");
     file["metadata"]["currentStep"] = json!("commit");
@@ -541,7 +541,7 @@ fn a_damaged_copy_of_a_definition_is_replaced_by_the_same_version_and_by_no_othe
 
 #[test]
 fn a_move_may_leave_the_revision_out_and_is_refused_an_old_one() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let task = world.begin("1", "quick-task");
     let first = step(&world.current(&task).expect("it is there"), "passed");
     world.report(&Move { revision: None, ..first.clone() }).expect("Navigator's clients know no revision");
@@ -571,7 +571,7 @@ fn where_a_persons_word_is_verified_the_agent_cannot_give_it_in_a_task_file_eith
 
 #[test]
 fn one_file_has_one_history_by_whatever_name_it_is_reached() {
-    let world = World::new();
+    let world = World::believing(&["quick-task"]);
     let task = world.begin("1", "execute");
     let roundabout = world.path("tasks/../tasks/1.json").to_string_lossy().into_owned();
     let other = Address::Task(roundabout);

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use serde::Serialize;
 
-use super::{Activity, Interface, Node, Settings, Variable};
+use super::{Activity, Interface, Kind, Node, Settings, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -104,7 +104,32 @@ pub struct Flow {
     pub heavy: bool,
 }
 
+/// At how many steps of work something is checked, and at which the agent is believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked<'f> {
+    /// How many steps have checks.
+    pub checked: usize,
+    /// The steps of work that have none, in the order written.
+    pub believed: Vec<&'f NodeId>,
+}
+
 impl Flow {
+    /// What is checked of the work that an agent is led through; nothing in a flow that is called.
+    pub fn checked(&self) -> Checked<'_> {
+        let mut told = Checked::default();
+        if self.interface.is_some() {
+            return told;
+        }
+        let work = self.steps.values().filter(|step| matches!(step.node.kind, Kind::Work { .. }));
+        for step in work {
+            match step.node.accept.is_empty() {
+                true => told.believed.push(&step.node.id),
+                false => told.checked += 1,
+            }
+        }
+        told
+    }
+
     /// A step of this flow.
     ///
     /// # Panics

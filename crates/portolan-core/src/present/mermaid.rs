@@ -64,7 +64,11 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
         page += &format!("{description}\n\n");
     }
     // No line of the chart holds a backtick, so that none can close the fence.
-    page += &format!("### Diagram\n\n```mermaid\n{}```\n\n### Step Instructions\n\n", mermaid(workflow, current));
+    page += &format!("### Diagram\n\n```mermaid\n{}```\n\n", mermaid(workflow, current));
+    if flow.steps.values().any(|step| !step.node.accept.is_empty()) {
+        page += "At steps with ✓ something is checked; at others the agent is believed.\n\n";
+    }
+    page += "### Step Instructions\n\n";
     page += "| Stage | Step | Name | Agent | Instructions |\n|-------|------|------|-------|--------------|\n";
     for step in flow.steps.values() {
         page += &row(&step.node);
@@ -116,7 +120,11 @@ fn shape(node: &Node) -> String {
         Look::ForkJoin => ("([", "])"),
         Look::Plain => ("[", "]"),
     };
-    let hand = if look == Look::Person { "✋ " } else { "" };
+    let hand = match look {
+        Look::Person => "✋ ",
+        _ if !node.accept.is_empty() => "✓ ",
+        _ => "",
+    };
     let small = match small_print(node) {
         none if none.is_empty() => none,
         print => format!("<br/><small>{}</small>", escape(&print)),

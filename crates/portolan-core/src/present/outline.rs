@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::picture::{cut, one_line};
 use super::trace::function_word;
-use crate::graph::{CheckBy, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
+use crate::graph::{CheckBy, Checked, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
 /// One line for each node that a run can come to, beginning with the main line of work.
@@ -22,7 +22,25 @@ pub fn outline(workflow: &Workflow) -> String {
              then a person decides.\n"
         );
     }
-    text
+    text + &believed(workflow)
+}
+
+/// The most steps that are named as believed.
+const MOST_BELIEVED: usize = 12;
+
+/// At how many steps of work something is checked, and at which an agent is believed.
+fn believed(workflow: &Workflow) -> String {
+    let Checked { checked, believed } = workflow.root().checked();
+    let all = checked + believed.len();
+    let named: Vec<&str> = believed.iter().take(MOST_BELIEVED).map(|node| node.as_str()).collect();
+    let more = believed.len().saturating_sub(named.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match (all, believed.len()) {
+        (0, _) => String::new(),
+        (_, 0) => format!("\nChecked: every step ({all}).\n"),
+        _ if checked == 0 => format!("\nBelieved: every step ({all}); nothing is checked.\n"),
+        _ => format!("\nChecked: {checked} of {all} steps. Believed: {}{more}.\n", one_line(&named.join(", "))),
+    }
 }
 
 /// How wide a heading and a detail may become.
@@ -228,6 +246,7 @@ fn checked(id: &str, by: &CheckBy) -> String {
         CheckBy::File { path } => format!("file {}", one_line(path)),
         CheckBy::Project { name } => format!("the project's {}", one_line(name)),
         CheckBy::Gate { name } => format!("gate {}", one_line(name)),
+        CheckBy::Evidence(evidence) => one_line(&evidence.told()),
     };
     cut(&format!("check {}: {what}", one_line(id)), WIDTH)
 }

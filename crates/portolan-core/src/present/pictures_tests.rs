@@ -71,32 +71,32 @@ fn a_chart_renames_what_mermaid_reserves_and_escapes_what_it_would_read() {
     shows(
         &mermaid(&retrying(), Some(&"end".into())),
         &expect![[r#"
-        flowchart TD
-            start(("Start"))
-            n_end["Say #quot;hi#quot; | wave<br/><small>👋 Dev</small>"]
-            check{"Check: is it #35;1?<br/><small>Rev ↻2</small>"}
-            done[["Done"]]
-            stuck{{"✋ Stuck"}}
+            flowchart TD
+                start(("Start"))
+                n_end["Say #quot;hi#quot; | wave<br/><small>👋 Dev</small>"]
+                check{"✓ Check: is it #35;1?<br/><small>Rev ↻2</small>"}
+                done[["Done"]]
+                stuck{{"✋ Stuck"}}
 
-            start --> n_end
-            n_end --> check
-            check -->|"it is #quot;fine#quot;"| done
-            check -->|"failed"| n_end
-            check -->|"failed"| stuck
-            stuck -->|"passed"| n_end
+                start --> n_end
+                n_end --> check
+                check -->|"it is #quot;fine#quot;"| done
+                check -->|"failed"| n_end
+                check -->|"failed"| stuck
+                stuck -->|"passed"| n_end
 
-            classDef startStep fill:#90EE90,stroke:#228B22
-            classDef successStep fill:#87CEEB,stroke:#4169E1
-            classDef hitlStep fill:#FFB6C1,stroke:#DC143C
-            classDef gateStep fill:#E6E6FA,stroke:#9370DB
-            classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E
-            classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px
-            class start startStep
-            class done successStep
-            class stuck hitlStep
-            class check gateStep
-            class n_end currentStep
-    "#]],
+                classDef startStep fill:#90EE90,stroke:#228B22
+                classDef successStep fill:#87CEEB,stroke:#4169E1
+                classDef hitlStep fill:#FFB6C1,stroke:#DC143C
+                classDef gateStep fill:#E6E6FA,stroke:#9370DB
+                classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E
+                classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px
+                class start startStep
+                class done successStep
+                class stuck hitlStep
+                class check gateStep
+                class n_end currentStep
+        "#]],
     );
 }
 
@@ -165,11 +165,13 @@ fn a_markdown_page_keeps_every_text_in_its_place() {
         &expect![[r#"
 
 
-        | Stage | Step | Name | Agent | Instructions |
-        |-------|------|------|-------|--------------|
-        | s | end | Say "hi" \| wave | Dev | Run `a` or \<b>. |
-        | - | check | Check: is it #1? | Rev | - |
-    "#]],
+            At steps with ✓ something is checked; at others the agent is believed.
+
+            | Stage | Step | Name | Agent | Instructions |
+            |-------|------|------|-------|--------------|
+            | s | end | Say "hi" \| wave | Dev | Run `a` or \<b>. |
+            | - | check | Check: is it #1? | Rev | - |
+        "#]],
     );
 }
 
@@ -205,19 +207,21 @@ fn an_outline_shows_the_main_line_first_and_every_way_out() {
     shows(
         &outline(&retrying()),
         &expect![[r#"
-        Small (small)
+            Small (small)
 
-        start  start                         → end
-        end    task        Say "hi" | wave   → check
-        check  gate        Check: is it #1?  → done
-                           failed → end (retry up to 2, then stuck)
-                           check tests: cargo test
-                           check notes: file notes.md
-        done   end         Done              ends: success
-        stuck  checkpoint  Stuck             → end
+            start  start                         → end
+            end    task        Say "hi" | wave   → check
+            check  gate        Check: is it #1?  → done
+                               failed → end (retry up to 2, then stuck)
+                               check tests: cargo test
+                               check notes: file notes.md
+            done   end         Done              ends: success
+            stuck  checkpoint  Stuck             → end
 
-        Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
-    "#]],
+            Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
+
+            Checked: 1 of 2 steps. Believed: end.
+        "#]],
     );
 }
 
@@ -226,27 +230,29 @@ fn an_outline_indents_branches_and_shows_a_subflow_once() {
     shows(
         &outline(&forking()),
         &expect![[r#"
-        Small (small)
+            Small (small)
 
-        start      start                    → split
-        split      fork                     → 2 branches, 1 at a time → meet
-          left     subflow                  → meet
-                            runs inner:
-            start  start                    → dig
-            dig    task                     → dug
-            dug    end                      ends: success
-          right    subflow  The other side  → meet
-                            runs inner, which is shown above
-        meet       join                     → choose
-                            passes when one branch has passed
-                            failed → a person decides
-        choose     task     Choose
-                            keep → done
-                            drop → lost
-        done       end                      ends: success
-        lost       end                      ends: failure, raises an alert
+            start      start                    → split
+            split      fork                     → 2 branches, 1 at a time → meet
+              left     subflow                  → meet
+                                runs inner:
+                start  start                    → dig
+                dig    task                     → dug
+                dug    end                      ends: success
+              right    subflow  The other side  → meet
+                                runs inner, which is shown above
+            meet       join                     → choose
+                                passes when one branch has passed
+                                failed → a person decides
+            choose     task     Choose
+                                keep → done
+                                drop → lost
+            done       end                      ends: success
+            lost       end                      ends: failure, raises an alert
 
-        Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
-    "#]],
+            Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
+
+            Believed: every step (1); nothing is checked.
+        "#]],
     );
 }

@@ -19,6 +19,7 @@ use portolan_core::present::State;
 use portolan_core::run::{Actor, Channel, Human};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
+use portolan_runtime::catalog;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Caller, Open, Options, RunCarrier, Service, ServiceError, View};
 use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
@@ -85,6 +86,23 @@ impl World {
 
     pub(crate) fn define(&self, id: &str, text: &str) {
         self.write(&format!(".flow/workflows/{id}.json"), flow(id, text));
+    }
+
+    /// Has the project's own version of a workflow of the catalogue, at which an agent's word is enough.
+    pub(crate) fn believe(&self, id: &str) {
+        let entry = catalog::WORKFLOWS.iter().find(|entry| entry.id == id).expect("it is in the catalogue");
+        let mut file: Value = serde_json::from_str(entry.text).expect("it is JSON");
+        for node in file["nodes"].as_object_mut().expect("nodes").values_mut().filter_map(Value::as_object_mut) {
+            node.retain(|field, _| field != "accept" && field != "deny");
+        }
+        self.write(&format!(".flow/workflows/{id}.json"), file.to_string());
+    }
+
+    /// A world whose project has such versions.
+    pub(crate) fn believing(ids: &[&str]) -> World {
+        let world = World::new();
+        ids.iter().for_each(|id| world.believe(id));
+        world
     }
 
     /// A service that knows only what is in the files.

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from believed import believe
 from langgraph.checkpoint.memory import MemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
@@ -224,6 +225,7 @@ with SqliteSaver.from_conn_string("checkpoints.db") as saver:
 
 def another_process(world):
     """What LangGraph keeps on disk is all that is needed: another process goes on where this one was."""
+    believe(world.portolan, world.folder, "bug-fix")
     module = world.export("bug-fix")
     with SqliteSaver.from_conn_string(str(world.folder / "checkpoints.db")) as saver:
         graph = world.built(module, saver)

@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import mcp_types as types
+from believed import believe
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -172,6 +173,7 @@ def main():
             project = Path(folder) / "project"
             project.mkdir()
             shutil.copytree(EXAMPLES, project / ".flow/workflows")
+            believe(server, project, "quick-task", "bug-fix")
             asyncio.run(walk(server, project, mode))
         print(f"{mode}: well")
 

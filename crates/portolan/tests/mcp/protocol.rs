@@ -84,6 +84,7 @@ async fn call(client: &Client, tool: &'static str, arguments: &Value) -> Value {
 #[tokio::test]
 async fn the_client_of_rmcp_is_led_in_every_lifecycle() {
     let project = Project::new();
+    project.believe("execute");
     let newest = vec![ProtocolVersion::V_2026_07_28];
     for lifecycle in [
         ClientLifecycleMode::Initialize,

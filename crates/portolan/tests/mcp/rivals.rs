@@ -7,6 +7,7 @@ use crate::support::{Project, Wire, offered};
 #[test]
 fn tasks_are_led_side_by_side() {
     let project = Project::new();
+    project.believe("execute");
     let mut wire = project.client(&[]);
     let tasks: Vec<Value> = (0..12).map(|nth| json!({ "taskFilePath": project.task(&format!("t{nth}")) })).collect();
     let mut asked = Vec::new();
@@ -57,6 +58,7 @@ fn winners(wires: &mut [Wire], arguments: &Value) -> usize {
 #[test]
 fn of_the_same_move_made_at_once_exactly_one_wins() {
     let project = Project::new();
+    project.believe("feature-development");
     let mut wires = [project.client(&[]), project.client(&[])];
     for init in [
         json!({ "workflowType": "feature-development" }),

@@ -60,6 +60,7 @@ fn navigation(value: &Value) {
 #[test]
 fn a_task_is_led_by_init_start_current_and_next() {
     let project = Project::new();
+    project.believe("feature-development");
     let mut wire = project.client(&[]);
     let path = project.task("7");
     let init = json!({ "taskFilePath": path, "workflowType": "feature-development", "description": "Add dark mode" });

@@ -38,6 +38,17 @@ impl Project {
         self.write(&format!(".flow/workflows/{id}.json"), &definition.to_string());
     }
 
+    /// Has the project's own version of a workflow of the catalogue, at which an agent's word is enough.
+    pub(crate) fn believe(&self, id: &str) {
+        let entries = portolan_runtime::catalog::WORKFLOWS;
+        let entry = entries.iter().find(|entry| entry.id == id).expect("it is in the catalogue");
+        let mut file: Value = serde_json::from_str(entry.text).expect("it is JSON");
+        for node in file["nodes"].as_object_mut().expect("nodes").values_mut().filter_map(Value::as_object_mut) {
+            node.retain(|field, _| field != "accept" && field != "deny");
+        }
+        self.write(&format!(".flow/workflows/{id}.json"), &file.to_string());
+    }
+
     /// A path for a task file.
     pub(crate) fn task(&self, name: &str) -> String {
         let folder = self.folder.path().join("tasks");
