@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::carrier::task_file::{Durability, exchange, sync_folder, write_new};
-use crate::disk::{self, NoTurn, WAIT, turn};
+use crate::disk::{self, NoTurn, WAIT, turn_unseen};
 use crate::error::{ServiceError, plain};
 
 /// How often a change is tried again because somebody who takes no lock was faster.
@@ -80,7 +80,7 @@ impl Locked {
             let turn = Arc::clone(&beside.turn);
             return Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn });
         }
-        let turn = turn(&folder, WAIT).await.map_err(|why| match why {
+        let turn = turn_unseen(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
             NoTurn::Late(lock) => {
                 let message = format!("`{}` is being written by somebody else", file.display());
@@ -129,7 +129,8 @@ impl Locked {
 
     /// Refuses a file that may not be written.
     pub(super) fn may_be_written(&self) -> Result<(), ServiceError> {
-        self.like().map(drop)
+        self.like()?;
+        self.folder_may_be_written()
     }
 
     /// What the file looks like. A rename would not mind that it is read-only, but whoever made it so meant it.
@@ -143,6 +144,18 @@ impl Locked {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unwritable(&self.file, &error)),
         }
+    }
+
+    /// A file is replaced by another one of its folder.
+    #[cfg(unix)]
+    fn folder_may_be_written(&self) -> Result<(), ServiceError> {
+        let access = rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK);
+        access.map_err(|error| unwritable(&self.file, &error.into()))
+    }
+
+    #[cfg(not(unix))]
+    fn folder_may_be_written(&self) -> Result<(), ServiceError> {
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ mod write;
 use std::path::Path;
 
 pub use lock::LOCK_FILE;
-pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn};
+pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
 pub(crate) use read::{beginning, bytes, open, open_itself, source, text, unreadable};
 pub(crate) use stamp::Stamp;
 pub(crate) use write::{Fresh, private_folder, replace, sync_folder};

@@ -182,4 +182,15 @@ fn what_is_written_is_what_was_sent() {
     assert_eq!(present.face()["name"], "g");
 }
 
+/// The folder is the user's, and what lies in it shows in `git status`.
+#[test]
+fn nothing_but_the_file_is_left_where_it_is_written() {
+    let desk = Desk::of("graphs.yaml", None);
+    desk.write(Change::Add(tool("sum")), None).expect("it is written");
+    let folder = desk.file.parent().expect("a folder");
+    let names: Vec<_> =
+        fs::read_dir(folder).expect("it can be read").map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(names, ["graphs.yaml"]);
+}
+
 mod random;
