@@ -81,6 +81,7 @@ function answer(method, path, query, body) {
   if (kind === "project" && id) return need(PROJECT[id], "part of the project");
   if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length, passkeys: count() };
   if (kind === "inbox") return { questions: questions.map((q) => ({ ...q, passkey: q.person && count() > 0 })) };
+  if (kind === "halts") return { halts: {} };
   if (kind === "definitions") {
     if (!id) {
       return { definitions: definitions.map((d, i) => ({ id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: i === 2 ? "catalog" : "project", file: i === 2 ? null : `workflows/${i}.json`, steps: d.nodes.length, errors: problems(d).filter((p) => p.severity === "error").length, warnings: problems(d).filter((p) => p.severity === "warning").length, led: d.led, openRuns: runs.filter((r) => r.d === d && !r.over).length })) };

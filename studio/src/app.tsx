@@ -83,7 +83,7 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
     case "compare":
       return <CompareScreen route={route} />;
     case "inbox":
-      return <InboxScreen project={project} />;
+      return <InboxScreen project={project} wanted={route.run} />;
     case "project":
       return <ProjectScreen />;
     case "passkey":

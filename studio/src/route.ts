@@ -11,7 +11,7 @@ export type Route =
   | { screen: "try"; id: string; root: string | null; node: string | null; from: string | null }
   | { screen: "run"; run: string; seq: number | null; node: string | null }
   | { screen: "compare"; left: RunRef; right: RunRef }
-  | { screen: "inbox" }
+  | { screen: "inbox"; run: string | null }
   | { screen: "project" }
   | { screen: "passkey" }
   | { screen: "unknown"; address: string };
@@ -23,7 +23,8 @@ export function parseRoute(hash: string): Route {
   const node = params.get("node");
   const [screen, first = "", second = ""] = parts;
   if (screen === undefined) return { screen: "home" };
-  if (screen === "inbox" || screen === "project" || screen === "passkey") return { screen };
+  if (screen === "inbox") return { screen, run: params.get("run") };
+  if (screen === "project" || screen === "passkey") return { screen };
   if (screen === "definition" && first) return { screen, id: first, root: params.get("root"), node };
   if (screen === "try" && first) return { screen, id: first, root: params.get("root"), node, from: params.get("from") };
   if (screen === "run" && first) return { screen, ...parseRunRef(first), node };
@@ -47,7 +48,8 @@ function query(values: Record<string, string | null | undefined>): string {
 
 export const link = {
   home: () => "#/",
-  inbox: () => "#/inbox",
+  /** `run` is the one whose question is looked for. */
+  inbox: (run: string | null = null) => `#/inbox${query({ run })}`,
   project: () => "#/project",
   passkey: () => "#/passkey",
   definition: (id: string, more: { root?: string | null; node?: string | null } = {}) =>

@@ -129,7 +129,7 @@ inPage("a run that stopped for want of trust says so on its page, at the step, i
   assert.match(await page.locator("a.definition", { hasText: "third" }).textContent(), /not trusted/);
   await page.goto(studio.at(`/run/${run}`));
   const why = page.getByRole("region", { name: "Why it stands" });
-  await why.getByText("It waits").waitFor();
+  await why.getByText("Waits for a person's answer").waitFor();
   assert.match(await why.textContent(), help);
   await soundIn(page, complaints, "why a run stands");
   await page.goto(studio.at(`/run/${run}?node=work`));
@@ -141,7 +141,7 @@ inPage("a run that stopped for want of trust says so on its page, at the step, i
   assert.match(await question.textContent(), help);
   project.says("trust", ".flow/workflows/third.json");
   await page.goto(studio.at(`/run/${run}`));
-  await why.getByText("It waits").waitFor();
+  await why.getByText("Waits for a person's answer").waitFor();
   assert.equal(await why.getByRole("note").count(), 0, "it is trusted now");
 });
 

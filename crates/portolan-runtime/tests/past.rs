@@ -373,3 +373,64 @@ fn origin(world: &World, run: &Address) -> String {
     let carried = origin.carried.iter().map(|it| format!(", carried over at {} from {} to {}", it.seq, it.from, it.to));
     format!("{}{}", origin.seq, carried.collect::<String>())
 }
+
+/// Why a run does not go on, in lines.
+fn halt(service: &Service, run: &Address) -> String {
+    let Some(halt) = wait(service.halt(run, &agent())).expect("it is known") else { return "nothing\n".to_owned() };
+    let mut lines = format!("{:?} at {} ({}) since {}\n", halt.turn, halt.step, halt.step_name, halt.since.0);
+    lines.extend(halt.asks.map(|asks| format!("asks {asks}\n")));
+    for failed in halt.failed {
+        lines += &format!("{} {:?} failed: {}\n", failed.node, failed.check, failed.reason);
+    }
+    lines.extend(halt.last.map(|last| format!("{} {}\n", last.seq, last.text)));
+    lines
+}
+
+#[test]
+fn why_a_run_does_not_go_on_is_told_until_it_has_done_what_it_was_for() {
+    let world = World::with("mend", MEND);
+    let run = world.open("mend");
+    world.start(&run).expect("it starts");
+    let mut told = String::new();
+    for outcome in ["passed", "failed", "passed", "failed", "passed", "failed", "passed", "passed", "passed"] {
+        told += &halt(&world.service(), &run);
+        world.next(&run, outcome).expect("it is accepted");
+    }
+    told += &halt(&world.service(), &run);
+    expect![[r#"
+        Agent at fix (fix) since 1700000001000
+        2 agent ann began → `fix`
+        Agent at check (check) since 1700000002000
+        3 agent ann reported passed → `check`
+        Agent at fix (fix) since 1700000003000
+        4 agent ann reported failed → retry 1 of 2 for `check`, `fix`
+        Agent at check (check) since 1700000004000
+        5 agent ann reported passed → `check`
+        Agent at fix (fix) since 1700000005000
+        6 agent ann reported failed → retry 2 of 2 for `check`, `fix`
+        Agent at check (check) since 1700000006000
+        7 agent ann reported passed → `check`
+        Person at ask (ask) since 1700000007000
+        asks ask
+        8 agent ann reported failed → `ask` asks a person
+        Agent at fix (fix) since 1700000008000
+        9 person (relayed by agent ann) reported passed → budgets refilled, `fix`
+        Agent at check (check) since 1700000009000
+        10 agent ann reported passed → `check`
+        nothing
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn whoever_called_a_run_off_is_told_and_why() {
+    let world = World::with("mend", MEND);
+    let run = world.open("mend");
+    world.start(&run).expect("it starts");
+    wait(world.service().cancel(&run, "no time", &agent())).expect("it is called off");
+    expect![[r#"
+        Nobody at fix (fix) since 1700000002000
+        3 agent ann cancelled the run: no time → ended at `fix`: cancelled
+    "#]]
+    .assert_eq(&halt(&world.service(), &run));
+}

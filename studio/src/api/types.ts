@@ -40,6 +40,36 @@ export interface Untrusted {
   runs: { node: string; argv: string[] }[];
 }
 
+/** Why a run does not go on, or why it ended without having done what it was for. */
+export interface Halt {
+  /** Who can have it go on; nobody where it is over. */
+  turn: "person" | "trust" | "agent" | "engine" | "nobody";
+  /** How a person has its commands trusted. */
+  help: string | null;
+  step: string;
+  stepName: string;
+  /** The step, as the drawing names it. */
+  node: string;
+  branch: string | null;
+  since: string;
+  /** What a person is asked. */
+  asks: string | null;
+  personOnly: boolean;
+  /** How it is driven, where it is tried here; only in the list of all. */
+  driven?: Driven["phase"] | null;
+  failed: Failed[];
+  last: { seq: number; at: number; by: Author; text: string } | null;
+}
+
+/** A check that did not hold, or a step that failed. */
+export interface Failed {
+  node: string;
+  check: string | null;
+  reason: string;
+  /** The end of what was printed. */
+  output: string;
+}
+
 export interface Place {
   file: number;
   from: number;
@@ -234,6 +264,8 @@ export interface Run {
   situation: unknown;
   words: string;
   origin: { run: string; seq: number; carried?: { seq: number; from: string; to: string }[] } | null;
+  /** Why it does not go on. */
+  halt?: Halt | null;
   untrusted?: Untrusted | null;
   /** How it is driven, where it is tried here. */
   driven?: Driven | null;

@@ -65,7 +65,7 @@ export const KEYS: [string, [string, string][]][] = [
   ],
 ];
 
-const GO: Record<string, () => string> = { h: link.home, i: link.inbox, p: link.project };
+const GO: Record<string, () => string> = { h: link.home, i: () => link.inbox(), p: link.project };
 
 /** Whether the event is for a field. The editor stands in a shadow root, which hides it from `event.target`. */
 export function isTyping(event: Event): boolean {

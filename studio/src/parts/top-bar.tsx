@@ -7,7 +7,7 @@ import { nextTheme, theme } from "./theme";
 
 const SCREENS: [Route["screen"], string, () => string, IconName][] = [
   ["home", "Home", link.home, "home"],
-  ["inbox", "Inbox", link.inbox, "inbox"],
+  ["inbox", "Inbox", () => link.inbox(), "inbox"],
   ["project", "Project", link.project, "folder"],
 ];
 

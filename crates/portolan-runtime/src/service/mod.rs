@@ -15,6 +15,7 @@ mod feed;
 mod flow;
 mod fork;
 mod functions;
+mod halt;
 mod hold;
 mod interrupted;
 mod lease;
@@ -64,6 +65,7 @@ pub use flow::{
 pub(crate) use flow::{is_use, is_used};
 pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
+pub use halt::{Failed, Halt, Last, Turn};
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use navigate::States;

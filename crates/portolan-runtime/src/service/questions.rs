@@ -60,7 +60,7 @@ impl Service {
 }
 
 /// When a run reached a revision: revisions count changes.
-fn reached(records: &[Record], revision: u64, run: &Run) -> Timestamp {
+pub(super) fn reached(records: &[Record], revision: u64, run: &Run) -> Timestamp {
     let mut left = run.revision;
     let last = records.iter().rev().find(|record| {
         left = left.saturating_sub(record.changes.len() as u64);

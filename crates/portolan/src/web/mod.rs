@@ -14,6 +14,7 @@ mod evaluate;
 mod events;
 mod facts;
 mod guard;
+mod halts;
 mod inbox;
 mod listen;
 mod page;

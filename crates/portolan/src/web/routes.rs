@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post, put};
 
 use super::answer::Refusal;
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, inbox, page, places, project, replies, runs,
-    saving, servers, tries,
+    Studio, answering, definitions, enrolling, evaluate, events, guard, halts, inbox, page, places, project, replies,
+    runs, saving, servers, tries,
 };
 
 /// The largest body: all files of the largest definition, with what JSON adds to them.
@@ -57,6 +57,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/passkeys", post(enrolling::enrol)),
         ("/passkeys/challenge", post(enrolling::challenge)),
         ("/inbox", get(inbox::list)),
+        ("/halts", get(halts::list)),
         ("/events", get(events::stream)),
         ("/openapi.json", get(page::openapi)),
     ]

@@ -61,6 +61,8 @@ struct Told<'v> {
     situation: &'v Situation,
     words: String,
     origin: Option<Value>,
+    /// Why it does not go on.
+    halt: Option<Value>,
     /// The commands that it leads through and that nobody has trusted.
     untrusted: Option<Value>,
     /// How it is driven, where it is tried here.
@@ -89,6 +91,7 @@ impl Studio {
         // First: what it has ended with is kept by then.
         let driven = self.driven(run);
         let view = self.service.view(&Request::of(address), &self.person).await?;
+        let halt = self.halt(&view.address).await?;
         let past = self.past(run).await?;
         let past = past.lock().await;
         let definition = past.definition();
@@ -109,6 +112,7 @@ impl Studio {
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!(origin)),
+            halt,
             // What runs by itself is refused where trust is lacking, and needs none where answers are written down.
             untrusted: flow.interface.is_none().then(|| untrusted(&self.service, definition)).flatten(),
             driven: driven.map(|driven| driven.masked(past.hidden())),

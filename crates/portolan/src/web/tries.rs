@@ -218,6 +218,11 @@ pub(super) async fn control(
 }
 
 impl Driven {
+    /// How it is driven, in a word.
+    pub(super) fn phase(&self) -> &'static str {
+        self.phase
+    }
+
     /// The same, as it may be shown.
     pub(super) fn masked(self, hidden: &Redaction) -> Driven {
         let fault = self.fault.map(|fault| hidden.text(&fault));

@@ -1,14 +1,14 @@
 import { useMemo, useRef, useState } from "react";
 import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { DefinitionEntry, Project } from "../../api/types";
+import type { DefinitionEntry, Project, RunEntry } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading, Notice } from "../../parts/notice";
 import { isOver, plural } from "../../parts/words";
 import { link } from "../../route";
 import { DefinitionRow, RunRow } from "./rows";
-import { useRuns } from "./runs";
+import { useHalts, useRuns } from "./runs";
 
 export function HomeScreen({ project }: { project: Project | null }) {
   const definitions = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
@@ -26,8 +26,13 @@ export function HomeScreen({ project }: { project: Project | null }) {
     [definitions.data, words],
   );
   const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, r.workflow, r.step, r.status, r.description)), [runs.runs, words]);
+  const halts = useHalts(runs.runs);
+  const row = (run: RunEntry) => <RunRow key={run.run} run={run} halt={halts[run.run]} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
-  const finished = shownRuns.filter((run) => isOver(run.status));
+  // What ended without having done what it was for is looked for first.
+  const ended = shownRuns.filter((run) => isOver(run.status));
+  const broken = ended.filter((run) => run.status === "failure" || run.status === "blocked").slice(0, words ? 200 : 5);
+  const finished = ended.filter((run) => !broken.includes(run));
 
   // The arrow keys go through all results, whichever list they are in.
   const onKeyDown = (event: React.KeyboardEvent) => {
@@ -66,9 +71,15 @@ export function HomeScreen({ project }: { project: Project | null }) {
         ) : open.length === 0 ? (
           words ? <p className="hint">No open run matches.</p> : <NoRuns />
         ) : (
-          <ul className="entries">{open.map((run) => <RunRow key={run.run} run={run} />)}</ul>
+          <ul className="entries">{open.map(row)}</ul>
         )}
       </Section>
+
+      {broken.length > 0 && (
+        <Section title="Ended without success" count={broken.length}>
+          <ul className="entries">{broken.map(row)}</ul>
+        </Section>
+      )}
 
       <Section title="Definitions" count={shownDefinitions.length}>
         {definitions.error && !definitions.data ? (
@@ -93,7 +104,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
 
       {finished.length > 0 && (
         <Section title="Finished runs" count={finished.length}>
-          <ul className="entries">{finished.slice(0, words ? 200 : 50).map((run) => <RunRow key={run.run} run={run} />)}</ul>
+          <ul className="entries">{finished.slice(0, words ? 200 : 50).map(row)}</ul>
           {runs.more && <p className="hint">Older runs: <code>portolan runs list --all</code></p>}
         </Section>
       )}

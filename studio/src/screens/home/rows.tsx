@@ -1,5 +1,6 @@
-import type { DefinitionEntry, RunEntry } from "../../api/types";
-import { Age, Status } from "../../parts/bits";
+import type { DefinitionEntry, Halt, RunEntry } from "../../api/types";
+import { Age, Coded, Status } from "../../parts/bits";
+import { haltWords } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import { link } from "../../route";
@@ -63,7 +64,8 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
   );
 }
 
-export function RunRow({ run: r }: { run: RunEntry }) {
+export function RunRow({ run: r, halt }: { run: RunEntry; halt: Halt | undefined }) {
+  const words = halt && haltWords(halt, r.status);
   return (
     <li>
       <a className="entry run" href={link.run(r.run)}>
@@ -71,9 +73,19 @@ export function RunRow({ run: r }: { run: RunEntry }) {
         <span className="entry-main">
           <span className="entry-name">
             {r.workflow}
-            <span className="step">{r.step}</span>
+            <span className="step">{halt?.stepName ?? r.step}</span>
           </span>
           <span className="entry-text">{r.description}</span>
+          {words && halt && (
+            <span className="entry-why">
+              <Icon name={words.icon} size={14} />
+              <b>{words.who}</b>
+              <span className="dim">
+                {halt.turn !== "nobody" && <Age since={halt.since} words={(age) => (age === "now" ? "" : `for ${age}`)} />}
+              </span>
+              <span title={words.why ?? undefined}>{words.why !== null && <Coded text={words.why} />}</span>
+            </span>
+          )}
         </span>
         <span className="entry-end">
           <code>{r.run}</code>

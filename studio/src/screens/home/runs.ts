@@ -1,8 +1,9 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { get, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { RunEntry } from "../../api/types";
+import type { Halt, RunEntry } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
+import { isOver } from "../../parts/words";
 
 interface Runs {
   runs: RunEntry[];
@@ -42,4 +43,27 @@ export function useRuns(): Runs {
   });
 
   return { runs, more: loaded.data?.more ?? false, loading: loaded.loading, error: loaded.error, reload: loaded.reload };
+}
+
+/** Why the runs do not go on that have not done what they were for, asked for again once one of them has moved. */
+export function useHalts(runs: RunEntry[]): Record<string, Halt> {
+  const { data, reload } = useResource<{ halts: Record<string, Halt> }>("halts", (signal) => get("/halts", signal));
+  const again = useThrottled(reload, 2_000);
+  const shown = useRef(runs);
+  useEffect(() => {
+    const before = new Map(shown.current.map((run) => [run.run, run.updatedAt]));
+    const isNew = runs.some((run) => before.get(run.run) !== run.updatedAt);
+    const first = shown.current.length === 0;
+    shown.current = runs;
+    if (isNew && !first) again();
+  }, [runs]);
+  // What is told of a run that has moved since is not true of it any more.
+  return useMemo(() => {
+    const halts: Record<string, Halt> = {};
+    for (const run of runs) {
+      const halt = data?.halts[run.run];
+      if (halt && isOver(run.status) === (halt.turn === "nobody") && (halt.turn === "person") === (run.status === "waiting")) halts[run.run] = halt;
+    }
+    return halts;
+  }, [data, runs]);
 }

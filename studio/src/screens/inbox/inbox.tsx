@@ -7,7 +7,8 @@ import { Icon, type IconName } from "../../parts/icons";
 import { Failure, Loading, Notice } from "../../parts/notice";
 import { QuestionCard } from "./question";
 
-export function InboxScreen({ project }: { project: Project | null }) {
+/** `wanted` is the run whose question is looked for. */
+export function InboxScreen({ project, wanted }: { project: Project | null; wanted: string | null }) {
   const { data, error, reload } = useResource<{ questions: Question[] }>("inbox", (signal) => get("/inbox", signal));
   const again = useThrottled(reload, 300);
   useLive((events) => {
@@ -53,7 +54,7 @@ export function InboxScreen({ project }: { project: Project | null }) {
       ) : (
         <ul className="questions">
           {data.questions.map((question) => (
-            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} blocked={blocked} passkeys={project?.passkeys ?? 0} onDone={done} onMoved={(words) => tell("warning", words)} />
+            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} wanted={question.run === wanted} blocked={blocked} passkeys={project?.passkeys ?? 0} onDone={done} onMoved={(words) => tell("warning", words)} />
           ))}
         </ul>
       )}

@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Question } from "../../api/types";
 import { Elsewhere } from "../../passkey/elsewhere";
@@ -13,6 +13,8 @@ import { Changes } from "./changes";
 
 interface Props {
   question: Question;
+  /** Whether somebody came here for it. */
+  wanted: boolean;
   /** Why nothing can be answered here, if so. */
   blocked: string | null;
   /** How many passkeys are enrolled. */
@@ -23,15 +25,21 @@ interface Props {
   onMoved: (words: string) => void;
 }
 
-export function QuestionCard({ question: q, blocked, passkeys, onDone, onMoved }: Props) {
+export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, onMoved }: Props) {
   const [error, setError] = useState<ApiError | null>(null);
   const id = useId();
+  const card = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (!wanted) return;
+    card.current?.scrollIntoView({ block: "nearest" });
+    card.current?.querySelector<HTMLElement>("input[type=radio], .command")?.focus();
+  }, [wanted]);
   const personOnly = q.person || error?.code === "needs_person";
   const why = q.passkey && blocked === null ? hindrance() : null;
   const inTerminal = blocked !== null || (personOnly && (!q.passkey || why !== null));
 
   return (
-    <li className="question" aria-labelledby={`${id}-title`}>
+    <li ref={card} className={wanted ? "question wanted" : "question"} aria-labelledby={`${id}-title`}>
       <header>
         <span className="octagon" aria-hidden="true">
           <Icon name="person" />

@@ -15,6 +15,8 @@ interface Props {
   seq: number;
   id: string | null;
   chosen: boolean;
+  /** Whether the run is over. */
+  over: boolean;
   about: Record<string, About>;
   overlay: Overlay | null;
   untrusted: Untrusted | null;
@@ -24,15 +26,15 @@ interface Props {
   children?: React.ReactNode;
 }
 
-export function Inspector({ run, seq, id, chosen, about, overlay, untrusted, onAgain, children }: Props) {
+export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, untrusted, onAgain, children }: Props) {
   if (id === null) return <p className="hint">Select a step to see its visits: input, output, checks and messages.</p>;
   const entry = about[id];
   const over = overlay?.nodes[id];
   return (
     <div className="facts">
       {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
-      {!chosen && <p className="dim">The run is here. Select another step to see that one.</p>}
-      <StateLine over={over} />
+      {!chosen && <p className="dim">{ended ? "It went wrong here." : "The run is here."} Select another step to see that one.</p>}
+      <StateLine run={run} over={over} />
       {untrusted && <UntrustedNote lacking={untrusted} step={id.split("/").pop()} />}
       {children}
       <Saying run={run} id={id} />
@@ -47,7 +49,7 @@ export function Inspector({ run, seq, id, chosen, about, overlay, untrusted, onA
   );
 }
 
-function StateLine({ over }: { over: NodeOverlay | undefined }) {
+function StateLine({ run, over }: { run: string; over: NodeOverlay | undefined }) {
   return (
     <p className="state-line">
       <StateChip state={over?.state ?? null} />
@@ -59,7 +61,7 @@ function StateLine({ over }: { over: NodeOverlay | undefined }) {
           {over.altered && ", changed by hand"}
           {over.state === "waiting" && (
             <>
-              , asks in the <a href={link.inbox()}>inbox</a>
+              , asks in the <a href={link.inbox(run)}>inbox</a>
             </>
           )}
           {over.arrived && `, ${arrivedWords(over.arrived)}`}

@@ -1,59 +1,120 @@
-import { useEffect } from "react";
-import type { RecordLine, Run } from "../../api/types";
-import { Coded } from "../../parts/bits";
+import type { Failed, Run } from "../../api/types";
+import { Age, Coded } from "../../parts/bits";
+import { endOf, haltWords } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { UntrustedNote } from "../../parts/untrusted";
-import type { Records } from "./records";
+import { link } from "../../route";
 
 interface Props {
   run: Run;
-  records: Records;
-  onMove: (seq: number) => void;
   /** What steps are called, by their ids. */
   names: Record<string, string>;
+  onMove: (seq: number) => void;
+  /** Shows a step, by its name in the drawing or its id. */
+  onShow: (step: string) => void;
+  /** Runs again from a step. */
+  onAgain: ((step: string) => void) | null;
 }
 
-/** Why a run does not go on: what happened last, and what it lacks. Nothing while it goes on or has done what it was for. */
-export function WhyItStands({ run, records, onMove, names }: Props) {
-  const stands = run.status === "waiting" || (run.over && run.status !== "success");
-  useEffect(() => {
-    if (stands && run.head > 0) records.need(Math.max(1, run.head - AT_MOST), run.head);
-  }, [stands, records, run.head]);
-  const last = stands ? lastMove(records, run.head) : [];
+/** Why a run does not go on: whose turn it is, since when, and what went wrong last, with what can be done about it. */
+export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
+  const halt = run.halt ?? null;
   const lacking = run.status === "success" ? null : (run.untrusted ?? null);
-  if (last.length === 0 && !lacking) return null;
+  // What is driven here says so itself.
+  const goesOn = halt === null || (halt.turn === "engine" && halt.failed.length === 0);
+  if (goesOn && !lacking) return null;
+  const words = halt && !goesOn ? haltWords(halt, run.status) : null;
+  const wrong = halt?.failed[0]?.node || halt?.node || "";
   return (
     <section className="why" aria-label={run.over ? "Why it ended" : "Why it stands"}>
-      {last.length > 0 && (
-        <p>
-          <Icon name={run.over ? "failed" : "person"} />
-          <b>{run.over ? "It ended" : "It waits"}:</b> {last.map((record, i) => (
-            <span key={record.seq}>
-              {i > 0 && "; "}
-              <Coded text={record.text} names={names} />
-            </span>
+      {halt && words && (
+        <>
+          <div className="why-head">
+            <p>
+              <span className={`tint ${words.look}`}>
+                <Icon name={words.icon} />
+              </span>
+              <b>{words.who}</b>
+              {!run.over && (
+                <>
+                  {" at "}
+                  <button type="button" className="why-step" onClick={() => onShow(halt.node)}>
+                    {halt.stepName}
+                  </button>
+                </>
+              )}
+              <span className="dim">
+                <Age since={halt.since} words={(age) => (age === "now" ? "since just now" : run.over ? `${age} ago` : `for ${age}`)} />
+                {halt.turn === "person" && halt.personOnly && "; only a person's own word counts"}
+                {halt.branch !== null && `; in branch ${halt.branch}`}
+              </span>
+            </p>
+            <div className="why-actions">
+              {halt.turn === "person" && (
+                <a className="button primary" href={link.inbox(run.run)}>
+                  <Icon name="person" />
+                  Answer…
+                </a>
+              )}
+              {halt.turn === "nobody" && onAgain && halt.failed.length > 0 && (
+                <button type="button" className="button primary" onClick={() => onAgain(wrong)}>
+                  <Icon name="retry" />
+                  Run again from here…
+                </button>
+              )}
+              {halt.failed.length > 0 && (
+                <button type="button" className="button" onClick={() => onShow(wrong)}>
+                  Show {names[wrong] ?? wrong}
+                </button>
+              )}
+            </div>
+          </div>
+          {halt.turn === "person" && halt.asks && <p className="why-asks">{halt.asks}</p>}
+          {halt.failed.map((failed, i) => (
+            <Wrong key={i} failed={failed} names={names} lines={halt.turn === "agent" ? 3 : 6} />
           ))}
-          <button type="button" className="link" onClick={() => onMove(run.head - last.length)}>
-            what was before
-          </button>
-        </p>
+          {halt.last && (!run.over || halt.failed.length === 0) && (
+            <p className="dim">
+              Last: <Coded text={halt.last.text} names={names} /> <Age since={halt.last.at} words={(age) => (age === "now" ? "just now" : `${age} ago`)} />{" "}
+              <button type="button" className="link" onClick={() => onMove(halt.last?.seq ?? 1)}>
+                show record {halt.last.seq}
+              </button>
+            </p>
+          )}
+        </>
       )}
       {lacking && <UntrustedNote lacking={lacking} />}
     </section>
   );
 }
 
-/** The most records of the engine that are looked through for what they followed from. */
-const AT_MOST = 4;
-
-/** The last thing that somebody did, with what the engine did because of it. */
-function lastMove(records: Records, head: number): RecordLine[] {
-  const found: RecordLine[] = [];
-  for (let seq = head; seq > Math.max(0, head - AT_MOST); seq -= 1) {
-    const record = records.at(seq);
-    if (!record) return found;
-    found.unshift(record);
-    if (record.by.is !== "engine") return found;
-  }
-  return found.slice(-1);
+/** What went wrong, with the end of what was printed. */
+function Wrong({ failed, names, lines }: { failed: Failed; names: Record<string, string>; lines: number }) {
+  const { end, more } = endOf(failed.output, lines);
+  const step = failed.node === "" ? null : (names[failed.node] ?? failed.node);
+  return (
+    <div className="why-wrong">
+      <p className="tint failed">
+        <Icon name="failed" size={14} />
+        <span>
+          {failed.check === null ? (
+            <>
+              <b>{step}</b> failed: <Coded text={failed.reason} />
+            </>
+          ) : (
+            <>
+              Check <b>{failed.check}</b>
+              {step && <> of {step}</>} did not hold: <Coded text={failed.reason} />
+            </>
+          )}
+        </span>
+      </p>
+      {end !== "" && (
+        <pre className="value" tabIndex={0} aria-label={`The end of the output of ${failed.check ?? step}`}>
+          {more > 0 && <span className="dim">{`… ${more} lines before\n`}</span>}
+          {end}
+        </pre>
+      )}
+    </div>
+  );
 }

@@ -53,7 +53,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   const again = origin && !readOnly ? link.try(origin.id, { root: origin.root, from: run.run }) : null;
 
   const [leftTab, setLeftTab] = useState("timeline");
-  const [rightTab, setRightTab] = useState(run.over && isFunction && selected === null ? "values" : "step");
+  const [rightTab, setRightTab] = useState(run.status === "success" && isFunction && selected === null ? "values" : "step");
   const [forking, setForking] = useState<number | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
   const right = useSplit("run-right", 340, 240, 620);
@@ -80,7 +80,15 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   useEffect(() => records.need(seq, seq), [records, seq]);
 
   const names = useMemo(() => namesIn(drawing), [drawing]);
-  const here = useMemo(() => hereIn(overlay, drawing), [overlay, drawing]);
+  const stands = run.halt ? (run.halt.failed[0]?.node || run.halt.node) : null;
+  const here = useMemo(() => hereIn(overlay, drawing) ?? (run.over && following ? stepIn(drawing, stands) : null), [overlay, drawing, run.over, following, stands]);
+  const showStep = (step: string) => {
+    const id = stepIn(drawing, step);
+    if (id === null) return;
+    goTo(null);
+    note(link.run(run.run, null, id));
+    setRightTab("step");
+  };
 
   return (
     <div className="workbench run">
@@ -113,12 +121,6 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </span>
         <div className="work-actions">
-          {run.status === "waiting" && (
-            <a className="button primary" href={link.inbox()}>
-              <Icon name="person" />
-              Answer in the inbox
-            </a>
-          )}
           <a className="button" href={link.compare({ run: run.run, seq: Math.max(1, following ? seq - 1 : seq) }, { run: run.run, seq: run.head })}>
             <Icon name="compare" />
             Compare
@@ -137,7 +139,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </div>
       </header>
-      <WhyItStands run={run} records={records} names={names} onMove={moveTo} />
+      <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={null} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
         <Suspense fallback={null}>
@@ -206,7 +208,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={selected ?? here} chosen={selected !== null} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={selected ?? here} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
                 {drive.allowed && drawing && (selected ?? here) !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />
@@ -236,6 +238,12 @@ function namesIn(drawing: Drawing | null): Record<string, string> {
     if (node !== null) names[node] = node in names && names[node] !== name ? node : name;
   }
   return names;
+}
+
+/** A node by its name in the drawing, or else by its id. */
+function stepIn(drawing: Drawing | null, step: string | null): string | null {
+  const found = drawing?.nodes.find((node) => node.id === step) ?? drawing?.nodes.find((node) => node.node === step);
+  return found?.id ?? null;
 }
 
 /** The node that the run is at: the innermost one, and what waits for somebody first. */

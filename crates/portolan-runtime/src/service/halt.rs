@@ -1,0 +1,269 @@
+//! Why a run does not go on, or why it ended without having done what it was for: whose turn it is, since when, and what went
+//! wrong last. As data; faces make words of it.
+
+use std::collections::BTreeSet;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::graph::EndResult;
+use portolan_core::present::{Point, Redaction, Situation, State, Untrusted, Why, drawn_as, history};
+use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict};
+use portolan_core::value::{CheckId, PASSED, Timestamp};
+
+use super::hold::Held;
+use super::questions::reached;
+use super::request::Grip;
+use super::{Caller, Service};
+use crate::carrier::Address;
+use crate::error::ServiceError;
+use crate::store::Record;
+
+/// Why a run does not go on by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halt {
+    /// Whose turn it is.
+    pub turn: Turn,
+    /// The step that it is at.
+    pub step: String,
+    /// What people call the step.
+    pub step_name: String,
+    /// The same, as a drawing names it.
+    pub node: String,
+    /// The branch, where there are several.
+    pub branch: Option<String>,
+    /// Since when it is like that.
+    pub since: Timestamp,
+    /// What a person is asked.
+    pub asks: Option<String>,
+    /// Whether only a person's own word counts.
+    pub person_only: bool,
+    /// What went wrong last.
+    pub failed: Vec<Failed>,
+    /// What somebody did last, in a line.
+    pub last: Option<Last>,
+}
+
+/// Who can have a run go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A person answers.
+    Person,
+    /// A person has commands trusted, which nobody has.
+    Trust(Untrusted),
+    /// An agent works.
+    Agent,
+    /// Nobody has to be waited for: it goes on while it is driven.
+    Engine,
+    /// It is over.
+    Nobody,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The step, as a drawing names it where that is known.
+    pub node: String,
+    /// The check that did not hold; nothing where the step itself failed.
+    pub check: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The end of what was printed.
+    pub output: String,
+}
+
+/// What somebody did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// The number of the record.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: Actor,
+    /// What, and where that led.
+    pub text: String,
+}
+
+/// How many records are read before more are.
+const LATEST: usize = 200;
+/// How much of the end of an output is told.
+const END: usize = 2_000;
+
+impl Service {
+    /// Why a run does not go on; nothing where it has done what it was for.
+    ///
+    /// # Errors
+    /// The run is not known, or it, or its journal, cannot be read.
+    pub async fn halt(&self, address: &Address, caller: &Caller) -> Result<Option<Halt>, ServiceError> {
+        let held = self.peek(address).await?;
+        if has_succeeded(&held.run.root.place) {
+            return Ok(None);
+        }
+        let hidden = self.hidden_of(&held);
+        let records = self.latest(address, &held, &hidden).await?;
+        hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
+        let (path, revision) = standing(&held.run);
+        let since = reached(&records, revision, &held.run);
+        let node = held.run.frame(&path).map(|frame| drawn_as(&held.run, &path, frame.place.node()));
+        let is_function = held.definition.workflow.root().interface.is_some();
+        let grip = Grip::of(held, None);
+        let view = self.present(&grip, Some(path), caller)?;
+        let situation = &view.situation;
+        let told = Told { records: &records, hidden: &hidden };
+        Ok(Some(Halt {
+            turn: turn(situation, is_function),
+            step: situation.position.step.clone(),
+            step_name: situation.position.step_name.clone(),
+            node: node.unwrap_or_else(|| situation.position.step.clone()),
+            branch: situation.position.branch.clone(),
+            since,
+            asks: asks(situation).map(|text| hidden.text(&text)),
+            person_only: view.asks_person,
+            failed: told.failed(situation),
+            last: told.last(),
+        }))
+    }
+
+    /// The last records of a run: as many as it takes to know since when it is where it is, and all where anything is
+    /// hidden, for what is hidden is learnt from them.
+    async fn latest(&self, address: &Address, held: &Held, hidden: &Redaction) -> Result<Vec<Record>, ServiceError> {
+        if !hidden.is_empty() || held.seq <= LATEST as u64 {
+            return self.records(address).await;
+        }
+        let records = self.page(address, held.seq - LATEST as u64, LATEST).await?;
+        let (_, revision) = standing(&held.run);
+        let changes: u64 = records.iter().map(|record| record.changes.len() as u64).sum();
+        match held.run.revision.saturating_sub(changes) < revision {
+            true => Ok(records),
+            false => self.records(address).await,
+        }
+    }
+}
+
+fn has_succeeded(place: &Place) -> bool {
+    match place {
+        Place::Ended { result, .. } => *result == EndResult::Success,
+        Place::Arrived { outcome, .. } => outcome.as_str() == PASSED,
+        _ => false,
+    }
+}
+
+/// The position that stands for a run: one at which a person is waited for, else one to which work came back, else the
+/// first. With the revision at which it was reached.
+fn standing(run: &Run) -> (FramePath, u64) {
+    let positions = run.positions();
+    let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
+    let asked = positions.iter().find(|(_, frame)| waits(&frame.place));
+    let failed = || positions.iter().find(|(_, frame)| frame.feedback.is_some());
+    let found = asked.or_else(failed).or(positions.first());
+    found.map_or((FramePath::default(), run.root.since), |(path, frame)| (path.clone(), frame.since))
+}
+
+fn turn(situation: &Situation, is_function: bool) -> Turn {
+    match (situation.state, &situation.untrusted) {
+        (State::Ended, _) if situation.over => Turn::Nobody,
+        (State::Waiting, _) => Turn::Person,
+        (State::Working, Some(untrusted)) => Turn::Trust(untrusted.clone()),
+        (State::Checking, _) => Turn::Engine,
+        (State::Working | State::Ended, _) if is_function => Turn::Engine,
+        (State::Working | State::Ended, _) => Turn::Agent,
+    }
+}
+
+fn asks(situation: &Situation) -> Option<String> {
+    match (&situation.question, &situation.point) {
+        // Such a question is called like its step; what is asked stands in what the step is for.
+        (Some(question), _) if question.why == Why::Step => {
+            Some(situation.work.description.as_ref().unwrap_or(&question.asked.message).clone())
+        }
+        (Some(question), _) => Some(question.asked.message.clone()),
+        (None, Point::Held { told }) => Some(told.clone()),
+        (None, _) => None,
+    }
+}
+
+/// What the journal tells.
+struct Told<'t> {
+    records: &'t [Record],
+    hidden: &'t Redaction,
+}
+
+impl Told<'_> {
+    fn last(&self) -> Option<Last> {
+        let by_somebody = |record: &&Record| record.event.by != Actor::Engine;
+        let Record { seq, event, changes } = self.records.iter().rev().find(by_somebody)?;
+        let text = clip(&self.hidden.text(&history(event, changes)));
+        Some(Last { seq: *seq, at: event.at, by: event.by.clone(), text })
+    }
+
+    /// What is said to the position of failures, else the last that failed at all.
+    fn failed(&self, situation: &Situation) -> Vec<Failed> {
+        let feedback = situation.feedback.iter();
+        let told: Vec<Failed> = feedback
+            .flat_map(|feedback| {
+                let node = feedback.from.as_ref().map_or_else(String::new, ToString::to_string);
+                feedback
+                    .failures
+                    .iter()
+                    .map(move |failure| self.failure(&node, Some(&failure.check), &failure.reason, &failure.output))
+            })
+            .collect();
+        if told.is_empty() { self.failed_last().into_iter().collect() } else { told }
+    }
+
+    /// The last node that failed, or check that did not hold and has not since.
+    fn failed_last(&self) -> Option<Failed> {
+        let mut mended: BTreeSet<String> = BTreeSet::new();
+        for Record { event, changes, .. } in self.records.iter().rev() {
+            let node = match &event.what {
+                EventKind::Settled { effect, .. } => effect.node.to_string(),
+                _ => String::new(),
+            };
+            for change in changes.iter().rev() {
+                match change {
+                    Change::Executed { fault: Some(fault), .. } => {
+                        let output = fault.detail.as_str();
+                        return Some(self.failure(&fault.node, None, &fault.message, output));
+                    }
+                    Change::Executed { node, fault: None, .. } => drop(mended.insert(node.to_string())),
+                    Change::Settled { check, verdict, .. } => {
+                        let key = format!("{node}\0{check}");
+                        match broken(verdict) {
+                            Some((reason, output)) if !mended.contains(&key) => {
+                                return Some(self.failure(&node, Some(check), reason, output));
+                            }
+                            Some(_) => {}
+                            None => drop(mended.insert(key)),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
+    fn failure(&self, node: &str, check: Option<&CheckId>, reason: &str, output: &str) -> Failed {
+        let check = check.map(ToString::to_string);
+        let output = end_of(&self.hidden.text(output)).to_owned();
+        Failed { node: node.to_owned(), check, reason: self.hidden.text(reason), output }
+    }
+}
+
+fn broken(verdict: &Verdict) -> Option<(&str, &str)> {
+    match verdict {
+        Verdict::Broken { reason, output } => Some((reason, output)),
+        Verdict::ForPerson { reason } | Verdict::Unknown { reason } => Some((reason, "")),
+        Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => None,
+    }
+}
+
+/// The end of a text, whole lines where it has any.
+fn end_of(text: &str) -> &str {
+    let text = text.trim_end();
+    if text.len() <= END {
+        return text;
+    }
+    let from = (text.len() - END..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let end = &text[from..];
+    end.split_once('\n').map_or(end, |(_, lines)| lines)
+}
