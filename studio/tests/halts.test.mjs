@@ -104,6 +104,14 @@ inPage("a run that failed says where and why, and the step is shown", async (pag
   assert.match(await why.textContent(), /It failed.*send failed: no route to Ada/s);
   await page.locator("aside[aria-label=Details] h2", { hasText: "send" }).waitFor();
   await soundIn(page, complaints, "a failed run");
+  // One press leads to the data that it failed with.
+  await why.getByRole("button", { name: "Run again from here…" }).click();
+  const field = page.getByLabel("Value of text, as JSON");
+  assert.deepEqual(JSON.parse(await field.inputValue()), { message: "no route to Ada" });
+  await field.fill('{"message": "nobody there"}');
+  await page.getByRole("button", { name: "Run it" }).click();
+  await page.waitForFunction((run) => !location.hash.includes(run), run);
+  await page.getByRole("region", { name: "Why it ended" }).getByText("nobody there").waitFor();
 });
 
 inPage("a run whose commands nobody has trusted waits for that, and the command stands there", async (page) => {

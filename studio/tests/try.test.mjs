@@ -224,12 +224,12 @@ inPage("a run is run again from a node, with what came before it changed", async
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "over");
   await page.getByRole("button", { name: "Run again from here…" }).click();
-  await page.click("dialog >> text=Change a value");
-  await page.getByLabel("Name of the node or variable").fill("add");
-  await page.waitForFunction(() => document.querySelector("dialog textarea")?.value.includes("42"));
-  await page.locator("dialog textarea").fill('{"sum": 3}');
+  // What the step is made of is there already, with the data of the run.
+  const field = page.getByLabel("Value of add, as JSON");
+  assert.deepEqual(JSON.parse(await field.inputValue()), { sum: 42 });
+  await field.fill('{"sum": 3}');
   await soundIn(page, complaints, "the fork");
-  await page.click("dialog button[type=submit]");
+  await page.getByRole("button", { name: "Fork, and wait" }).click();
   await page.waitForSelector("text=forked from");
   // It waits, and says for what: the button has the focus.
   await said(page, "ready: press Go on (c)");
@@ -237,6 +237,68 @@ inPage("a run is run again from a node, with what came before it changed", async
   await page.keyboard.press("Enter");
   await said(page, "over");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+});
+
+inPage("a run is run again from a step by its menu, with other data, and goes on at once", async (page, complaints) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  const large = page.locator(".node", { hasText: "large" });
+  await large.click({ button: "right" });
+  const menu = page.getByRole("menu", { name: "Menu of large" });
+  await menu.waitFor();
+  await soundIn(page, complaints, "the menu of a step");
+  await page.waitForFunction(() => document.activeElement?.textContent.startsWith("Run again from here"));
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "detached" });
+  // The same by keyboard, and by its key.
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("Shift+F10");
+  await menu.waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Run again from “large”" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("r");
+  await page.getByLabel("Value of add, as JSON").fill('{"sum": 3}');
+  await picture(page, "again");
+  await page.getByRole("button", { name: "Run it" }).click();
+  await page.waitForFunction((run) => !location.hash.includes(run), run);
+  await said(page, "over");
+  assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+});
+
+inPage("a step that the run has not come to offers nothing to run again", async (page) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  await page.locator(".node", { hasText: "small" }).click({ button: "right" });
+  const item = page.getByRole("menuitem", { name: /Run again from here/ });
+  assert.match(await item.textContent(), /not reached/);
+  await item.click({ force: true });
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+});
+
+inPage("a run that another start of the studio has driven is run again from its page", async (page) => {
+  const run = await begun({ breakpoints: [], answers: undefined, input: { a: 2, b: 40 } });
+  const other = await project.studio();
+  try {
+    await page.goto(other.at(`/run/${run}?node=large`));
+    await page.locator(".node.selected").waitFor();
+    await page.locator("[data-graph]").focus();
+    await page.keyboard.press("r");
+    await page.getByLabel("Value of add, as JSON").fill('{"sum": 3}');
+    await page.keyboard.press("Tab");
+    await page.getByRole("button", { name: "Run it" }).click();
+    await page.waitForFunction((run) => !location.hash.includes(run), run);
+    await said(page, "over");
+    assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
+  } finally {
+    await other.kill();
+  }
 });
 
 inPage("a click beside a dialog in which something was filled in leaves it open", async (page) => {

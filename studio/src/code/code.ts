@@ -11,6 +11,7 @@ export { ConflictDialog } from "../screens/definition/conflict";
 export { SaveDialog } from "../screens/definition/save";
 export { KeysDialog } from "../parts/keys-dialog";
 export { ForkDialog } from "../screens/run/fork";
+export { NodeMenu } from "../screens/run/menu";
 export { StepStop } from "../screens/run/step-stop";
 export { PasskeyScreen } from "../screens/passkey/passkey";
 export { confirmed } from "../passkey/confirm";

@@ -11,6 +11,7 @@ export const ConflictDialog = lazy(() => later().then((code) => ({ default: code
 export const SaveDialog = lazy(() => later().then((code) => ({ default: code.SaveDialog })));
 export const KeysDialog = lazy(() => later().then((code) => ({ default: code.KeysDialog })));
 export const ForkDialog = lazy(() => later().then((code) => ({ default: code.ForkDialog })));
+export const NodeMenu = lazy(() => later().then((code) => ({ default: code.NodeMenu })));
 export const StepStop = lazy(() => later().then((code) => ({ default: code.StepStop })));
 export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));
 export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));

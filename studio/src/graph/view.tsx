@@ -42,6 +42,8 @@ export interface GraphProps {
   stops?: Stops;
   /** Sets a breakpoint at a node, or removes it. */
   onStop?: ((id: string) => void) | null;
+  /** Opens a menu of what can be done at a node, at a place of the window. */
+  onMenu?: ((id: string, at: { x: number; y: number }) => void) | null;
   /** Without it, nothing is moved by hand. */
   onMove?: OnMove | null;
   onLayOutAgain?: () => void;
@@ -57,7 +59,7 @@ export function GraphView(props: GraphProps) {
 
 const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
-function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null, onMove = null, onLayOutAgain }: GraphProps) {
+function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null, onMenu = null, onMove = null, onLayOutAgain }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
   const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null, stops }));
   const flow = useReactFlow();
@@ -196,6 +198,16 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     onSelect(hit(graph, at)?.id ?? null);
   };
 
+  const onContextMenu = (event: React.MouseEvent) => {
+    // By keyboard it is for the selected node, wherever the pointer is.
+    const byHand = event.button === 2 || event.ctrlKey;
+    const node = byHand ? hit(graph, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY })) : graph.nodes.get(selected ?? "");
+    if (!onMenu || !node) return;
+    event.preventDefault();
+    onSelect(node.id);
+    onMenu(node.id, byHand ? { x: event.clientX, y: event.clientY } : flow.flowToScreenPosition({ x: node.x + node.width / 2, y: node.y + node.height }));
+  };
+
   const scarce = drawing.nodes.length > 40;
   return (
     <GraphContext.Provider value={context}>
@@ -209,6 +221,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
           tabIndex={0}
           data-graph
           onKeyDown={onKeyDown}
+          onContextMenu={onContextMenu}
         >
           {far && <FarCanvas graph={graph} />}
           <ReactFlow

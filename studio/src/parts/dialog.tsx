@@ -2,7 +2,7 @@ import { useId, useLayoutEffect, useRef } from "react";
 import { Icon } from "./icons";
 
 /** What is at hand when a dialog opens, the likeliest first. */
-const FIRST = ["[role=combobox]", "input:not([type=radio])", "textarea", "select", ".actions .primary:enabled"];
+const FIRST = ["[data-first]", "[role=combobox]", "input:not([type=radio])", "textarea", "select", ".actions .primary:enabled"];
 
 interface Props {
   title: string;

@@ -49,6 +49,8 @@ export const KEYS: [string, [string, string][]][] = [
       ["Home End", "on the slider: the first and the last record"],
       ["n", "go to now"],
       ["t", "try again with this input"],
+      ["r", "run again from the selected step, with other data if wanted"],
+      ["Shift+F10", "the menu of the selected step"],
     ],
   ],
   [

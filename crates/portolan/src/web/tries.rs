@@ -4,6 +4,7 @@
 //! led through begins, and waits for whoever walks it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use axum::Json;
@@ -14,7 +15,8 @@ use portolan_core::value::NodeId;
 use portolan_runtime::drive::{Control, Phase};
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::library::FunctionFiles;
-use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Open, RunCarrier, ServiceError};
+use portolan_runtime::servers::{PoolOptions, Servers};
+use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Kept, Open, RunCarrier, ServiceError};
 use portolan_runtime::states::Heard;
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{Tools, Written};
@@ -175,7 +177,11 @@ pub(super) async fn control(
     Body(command): Body<Command>,
 ) -> Answer<Driven> {
     let _known = address(&run)?;
-    let trying = studio.tries().get(&run).cloned().ok_or_else(|| not_tried(&run))?;
+    let tried = studio.tries().get(&run).cloned();
+    let trying = match tried {
+        Some(trying) => trying,
+        None => studio.take_up(&run).await?,
+    };
     if let Some(asked) = &command.breakpoints {
         let past = studio.past(&run).await?;
         let definition = past.lock().await.definition().clone();
@@ -235,8 +241,8 @@ fn frame_path(text: &str) -> FramePath {
 }
 
 fn not_tried(run: &str) -> Refusal {
-    let message = format!("`{run}` is not driven by this studio");
-    let help = "a run of a function goes on with `portolan runs resume`; or fork it, and try the fork";
+    let message = format!("`{run}` is not driven by a studio: an agent is led through it");
+    let help = "whoever walks it goes on with it";
     Refusal::from(ServiceError::refused("not_running", message, help))
 }
 
@@ -257,6 +263,28 @@ impl Studio {
         }
         let message = format!("{MOST_TRIES} runs are tried at the same time, and there may be no more");
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
+    }
+
+    /// Takes up the run of a function that this studio has not begun: it goes on when it is told to, with its servers, once a
+    /// person has trusted them.
+    async fn take_up(&self, run: &str) -> Result<Trying, Refusal> {
+        let id = RunId::parse(run).ok_or_else(|| not_tried(run))?;
+        self.has_room()?;
+        if self.past(run).await?.lock().await.definition().workflow.root().interface.is_none() {
+            return Err(not_tried(run));
+        }
+        let Kept { definition, run: state, servers } = self.service.kept_function(&id, None).await?;
+        let folder = state.opening.folder.as_ref().map_or_else(|| self.service.project().to_owned(), PathBuf::from);
+        let hides = !redaction(&definition, &servers).is_empty();
+        let workers = self.service.workers(None, folder)?;
+        let control = Control::new(true, []);
+        // Nobody drives it yet.
+        let _ = control.stop();
+        let tools = Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))));
+        let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
+        let trying = Trying { control, how, answers: None, hides, failed: None };
+        self.tries().insert(run.to_owned(), trying.clone());
+        Ok(trying)
     }
 
     /// A fork of a run that is tried may be tried like it: it goes on when it is told to, with the answers that are left

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboutName, changed, readChanges } from "./changes";
+import { aboutName, changed, readChanges, usedBy } from "./changes";
 
 test("changes of values are one object", () => {
   assert.deepEqual(readChanges([{ name: " a ", text: "1" }, { name: "b", text: "{\"c\": null}" }]), { set: { a: 1, b: { c: null } }, problems: {} });
@@ -22,4 +22,12 @@ test("a name within another is explained by the one that holds it", () => {
   assert.match(aboutName("sizes.info", { sizes: [] }, null), /inside of “sizes”/);
   assert.equal(aboutName("count", { count: 1 }, null), "A variable.");
   assert.equal(aboutName("nothing", { count: 1 }, null), "");
+});
+
+test("the values that a node is made of are those that it names, else what came before it", () => {
+  const values = { entry: {}, price: {}, "pri": {}, "a-b": {} };
+  assert.deepEqual(usedBy(['{"a": $.price.net, "b": $.a-b}'], values), ["price", "a-b"]);
+  assert.deepEqual(usedBy(['{">": [{"var": "entry.sum"}, 10]}'], values), ["entry"]);
+  assert.deepEqual(usedBy([], values), ["a-b"]);
+  assert.deepEqual(usedBy(["$.price"], {}), []);
 });

@@ -40,6 +40,16 @@ export function aboutName(name: string, values: Record<string, unknown>, drawing
   return node ? "It has not come to anything yet at this record." : "";
 }
 
+/**
+ * The values that a node is made of: those that are named where what it does is written, or else the one that came last.
+ */
+export function usedBy(texts: string[], values: Record<string, unknown>): string[] {
+  const names = Object.keys(values);
+  const isNamed = (name: string) => texts.some((text) => new RegExp(`(^|[^\\w-])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}($|[^\\w-])`, "u").test(text));
+  const used = names.filter(isNamed);
+  return used.length > 0 ? used : names.slice(-1);
+}
+
 /** The values that are others than those that are there. */
 export const changed = (set: Record<string, unknown>, values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(set).filter(([name, value]) => !(name in values) || JSON.stringify(value) !== JSON.stringify(values[name])));

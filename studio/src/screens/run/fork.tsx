@@ -1,34 +1,63 @@
 import { useId, useState } from "react";
-import { post, segment, toApiError, type ApiError } from "../../api/client";
+import { get, post, segment, toApiError, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { Drawing, Moment, Run } from "../../api/types";
+import type { About, Control, Drawing, Moment, Run, Visit } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
-import { InlineFailure } from "../../parts/notice";
+import { Failure, InlineFailure, Loading } from "../../parts/notice";
+import { Value } from "../../parts/bits";
 import { go, link } from "../../route";
-import { aboutName, changed, readChanges, type Change } from "./changes";
+import { aboutName, changed, readChanges, usedBy, type Change } from "./changes";
 import { loadMoment } from "./moment";
+
+/** From where a run is run again: a record, or the last visit of a step. */
+export interface From {
+  seq: number | null;
+  step: string | null;
+}
 
 interface Props {
   run: Run;
-  seq: number;
+  from: From;
+  about: Record<string, About>;
+  /** Where the input of the run is given anew, if anywhere. */
+  again: string | null;
   /** What is drawn of the run: what stands behind the names. */
   drawing: Drawing | null;
   onClose: () => void;
 }
 
-export function ForkDialog({ run, seq, drawing, onClose }: Props) {
-  const [changes, setChanges] = useState<Change[]>([]);
+/** A form that needs to know the visit, and what had a value there. */
+export function ForkDialog(props: Props) {
+  const { run, from, onClose } = props;
+  const visits = useResource<{ visits: Visit[] }>(from.step === null ? null : `visits ${run.run} ${from.step} ${run.head}`, (signal) =>
+    get(`/runs/${segment(run.run)}/nodes/${segment(from.step ?? "")}?at=${run.head}`, signal),
+  );
+  const visit = visits.data?.visits.filter(({ seq }) => from.seq === null || seq === from.seq).at(-1) ?? null;
+  const seq = from.seq ?? visit?.seq ?? null;
+  const moment = useResource<Moment>(seq === null ? null : `moment ${run.run} ${seq}`, () => loadMoment(run.run, seq ?? 1));
+  const error = visits.error ?? moment.error;
+  if (seq !== null && moment.data && (from.step === null || visits.data)) return <ForkForm {...props} seq={seq} moment={moment.data} visit={visit} />;
+  return (
+    <Dialog title="Run again" onClose={onClose}>
+      {error ? <Failure error={error} /> : visits.data && seq === null ? <p className="hint">The run has not come to this step yet.</p> : <Loading what="what was there" />}
+    </Dialog>
+  );
+}
+
+function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visit }: Props & { seq: number; moment: Moment; visit: Visit | null }) {
+  const values = moment.values.find((frame) => frame.frame === "")?.value ?? {};
+  const entry = from.step === null ? null : (about[from.step] ?? null);
+  const written = [visit?.expression ?? "", ...(entry?.facts.filter((fact) => fact.code).map((fact) => fact.text) ?? [])];
+  // From a step, what it is made of is there to be changed at once.
+  const [changes, setChanges] = useState<Change[]>(() => (from.step === null ? [] : usedBy(written, values).map((name) => ({ name, text: textOf(values[name]) }))));
   const [definition, setDefinition] = useState("pinned");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const moment = useResource<Moment>(`moment ${run.run} ${seq}`, () => loadMoment(run.run, seq));
-  const values = moment.data?.values.find((frame) => frame.frame === "")?.value ?? {};
   const read = readChanges(changes);
   const isFunction = run.definition.led === false;
 
-  const submit = async (event: React.FormEvent) => {
-    event.preventDefault();
+  const begin = async (goesOn: boolean) => {
     if (!read.set || sending) return;
     setSending(true);
     // What was copied and left as it was is no change.
@@ -39,6 +68,8 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
         ...(definition === "current" ? { definition } : {}),
         ...(Object.keys(set).length > 0 ? { set } : {}),
       });
+      // What is refused here is refused on the page of the new run as well, where it is told.
+      if (goesOn) await post(`/runs/${segment(made.run)}/control`, { do: "resume" } satisfies Control).catch(() => {});
       onClose();
       go(link.run(made.run));
     } catch (failure) {
@@ -48,10 +79,39 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
   };
 
   return (
-    <Dialog title={isFunction ? `Run again from record ${seq}` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0}>
-      <form onSubmit={(event) => void submit(event)}>
+    <Dialog title={entry ? `Run again from “${entry.name}”` : isFunction ? `Run again from record ${seq}` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0} wide={entry !== null}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void begin(isFunction);
+        }}
+      >
         <p>
-          A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>. The old run stays as it is.
+          A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>
+          {entry && (
+            <>
+              , before <b>{entry.name}</b>
+            </>
+          )}
+          . The old run stays as it is.
+        </p>
+        {entry && visit?.input !== undefined && (
+          <details>
+            <summary>
+              What “{entry.name}” was given{visit.expression !== undefined && <>: <code>{visit.expression}</code></>}
+            </summary>
+            <Value value={visit.input} label="What it was given" />
+          </details>
+        )}
+        {(isFunction || Object.keys(values).length > 0) && <Changes run={run.run} legend={entry ? `The data that “${entry.name}” is given` : "Changed values"} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />}
+        <p className="dim">
+          {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && "Nothing has a value at this record."}
+          {Object.keys(values).length === 0 && isFunction && again !== null && (
+            <>
+              {" "}
+              <a href={again}>Try again</a> begins it with another input.
+            </>
+          )}
         </p>
         <label className="field block">
           <span>Definition</span>
@@ -72,18 +132,19 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
             )}
           </p>
         )}
-        <Changes run={run.run} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />
-        <p className="dim">
-          {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && moment.data && "Nothing has a value at this record."}
-        </p>
-        {isFunction && <p className="dim">The new run waits until you press “Go on”.</p>}
+        {!isFunction && <p className="dim">An agent goes on with the new run, as it did with the old one.</p>}
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
+          {isFunction && (
+            <button type="button" className="button" disabled={!read.set || sending} title="The new run waits before the step until you press “Go on”" onClick={() => void begin(false)}>
+              Fork, and wait
+            </button>
+          )}
           <button type="submit" className="button primary" disabled={!read.set || sending}>
-            {sending ? "Forking…" : "Fork"}
+            {sending ? "Beginning…" : isFunction ? "Run it" : "Fork"}
           </button>
         </div>
       </form>
@@ -93,6 +154,7 @@ export function ForkDialog({ run, seq, drawing, onClose }: Props) {
 
 interface ChangesProps {
   run: string;
+  legend: string;
   changes: Change[];
   problems: Record<number, string>;
   /** What has a value, and which. */
@@ -101,7 +163,7 @@ interface ChangesProps {
   onChange: (changes: Change[]) => void;
 }
 
-function Changes({ run, changes, problems, values, drawing, onChange }: ChangesProps) {
+function Changes({ run, legend, changes, problems, values, drawing, onChange }: ChangesProps) {
   const id = useId();
   const left = Object.keys(values).filter((name) => !changes.some((change) => change.name === name));
   const put = (at: number, change: Change) => onChange(changes.map((other, i) => (i === at ? change : other)));
@@ -112,7 +174,7 @@ function Changes({ run, changes, problems, values, drawing, onChange }: ChangesP
   };
   return (
     <fieldset className="changes">
-      <legend>Changed values</legend>
+      <legend>{legend}</legend>
       <datalist id={`${id}-names`}>
         {Object.keys(values).map((name) => (
           <option key={name} value={name} />
@@ -135,8 +197,9 @@ function Changes({ run, changes, problems, values, drawing, onChange }: ChangesP
             <Icon name="close" />
           </button>
           <textarea
+            data-first={i === 0 ? true : undefined}
             className="mono grows"
-            rows={2}
+            rows={Math.min(8, Math.max(2, change.text.split("\n").length))}
             spellCheck={false}
             aria-label={`Value of ${change.name || "it"}, as JSON`}
             aria-invalid={problems[i] !== undefined && change.text !== ""}

@@ -20,8 +20,8 @@ interface Props {
   about: Record<string, About>;
   overlay: Overlay | null;
   untrusted: Untrusted | null;
-  /** Begins another run with the past up to a record. */
-  onAgain: ((seq: number) => void) | null;
+  /** Begins another run with the past up to a visit. */
+  onAgain: ((seq: number | null) => void) | null;
   /** What can be done at the step while the run is tried. */
   children?: React.ReactNode;
 }
@@ -36,6 +36,12 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
       {!chosen && <p className="dim">{ended ? "It went wrong here." : "The run is here."} Select another step to see that one.</p>}
       <StateLine run={run} over={over} />
       {untrusted && <UntrustedNote lacking={untrusted} step={id.split("/").pop()} />}
+      {onAgain && over && (
+        <button type="button" className="button small again" title="Run again from here, with other data if wanted (r)" onClick={() => onAgain(null)}>
+          <Icon name="retry" />
+          Run again from here…
+        </button>
+      )}
       {children}
       <Saying run={run} id={id} />
       <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
@@ -95,7 +101,7 @@ function Visits({ run, seq, id, onAgain }: { run: string; seq: number; id: strin
               </span>
               {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
-            <VisitBody visit={visit} onAgain={onAgain} />
+            <VisitBody visit={visit} onAgain={i === 0 ? null : onAgain} />
           </details>
         </li>
       ))}
@@ -115,7 +121,7 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
       {onAgain && (
         <button type="button" className="button small" onClick={() => onAgain(visit.seq)}>
           <Icon name="retry" />
-          Run again from here…
+          Run again from this visit…
         </button>
       )}
       {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}

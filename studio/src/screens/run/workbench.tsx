@@ -3,7 +3,7 @@ import { post, segment } from "../../api/client";
 import { originOf, type Origin } from "../../api/origin";
 import { useResource } from "../../api/resource";
 import type { About, Drawing, Overlay, Run } from "../../api/types";
-import { DriveBar, ForkDialog, StepStop } from "../../code/later";
+import { DriveBar, ForkDialog, NodeMenu, StepStop } from "../../code/later";
 import { Outline } from "../../graph/outline";
 import { drawnAt, stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
@@ -15,6 +15,8 @@ import { Splitter, useSplit } from "../../parts/split";
 import { go, link, note } from "../../route";
 import { useFolds } from "../definition/folds";
 import { isReady, useDrive } from "./drive";
+import type { From } from "./fork";
+import type { MenuItem } from "./menu";
 import { Inspector } from "./inspector";
 import { useMoment } from "./moment";
 import type { Records } from "./records";
@@ -54,7 +56,8 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
 
   const [leftTab, setLeftTab] = useState("timeline");
   const [rightTab, setRightTab] = useState(run.status === "success" && isFunction && selected === null ? "values" : "step");
-  const [forking, setForking] = useState<number | null>(null);
+  const [forking, setForking] = useState<From | null>(null);
+  const [menu, setMenu] = useState<{ id: string; at: { x: number; y: number } } | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
   const right = useSplit("run-right", 340, 240, 620);
   const details = useRef<HTMLElement>(null);
@@ -71,14 +74,6 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
     [select],
   );
 
-  useKeys((event) => {
-    if (event.key === "[") moveTo(seq - 1);
-    else if (event.key === "]") moveTo(seq + 1);
-    else if (event.key === "n") goTo(null);
-    else if (event.key === "t" && again) go(again);
-  });
-  useEffect(() => records.need(seq, seq), [records, seq]);
-
   const names = useMemo(() => namesIn(drawing), [drawing]);
   const stands = run.halt ? (run.halt.failed[0]?.node || run.halt.node) : null;
   const here = useMemo(() => hereIn(overlay, drawing) ?? (run.over && following ? stepIn(drawing, stands) : null), [overlay, drawing, run.over, following, stands]);
@@ -89,6 +84,24 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
     note(link.run(run.run, null, id));
     setRightTab("step");
   };
+  const step = selected ?? here;
+  const menuOf = (id: string): MenuItem[] => [
+    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio only shows" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id }) },
+    { icon: "right", label: "Show what happened here", keys: "Enter", act: () => openDetails(id) },
+    ...(drive.allowed ? [{ icon: "break" as const, label: stops.breaks[id] ? "Remove the breakpoint" : "Set a breakpoint", keys: "b", act: () => stopAt(id) }] : []),
+  ];
+
+  useKeys((event) => {
+    if (event.key === "[") moveTo(seq - 1);
+    else if (event.key === "]") moveTo(seq + 1);
+    else if (event.key === "n") goTo(null);
+    else if (event.key === "t" && again) go(again);
+    else if (event.key === "r" && !readOnly && step !== null && overlay?.nodes[step]) {
+      event.preventDefault();
+      setForking({ seq: null, step });
+    }
+  });
+  useEffect(() => records.need(seq, seq), [records, seq]);
 
   return (
     <div className="workbench run">
@@ -132,14 +145,14 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
             </a>
           )}
           {!readOnly && (
-            <button type="button" className="button" onClick={() => setForking(seq)}>
+            <button type="button" className="button" onClick={() => setForking({ seq, step: null })}>
               <Icon name="branch" />
               Fork from {following ? "now" : "here"}
             </button>
           )}
         </div>
       </header>
-      <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={null} />
+      <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={isFunction && !readOnly ? (wanted) => setForking({ seq: null, step: stepIn(drawing, wanted) }) : null} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
         <Suspense fallback={null}>
@@ -183,6 +196,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
               follow={before ?? here}
               stops={stops}
               onStop={drive.allowed ? stopAt : null}
+              onMenu={(id, at) => setMenu({ id, at })}
               onSelect={select}
               onOpen={openDetails}
               onFold={toggle}
@@ -208,10 +222,10 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={selected ?? here} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={isFunction && !readOnly ? setForking : null}>
-                {drive.allowed && drawing && (selected ?? here) !== null && (
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={step} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={!readOnly && step !== null ? (at) => setForking({ seq: at, step }) : null}>
+                {drive.allowed && drawing && step !== null && (
                   <Suspense fallback={null}>
-                    <StepStop id={selected ?? here ?? ""} drawing={drawing} drive={drive} />
+                    <StepStop id={step} drawing={drawing} drive={drive} />
                   </Suspense>
                 )}
               </Inspector>
@@ -224,7 +238,12 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
       </div>
       {forking !== null && (
         <Suspense fallback={null}>
-          <ForkDialog run={run} seq={forking} drawing={drawing} onClose={() => setForking(null)} />
+          <ForkDialog run={run} from={forking} about={about} again={again} drawing={drawing} onClose={() => setForking(null)} />
+        </Suspense>
+      )}
+      {menu !== null && (
+        <Suspense fallback={null}>
+          <NodeMenu label={`Menu of ${names[menu.id] ?? menu.id}`} at={menu.at} items={menuOf(menu.id)} onClose={() => setMenu(null)} />
         </Suspense>
       )}
     </div>
