@@ -1,7 +1,8 @@
 import { createRoot } from "react-dom/client";
+import { setConnection } from "./api/connection";
 import { takeToken, watchTokens } from "./api/token";
 import { App } from "./app";
-import { startEvents } from "./events/share";
+import { resumeEvents, startEvents } from "./events/share";
 import { startTheme } from "./parts/theme";
 import { startRoutes } from "./route";
 import "./style/base.css";
@@ -12,7 +13,11 @@ import "./style/edit.css";
 import "./style/try.css";
 
 takeToken();
-watchTokens();
+watchTokens(() => {
+  // Whatever is shown is loaded again once the server is there.
+  setConnection("offline");
+  resumeEvents();
+});
 startTheme();
 startRoutes();
 startEvents();

@@ -34,16 +34,30 @@ export function takeToken(): void {
 }
 
 /**
- * An address with a fresh token may be pasted into a tab that is already open. This has to listen
- * before the routes do: a token must never be read as a part of a name.
+ * An address with a fresh token may be pasted into a tab that is already open: the page goes on with it as it is, with all
+ * that is not saved. This has to listen before the routes do: a token must never be read as a part of a name.
  */
-export function watchTokens(): void {
+export function watchTokens(onToken: () => void): void {
   addEventListener("hashchange", (event) => {
-    if (splitFragment(location.hash).token === null) return;
-    event.stopImmediatePropagation();
+    const { token: found, rest } = splitFragment(location.hash);
+    if (found === null) return;
     takeToken();
-    location.reload();
+    onToken();
+    if (rest !== "#/") return;
+    // The printed address names no screen: what is on this one stays.
+    event.stopImmediatePropagation();
+    history.replaceState(null, "", new URL(event.oldURL).hash || "#/");
   });
+}
+
+/** Goes on with an address that the studio has printed; false where it is none. */
+export function openAddress(address: string): boolean {
+  const { token: found } = splitFragment(address.slice(Math.max(0, address.indexOf("#"))));
+  if (found === null || !URL.canParse(address, location.href)) return false;
+  const url = new URL(address, location.href);
+  if (url.origin === location.origin) location.hash = `#token=${encodeURIComponent(found)}`;
+  else location.href = url.href;
+  return true;
 }
 
 export function bearer(): string | null {

@@ -17,6 +17,10 @@ const listeners = new Set<Listener>();
 let cursor: string | null = null;
 let version: string | null = null;
 let leading: State | null = null;
+let resume: () => void = () => undefined;
+
+/** Reads on with another token, after the one before was refused. */
+export const resumeEvents = () => resume();
 
 export function onLive(listener: Listener): () => void {
   listeners.add(listener);
@@ -66,10 +70,12 @@ export function startEvents(): void {
   };
 
   if (!("locks" in navigator) || !channel) {
+    resume = () => void (leading === null && lead());
     void lead();
     return;
   }
-  void navigator.locks.request(NAME, lead);
+  resume = () => void navigator.locks.request(NAME, lead);
+  resume();
   send({ is: "who" });
 }
 

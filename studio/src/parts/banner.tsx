@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { openAddress } from "../api/token";
 import { connection } from "../api/connection";
 import { Icon } from "./icons";
 import { useStore } from "./store";
@@ -21,16 +22,21 @@ export function Banner({ onlyShows }: { onlyShows: string | null }) {
         <p className="banner bad">
           <Icon name="offline" />
           <span>
-            <b>The server does not answer.</b> What you see is as it was. This page connects again by itself; start <code>portolan studio</code> if it ended.
+            <b>The server does not answer.</b> What you see is as it was, and what you have not saved is kept. This page connects again by itself; if it ended, start{" "}
+            <code>portolan studio --port {location.port}</code>.
           </span>
+          <button type="button" className="button small" onClick={() => dispatchEvent(new Event("online"))}>
+            Try now
+          </button>
         </p>
       )}
       {state === "refused" && (
         <p className="banner bad">
           <Icon name="lock" />
           <span>
-            <b>The server was started anew and does not know this page.</b> Open the address that <code>portolan studio</code> printed last.
+            <b>The server was started anew and does not know this page.</b> Paste the address that <code>portolan studio</code> printed last; what you have not saved is kept.
           </span>
+          <Address />
         </p>
       )}
       {state === "live" && back && (
@@ -55,5 +61,29 @@ export function Banner({ onlyShows }: { onlyShows: string | null }) {
         </p>
       )}
     </div>
+  );
+}
+
+/** Takes the address of another start, so that this page goes on as it is. */
+function Address() {
+  const [isNone, setNone] = useState(false);
+  const take = (form: HTMLFormElement) => setNone(!openAddress(String(new FormData(form).get("address") ?? "").trim()));
+  return (
+    <form
+      className="banner-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        take(event.currentTarget);
+      }}
+    >
+      <label className="field">
+        <span className="unseen">The address that was printed last</span>
+        <input name="address" type="text" className="mono" autoComplete="off" spellCheck={false} placeholder={`${location.origin}/#token=…`} aria-invalid={isNone} />
+      </label>
+      <button type="submit" className="button small">
+        Go on here
+      </button>
+      {isNone && <span role="alert">That is no address of a studio: it ends with #token=…</span>}
+    </form>
   );
 }

@@ -4,6 +4,7 @@ import type { Checked, Definition, Edited, Operation, Saved } from "../../api/ty
 import { Document, type FileText } from "../../document/document";
 import { forget, keep, keptFiles, keptOf, type Kept } from "../../document/kept";
 import { Wire, type Shape } from "../../document/wire";
+import { connection } from "../../api/connection";
 import { useStore } from "../../parts/store";
 import { guardRoutes, openRoutes, type Route } from "../../route";
 import type { Current } from "./conflict";
@@ -31,6 +32,11 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
   const [theirs, setTheirs] = useState<Current | null>(null);
 
   useEffect(() => wire.start(), [wire]);
+  // What was written while the server was gone, it has not seen.
+  const { returns } = useStore(connection);
+  useEffect(() => {
+    if (returns > 0) wire.ask();
+  }, [returns, wire]);
   useEffect(() => wire.reshape(shape), [wire, shape]);
 
   // What is on disk changed: it is loaded where nothing is unsaved, and told otherwise.
