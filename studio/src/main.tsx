@@ -1,5 +1,5 @@
 import { createRoot } from "react-dom/client";
-import { setConnection } from "./api/connection";
+import { connection, setConnection } from "./api/connection";
 import { takeToken, watchTokens } from "./api/token";
 import { App } from "./app";
 import { resumeEvents, startEvents } from "./events/share";
@@ -14,6 +14,8 @@ import "./style/try.css";
 
 takeToken();
 watchTokens(() => {
+  // A stream that is read goes on; one that was refused begins again.
+  if (connection.get().state !== "refused") return;
   // Whatever is shown is loaded again once the server is there.
   setConnection("offline");
   resumeEvents();

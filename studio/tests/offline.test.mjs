@@ -2,11 +2,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, soundIn } from "./browser.mjs";
-import { browser, prepare, project } from "./suite.mjs";
+import { browser, inPage, prepare, project, studio } from "./suite.mjs";
 
 const SMALL = { name: "Small", nodes: { start: { type: "start" }, work: { type: "task", name: "Work" }, done: { type: "end", result: "success" } }, edges: [{ from: "start", to: "work" }, { from: "work", to: "done" }] };
 
 prepare((project) => project.write(".flow/workflows/small.json", JSON.stringify(SMALL, null, 2)));
+
+inPage("an address of the same start that is opened in place leaves the page connected", async (page) => {
+  await page.goto(studio.at("/definition/small"));
+  await page.locator(".link-state.live").waitFor();
+  await page.goto(studio.at("/definition/small?node=work"));
+  await page.waitForSelector(".node.selected");
+  assert.equal(await page.locator(".banner.bad").count(), 0);
+  await page.locator(".link-state.live").waitFor();
+});
 
 test("the server ends while somebody edits, and starts anew: the page says so, goes on in place, and saves", async () => {
   let own = await project.studio();
