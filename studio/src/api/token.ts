@@ -39,11 +39,11 @@ export function takeToken(): void {
  */
 export function watchTokens(onToken: () => void): void {
   addEventListener("hashchange", (event) => {
-    const { token: found, rest } = splitFragment(location.hash);
-    if (found === null) return;
+    const isPrinted = location.hash.startsWith("#token=");
+    if (splitFragment(location.hash).token === null) return;
     takeToken();
     onToken();
-    if (rest !== "#/") return;
+    if (!isPrinted) return;
     // The printed address names no screen: what is on this one stays.
     event.stopImmediatePropagation();
     history.replaceState(null, "", new URL(event.oldURL).hash || "#/");
