@@ -271,6 +271,17 @@ inPage("a run is run again from a step by its menu, with other data, and goes on
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
 });
 
+inPage("a step that is chosen in a run that is over is shown, where what it came to was", async (page) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  await page.reload();
+  await page.getByRole("tab", { name: "Values", selected: true }).waitFor();
+  await page.locator(".node", { hasText: "add" }).click();
+  await page.getByRole("tab", { name: "Step", selected: true }).waitFor();
+  await page.locator("aside[aria-label=Details] h2", { hasText: "add" }).waitFor();
+});
+
 inPage("a step that the run has not come to offers nothing to run again", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));

@@ -55,7 +55,9 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   const again = origin && !readOnly ? link.try(origin.id, { root: origin.root, from: run.run }) : null;
 
   const [leftTab, setLeftTab] = useState("timeline");
-  const [rightTab, setRightTab] = useState(run.status === "success" && isFunction && selected === null ? "values" : "step");
+  // What a function came to is looked for first, until a step is chosen or somebody wants another pane.
+  const [wantedTab, setRightTab] = useState<string | null>(null);
+  const rightTab = wantedTab ?? (run.status === "success" && isFunction && selected === null ? "values" : "step");
   const [forking, setForking] = useState<From | null>(null);
   const [menu, setMenu] = useState<{ id: string; at: { x: number; y: number } } | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
