@@ -376,7 +376,9 @@ fn origin(world: &World, run: &Address) -> String {
 
 /// Why a run does not go on, in lines.
 fn halt(service: &Service, run: &Address) -> String {
-    let Some(halt) = wait(service.halt(run, &agent())).expect("it is known") else { return "nothing\n".to_owned() };
+    let Some(halt) = wait(service.halt(run, None, &agent())).expect("it is known") else {
+        return "nothing\n".to_owned();
+    };
     let mut lines = format!("{:?} at {} ({}) since {}\n", halt.turn, halt.step, halt.step_name, halt.since.0);
     lines.extend(halt.asks.map(|asks| format!("asks {asks}\n")));
     for failed in halt.failed {

@@ -84,22 +84,38 @@ pub struct Last {
 }
 
 /// How many records are read before more are.
-const LATEST: usize = 200;
+const LATEST: u64 = 200;
+/// The most records that are read: a run may have a hundred thousand.
+const MOST: u64 = 5_000;
 /// How much of the end of an output is told.
 const END: usize = 2_000;
 
 impl Service {
-    /// Why a run does not go on; nothing where it has done what it was for.
+    /// Why a run does not go on; nothing where it has done what it was for. `hidden` is what is known of what may not be
+    /// shown of it, by whoever has read all of its journal: without that, nothing is told either of a long run that hides
+    /// anything.
     ///
     /// # Errors
     /// The run is not known, or it, or its journal, cannot be read.
-    pub async fn halt(&self, address: &Address, caller: &Caller) -> Result<Option<Halt>, ServiceError> {
+    pub async fn halt(
+        &self,
+        address: &Address,
+        hidden: Option<Redaction>,
+        caller: &Caller,
+    ) -> Result<Option<Halt>, ServiceError> {
         let held = self.peek(address).await?;
         if has_succeeded(&held.run.root.place) {
             return Ok(None);
         }
-        let hidden = self.hidden_of(&held);
-        let records = self.latest(address, &held, &hidden).await?;
+        let (hidden, is_whole) = match hidden {
+            Some(hidden) => (hidden, true),
+            None => (self.hidden_of(&held), false),
+        };
+        let learns = !is_whole && !hidden.is_empty();
+        if learns && held.seq > MOST {
+            return Ok(None);
+        }
+        let records = self.latest(address, &held, if learns { MOST } else { LATEST }).await?;
         hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
         let (path, revision) = standing(&held.run);
         let since = reached(&records, revision, &held.run);
@@ -123,18 +139,18 @@ impl Service {
         }))
     }
 
-    /// The last records of a run: as many as it takes to know since when it is where it is, and all where anything is
-    /// hidden, for what is hidden is learnt from them.
-    async fn latest(&self, address: &Address, held: &Held, hidden: &Redaction) -> Result<Vec<Record>, ServiceError> {
-        if !hidden.is_empty() || held.seq <= LATEST as u64 {
-            return self.records(address).await;
-        }
-        let records = self.page(address, held.seq - LATEST as u64, LATEST).await?;
+    /// The last records of a run: so many, and more where it takes more to know since when it is where it is.
+    async fn latest(&self, address: &Address, held: &Held, count: u64) -> Result<Vec<Record>, ServiceError> {
+        let page = async |count: u64| {
+            let count = count.min(held.seq);
+            self.page(address, held.seq - count, usize::try_from(count).unwrap_or(usize::MAX)).await
+        };
+        let records = page(count).await?;
         let (_, revision) = standing(&held.run);
         let changes: u64 = records.iter().map(|record| record.changes.len() as u64).sum();
         match held.run.revision.saturating_sub(changes) < revision {
             true => Ok(records),
-            false => self.records(address).await,
+            false => page(MOST).await,
         }
     }
 }

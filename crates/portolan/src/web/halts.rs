@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use portolan_core::present::Redaction;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Failed, Halt, Last, Turn, lifted_by};
@@ -21,7 +22,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let runs = studio.service.list(false, MOST).await?;
     let mut told = Map::new();
     for line in runs.into_iter().filter(|line| line.status != "success") {
-        if let Ok(Some(mut halt)) = studio.halt(&Address::parse(&line.run)).await {
+        if let Ok(Some(mut halt)) = studio.halt(&Address::parse(&line.run), None).await {
             halt["driven"] = json!(studio.driven(&line.run).map(|driven| driven.phase()));
             told.insert(line.run, halt);
         }
@@ -31,8 +32,8 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 
 impl Studio {
     /// Why a run does not go on; nothing where it has done what it was for.
-    pub(super) async fn halt(&self, run: &Address) -> Result<Option<Value>, Refusal> {
-        Ok(self.service.halt(run, &self.person).await?.map(halt))
+    pub(super) async fn halt(&self, run: &Address, hidden: Option<Redaction>) -> Result<Option<Value>, Refusal> {
+        Ok(self.service.halt(run, hidden, &self.person).await?.map(halt))
     }
 }
 

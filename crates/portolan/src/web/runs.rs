@@ -91,9 +91,9 @@ impl Studio {
         // First: what it has ended with is kept by then.
         let driven = self.driven(run);
         let view = self.service.view(&Request::of(address), &self.person).await?;
-        let halt = self.halt(&view.address).await?;
         let past = self.past(run).await?;
         let past = past.lock().await;
+        let halt = self.halt(&view.address, Some(past.hidden().clone())).await?;
         let definition = past.definition();
         let flow = definition.workflow.root();
         let origin = past.trail().run().and_then(|run| run.opening.origin.as_ref());
