@@ -58,16 +58,25 @@ const at = async (page, run) => {
 };
 
 inPage("a run that waits for a person says so at home and on its page, and leads to its question", async (page, complaints) => {
+  await studio.post("/definitions/mail/try", { input: { who: "Ada" } });
+  const other = await reported("nightly", 1);
+  other.agent.end();
   const { run, agent } = await reported("nightly", 3);
   agent.end();
   await page.goto(studio.at("/"));
   const row = page.locator("a.entry.run", { hasText: run });
   await row.getByText("Waits for a person's answer").waitFor();
-  assert.match(await row.textContent(), /Tests keep failing.*The tests failed twice. What now\? · tests did not hold: login: expected 200, got 500/);
+  // A run is called as its definition is, once that is known.
+  await page.waitForSelector(".entry.definition");
+  assert.match(await row.textContent(), /Nightly.*Tests keep failing.*The tests failed twice. What now\? · tests did not hold: login: expected 200, got 500/);
   await soundIn(page, complaints, "home");
+  await page.getByText("send failed: no route to Ada").waitFor();
+  await picture(page, "home");
   await row.click();
   const why = page.getByRole("region", { name: "Why it stands" });
   await why.getByText("Waits for a person's answer").waitFor();
+  // Steps are called by their names once the definition is drawn.
+  await why.getByRole("button", { name: "Show Test" }).waitFor();
   const told = await why.textContent();
   assert.match(told, /Tests keep failing.*The tests failed twice. What now\?.*Check tests of Test did not hold/s);
   assert.match(told, /login: expected 200, got 500/);
@@ -87,6 +96,7 @@ inPage("a run that is at its agent says whose turn it is, and what did not hold 
   const { run, agent } = await reported("nightly", 1);
   const why = await at(page, run);
   await why.getByText("An agent's turn").waitFor();
+  await why.getByRole("button", { name: "Show Test" }).waitFor();
   assert.match(await why.textContent(), /Repair.*Check tests of Test did not hold.*login: expected 200, got 500/s);
   // It is told anew when the run moves.
   await agent.next("passed");

@@ -25,9 +25,12 @@ export function HomeScreen({ project }: { project: Project | null }) {
     () => (definitions.data?.definitions ?? []).filter((d) => matches(words, d.name, d.id, d.description, d.dialect, d.file)),
     [definitions.data, words],
   );
-  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, r.workflow, r.step, r.status, r.description)), [runs.runs, words]);
+  // Runs are called as their definitions are.
+  const names = useMemo(() => new Map((definitions.data?.definitions ?? []).map((d) => [d.id, d.name])), [definitions.data]);
+  const nameOf = (run: RunEntry) => names.get(run.workflow) || run.workflow;
+  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, nameOf(r), r.workflow, r.step, r.status, r.description)), [runs.runs, names, words]);
   const halts = useHalts(runs.runs);
-  const row = (run: RunEntry) => <RunRow key={run.run} run={run} halt={halts[run.run]} />;
+  const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
   // What ended without having done what it was for is looked for first.
   const ended = shownRuns.filter((run) => isOver(run.status));

@@ -64,15 +64,15 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
   );
 }
 
-export function RunRow({ run: r, halt }: { run: RunEntry; halt: Halt | undefined }) {
+export function RunRow({ run: r, name, halt }: { run: RunEntry; name: string; halt: Halt | undefined }) {
   const words = halt && haltWords(halt, r.status);
   return (
     <li>
       <a className="entry run" href={link.run(r.run)}>
         <Status status={r.status} />
         <span className="entry-main">
-          <span className="entry-name">
-            {r.workflow}
+          <span className="entry-name" title={r.workflow}>
+            {name}
             <span className="step">{halt?.stepName ?? r.step}</span>
           </span>
           <span className="entry-text">{r.description}</span>
