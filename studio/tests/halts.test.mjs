@@ -76,14 +76,14 @@ inPage("a run that waits for a person says so at home and on its page, and leads
   const why = page.getByRole("region", { name: "Why it stands" });
   await why.getByText("Waits for a person's answer").waitFor();
   // Steps are called by their names once the definition is drawn.
-  await why.getByRole("button", { name: "Show Test" }).waitFor();
+  await why.getByRole("button", { name: "Show Test", exact: true }).waitFor();
   const told = await why.textContent();
   assert.match(told, /Tests keep failing.*The tests failed twice. What now\?.*Check tests of Test did not hold/s);
   assert.match(told, /login: expected 200, got 500/);
   assert.ok(await why.locator("time").count(), "since when");
   await soundIn(page, complaints, "why it stands");
   await picture(page, "why");
-  await why.getByRole("button", { name: "Show Test" }).click();
+  await why.getByRole("button", { name: "Show Test", exact: true }).click();
   await page.locator("aside[aria-label=Details] h2", { hasText: "Test" }).waitFor();
   await why.getByRole("link", { name: "Answer…" }).focus();
   await page.keyboard.press("Enter");
@@ -96,7 +96,7 @@ inPage("a run that is at its agent says whose turn it is, and what did not hold 
   const { run, agent } = await reported("nightly", 1);
   const why = await at(page, run);
   await why.getByText("An agent's turn").waitFor();
-  await why.getByRole("button", { name: "Show Test" }).waitFor();
+  await why.getByRole("button", { name: "Show Test", exact: true }).waitFor();
   assert.match(await why.textContent(), /Repair.*Check tests of Test did not hold.*login: expected 200, got 500/s);
   // It is told anew when the run moves.
   await agent.next("passed");

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::diagnostic::clip;
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Point, Redaction, Situation, State, Untrusted, Why, drawn_as, history};
 use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict};
@@ -87,6 +86,8 @@ pub struct Last {
 const LATEST: u64 = 200;
 /// The most records that are read: a run may have a hundred thousand.
 const MOST: u64 = 5_000;
+/// How much of what somebody did is told, in characters: a note may be long.
+const BEGINNING: usize = 600;
 /// How much of the end of an output is told.
 const END: usize = 2_000;
 
@@ -207,7 +208,7 @@ impl Told<'_> {
     fn last(&self) -> Option<Last> {
         let by_somebody = |record: &&Record| record.event.by != Actor::Engine;
         let Record { seq, event, changes } = self.records.iter().rev().find(by_somebody)?;
-        let text = clip(&self.hidden.text(&history(event, changes)));
+        let text = self.hidden.text(&history(event, changes)).chars().take(BEGINNING).collect();
         Some(Last { seq: *seq, at: event.at, by: event.by.clone(), text })
     }
 

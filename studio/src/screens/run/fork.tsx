@@ -14,6 +14,8 @@ import { loadMoment } from "./moment";
 export interface From {
   seq: number | null;
   step: string | null;
+  /** The last record that is looked at for the visit. */
+  upTo?: number;
 }
 
 interface Props {
@@ -30,8 +32,9 @@ interface Props {
 /** A form that needs to know the visit, and what had a value there. */
 export function ForkDialog(props: Props) {
   const { run, from, onClose } = props;
-  const visits = useResource<{ visits: Visit[] }>(from.step === null ? null : `visits ${run.run} ${from.step} ${run.head}`, (signal) =>
-    get(`/runs/${segment(run.run)}/nodes/${segment(from.step ?? "")}?at=${run.head}`, signal),
+  const upTo = from.upTo ?? run.head;
+  const visits = useResource<{ visits: Visit[] }>(from.step === null ? null : `visits ${run.run} ${from.step} ${upTo}`, (signal) =>
+    get(`/runs/${segment(run.run)}/nodes/${segment(from.step ?? "")}?at=${upTo}`, signal),
   );
   const visit = visits.data?.visits.filter(({ seq }) => from.seq === null || seq === from.seq).at(-1) ?? null;
   const seq = from.seq ?? visit?.seq ?? null;

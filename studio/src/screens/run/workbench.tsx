@@ -88,7 +88,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   };
   const step = selected ?? here;
   const menuOf = (id: string): MenuItem[] => [
-    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio only shows" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id }) },
+    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio only shows" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id, upTo: seq }) },
     { icon: "right", label: "Show what happened here", keys: "Enter", act: () => openDetails(id) },
     ...(drive.allowed ? [{ icon: "break" as const, label: stops.breaks[id] ? "Remove the breakpoint" : "Set a breakpoint", keys: "b", act: () => stopAt(id) }] : []),
   ];
@@ -100,7 +100,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
     else if (event.key === "t" && again) go(again);
     else if (event.key === "r" && !readOnly && step !== null && overlay?.nodes[step]) {
       event.preventDefault();
-      setForking({ seq: null, step });
+      setForking({ seq: null, step, upTo: seq });
     }
   });
   useEffect(() => records.need(seq, seq), [records, seq]);
@@ -224,7 +224,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={step} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={!readOnly && step !== null ? (at) => setForking({ seq: at, step }) : null}>
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={step} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={!readOnly && step !== null ? (at) => setForking({ seq: at, step, upTo: seq }) : null}>
                 {drive.allowed && drawing && step !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={step} drawing={drawing} drive={drive} />
