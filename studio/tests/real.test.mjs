@@ -35,7 +35,7 @@ for (const colorScheme of ["light", "dark"]) {
       const run = await agent.open("bug-fix", "the login fails");
       for (const outcome of ["passed", "passed", "passed", "failed"]) await agent.next(outcome);
       agent.end();
-      const screens = { home: ["/", ".entry.definition"], definition: ["/definition/release?node=test", ".node"], run: [`/run/${run}`, ".badge"], time: [`/run/${run}@3`, ".badge"], compare: [`/compare/${run}@2/${run}@5`, ".diff-words"], inbox: ["/inbox", "main"], project: ["/project", ".project-facts"] };
+      const screens = { home: ["/", ".entry.definition"], definition: ["/definition/release?node=test", ".node"], run: [`/run/${run}`, ".work-text a"], time: [`/run/${run}@3`, ".badge"], compare: [`/compare/${run}@2/${run}@5`, ".diff-words"], inbox: ["/inbox", "main"], project: ["/project", ".project-facts"] };
       for (const [name, [route, ready]] of Object.entries(screens)) {
         await page.goto(studio.at(route));
         await page.waitForSelector(ready);
