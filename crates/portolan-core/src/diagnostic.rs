@@ -91,6 +91,13 @@ impl Diagnostic {
         self
     }
 
+    /// The same as an error: somebody wants no such warning.
+    #[must_use]
+    pub fn denied(mut self) -> Diagnostic {
+        self.severity = Severity::Error;
+        self
+    }
+
     /// The same, with `did you mean …?` as help when one of `known` is close to `word`.
     #[must_use]
     pub fn did_you_mean<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {

@@ -77,6 +77,9 @@ pub struct Graph {
     pub variables: Vec<Variable>,
     /// The activities that its nodes stand in, where it has any.
     pub activities: Vec<Activity>,
+    /// Whether its format says nothing about where ways lead: what is found of them is a warning where it can be repaired.
+    #[serde(skip)]
+    pub advised: bool,
     /// The first fault of the text that reading could not repair. Such a graph can be drawn, and not run.
     pub broken: Option<String>,
 }
@@ -96,6 +99,7 @@ impl Graph {
             version: None,
             variables: Vec::new(),
             activities: Vec::new(),
+            advised: false,
             broken: None,
         }
     }

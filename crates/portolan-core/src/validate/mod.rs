@@ -25,6 +25,16 @@ pub const MAX_SUBFLOW_DEPTH: usize = 8;
 /// Where the workflows that subflows name are found.
 pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
 
+/// What the rules find in a graph, as it counts in its format.
+fn ruled(graph: &Graph) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    let map = map::Map::of(graph);
+    for rule in RULES {
+        (rule.check)(&map, &mut faults);
+    }
+    if graph.advised { faults.into_iter().map(Diagnostic::lenient).collect() } else { faults }
+}
+
 /// A library without workflows.
 pub fn no_library<'g>(_: &str) -> Option<&'g Graph> {
     None
@@ -54,13 +64,7 @@ pub fn validate<'g>(
     library: Library<'g>,
     strictness: Strictness,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
-    let mut faults = Vec::new();
-    {
-        let map = map::Map::of(graph);
-        for rule in RULES {
-            (rule.check)(&map, &mut faults);
-        }
-    }
+    let mut faults = ruled(graph);
     rules::subflows::check(graph, library, strictness, &mut faults);
     rules::inputs::check(graph, library, &mut faults);
     rules::depth::check(graph, library, &mut faults);

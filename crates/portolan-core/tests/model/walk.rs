@@ -1,5 +1,6 @@
 //! A run under test: every event is decided, applied, journalled, and what must always hold is looked at.
 
+use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{Effect, EffectKind, Rejection, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
@@ -11,9 +12,11 @@ use portolan_core::validate::validate;
 use portolan_core::value::{Outcome, Timestamp};
 use serde_json::Value;
 
-/// The workflow of the first file, when strict validation accepts every file.
+/// The workflow of the first file, when strict validation accepts every file and has no advice for any: what is promised
+/// of runs is promised where that was followed.
 pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
     let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect::<Option<_>>()?;
+    let graphs: Vec<Graph> = graphs.into_iter().map(|graph| Graph { advised: false, ..graph }).collect();
     let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
     let mut workflows = graphs.iter().map(|graph| validate(graph, &library, Strictness::Strict).0);
     workflows.clone().all(|workflow| workflow.is_some()).then(|| workflows.next().flatten()).flatten()
@@ -30,7 +33,9 @@ fn graph(file: &Value, strictness: Strictness) -> Option<Graph> {
     // What is JSON is YAML as well, and only a file of one of the dialects is called otherwise.
     let ending = if file["nodes"].is_object() { "json" } else { "yaml" };
     let name = format!("{}.{ending}", file["id"].as_str().unwrap_or_default());
-    dialect::parse(&Source::new(name, file.to_string()), strictness).first().0
+    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness).first();
+    let is_advice = |fault: &Diagnostic| fault.code == "unknown-variable" && strictness == Strictness::Strict;
+    graph.filter(|_| !faults.iter().any(is_advice))
 }
 
 pub(crate) fn by_agent(what: EventKind) -> Event {

@@ -20,7 +20,7 @@ use portolan_runtime::{plugins, project_checks};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
-use super::{Common, Exit, Leniency, exit_of};
+use super::{Common, Denial, Exit, Leniency, exit_of};
 
 /// Check definitions: all faults at once, each in its place, with what to do.
 ///
@@ -37,6 +37,8 @@ pub(super) struct Check {
     mcp: Option<PathBuf>,
     #[command(flatten)]
     leniency: Leniency,
+    #[command(flatten)]
+    denial: Denial,
 }
 
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
@@ -64,6 +66,9 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
             Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
             Err(error) => unread.push((path, error)),
         }
+    }
+    for review in &mut reviews {
+        review.faults = std::mem::take(&mut review.faults).into_iter().map(|fault| args.denial.weigh(fault)).collect();
     }
     print(&output, &reviews, &unread)?;
     let faulty = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
@@ -279,13 +284,34 @@ pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: Servic
         output.error(error.code, &error.message, &error.help);
         return Ok(Exit::InvalidDefinition);
     }
-    for fault in faults.iter().take(MAX_DRAWN) {
+    draw_refused(output, &review, &faults);
+    Ok(Exit::InvalidDefinition)
+}
+
+/// Refuses a definition that could be used, for warnings that somebody does not accept; nothing where it has none.
+pub(super) fn refuse_denied(
+    output: &Output,
+    library: &Library,
+    id: &str,
+    denial: &Denial,
+) -> anyhow::Result<Option<Exit>> {
+    let mut review = library.review(id)?;
+    review.faults = review.faults.into_iter().map(|fault| denial.weigh(fault)).collect();
+    let faults: Vec<&Diagnostic> = review.faults.iter().filter(|fault| fault.is_error()).collect();
+    if faults.is_empty() {
+        return Ok(None);
+    }
+    draw_refused(output, &review, &faults);
+    Ok(Some(Exit::InvalidDefinition))
+}
+
+fn draw_refused(output: &Output, review: &Reviewed, faults: &[&Diagnostic]) {
+    for fault in faults.iter().take(MAX_DRAWN).filter(|_| !output.is_json()) {
         output.remark(drawn(&review.source, fault, output.has_error_colour()));
         output.remark("");
     }
     let message = format!("`{}` has {}", review.source.name, counted(faults.len(), "error"));
-    output.error(error.code, &message, "mend them; nothing was done");
-    Ok(Exit::InvalidDefinition)
+    output.error("invalid_definition", &message, "mend them; nothing was done");
 }
 
 pub(super) fn counted(count: usize, what: &str) -> String {

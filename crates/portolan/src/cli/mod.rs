@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
 use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
 use portolan_runtime::telemetry::Telemetry;
@@ -137,6 +138,37 @@ impl Leniency {
     pub(crate) fn strictness(self) -> Strictness {
         if self.lenient { Strictness::Lenient } else { Strictness::Strict }
     }
+}
+
+/// Which warnings are not accepted.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Denial {
+    /// Take a warning for an error: its code, such as `no-default`, or `warnings` for all. May be given several times.
+    #[arg(long, value_name = "CODE|warnings", value_parser = deniable)]
+    deny: Vec<String>,
+}
+
+impl Denial {
+    /// The finding, as it counts.
+    pub(crate) fn weigh(&self, fault: Diagnostic) -> Diagnostic {
+        let is_denied = self.deny.iter().any(|denied| denied == ALL_WARNINGS || denied == fault.code);
+        if is_denied { fault.denied() } else { fault }
+    }
+}
+
+/// The word for all warnings together.
+const ALL_WARNINGS: &str = "warnings";
+
+/// A code that a finding may have: what is misspelt would deny nothing, and nobody would notice.
+fn deniable(word: &str) -> Result<String, String> {
+    let codes: Vec<&str> = portolan_core::codes().iter().map(|code| code.code).chain([ALL_WARNINGS]).collect();
+    if codes.contains(&word) {
+        return Ok(word.to_owned());
+    }
+    Err(match closest(word, codes) {
+        Some(near) => format!("no finding has this code; did you mean `{near}`?"),
+        None => "no finding has this code; `docs/diagnostics.md` has them all".to_owned(),
+    })
 }
 
 /// Whose word counts at a question to a person.

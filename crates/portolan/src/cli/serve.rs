@@ -15,9 +15,9 @@ use portolan_runtime::library::run_as;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{Options, Service, ServiceError, States};
 
-use super::check::{drawn, files_at, refuse, refuse_files};
+use super::check::{drawn, files_at, refuse, refuse_denied, refuse_files};
 use super::output::{Output, one_line};
-use super::{Common, Exit, HumanArg, Leniency};
+use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
 /// Serve workflows, or graphs of tool calls, to an agent over MCP (stdio).
@@ -54,6 +54,8 @@ pub(super) struct Serve {
     profile: ProfileArg,
     #[command(flatten)]
     leniency: Leniency,
+    #[command(flatten)]
+    denial: Denial,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -110,6 +112,9 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     for id in service.library().given_ids() {
         if let Err(error) = service.library().definition(&id) {
             return refuse(&output, service.library(), &id, error);
+        }
+        if let Some(refused) = refuse_denied(&output, service.library(), &id, &args.denial)? {
+            return Ok(refused);
         }
     }
     let mut sets = Vec::new();

@@ -382,3 +382,50 @@ fn a_folder_of_activities_is_shown_by_what_it_is_begun_by() {
     assert_eq!(project.says(&format!("show {FOLDER}")), shown);
     assert_eq!(project.says(&format!("show {FOLDER}/workflow.yaml")), shown);
 }
+
+/// Sound by the rules of its format, and with a variable that nobody declares.
+const ADVISED: &str = "id: advised\nversion: 1.0.0\ntitle: Advised\nactivities:\n  - id: a\n    name: A\n    steps:\n      - { id: one, kind: action, when: nobody }\n";
+
+#[test]
+fn a_warning_that_is_denied_is_an_error() {
+    let project = Project::small();
+    project.write("advised.yaml", ADVISED);
+    let last = |args: &str| {
+        let says = project.says(args);
+        says.lines().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n")
+    };
+    expect![[r#"
+        1 file checked: 0 errors, 1 warning
+        exit: 0"#]]
+    .assert_eq(&last("check advised.yaml"));
+    expect![[r#"
+        1 file checked: 1 error, 0 warnings
+        exit: 3"#]]
+    .assert_eq(&last("check advised.yaml --deny unknown-variable"));
+    assert_eq!(
+        last("check advised.yaml --deny warnings --lenient"),
+        last("check advised.yaml --deny unknown-variable")
+    );
+    assert_eq!(last("check advised.yaml --deny no-default"), last("check advised.yaml"));
+    expect![[r#"
+        stderr: error: invalid value 'no-defualt' for '--deny <CODE|warnings>': no finding has this code; did you mean `no-default`?
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("check advised.yaml --deny no-defualt"));
+    expect![[r#"
+        stderr: error[unknown-variable]: there is no variable `nobody`
+        stderr:  --> advised.yaml:8:40
+        stderr:   |
+        stderr: 8 |       - { id: one, kind: action, when: nobody }
+        stderr:   |                                        ^^^^^^
+        stderr:   |
+        stderr: help: declare it under `variables`; until then it never has a value
+        stderr: 
+        stderr: error: `advised.yaml` has 1 error
+        stderr: help: mend them; nothing was done
+        exit: 3
+    "#]]
+    .assert_eq(&project.says("serve advised.yaml --deny unknown-variable"));
+}

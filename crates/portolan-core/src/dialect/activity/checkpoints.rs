@@ -165,13 +165,15 @@ impl Reader<'_> {
         })
     }
 
-    /// A checkpoint always blocks: what does not is no question but a message.
+    /// `blocking: false` is advice to whoever asks. Only an answer that counts when nobody gives one lets the work go on.
     fn blocking(&mut self, fields: &mut Fields<'_>, what: &str) {
         let Some(Spanned { value: false, span }) = fields.flag("blocking", self.faults) else { return };
-        let message = format!("{what} says `blocking: false`, but no checkpoint lets the work go on unanswered");
-        let help = "remove it; with `defaultOption` and `autoAdvanceMs`, a checkpoint answers itself after a while";
-        let fault = Diagnostic::error("not-blocking", message).at(span).help(help);
-        self.faults.push(fault.repaired("it blocks"));
+        if fields.has("defaultOption") && fields.has("autoAdvanceMs") {
+            return;
+        }
+        let message = format!("{what} says `blocking: false`, and waits for an answer all the same");
+        let help = "give it a `defaultOption` and `autoAdvanceMs`, so that it answers itself after a while, or remove the field";
+        self.faults.push(Diagnostic::warning("not-blocking", message).at(span).help(help));
     }
 
     fn body(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Body> {
@@ -228,9 +230,10 @@ impl Reader<'_> {
                 true => ("defaultOption", "autoAdvanceMs"),
                 false => ("autoAdvanceMs", "defaultOption"),
             };
-            let fault = Diagnostic::error("missing-field", format!("{what} has `{one}` and no `{other}`"));
-            let help = "give both, so that it answers itself after a while, or neither";
-            self.faults.push(fault.at(tree.head()).help(help).repaired("it waits for an answer"));
+            let fault = Diagnostic::warning("never-by-itself", format!("{what} has `{one}` and no `{other}`"));
+            let help =
+                "give both, so that it answers itself after a while, or neither: as it is, it waits for an answer";
+            self.faults.push(fault.at(tree.head()).help(help));
         }
         let option = option?;
         let ids: Vec<&str> = options.iter().map(|option| option.id.value.as_str()).collect();

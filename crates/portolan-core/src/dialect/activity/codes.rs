@@ -55,8 +55,13 @@ pub(super) const CODES: &[Code] = &[
     },
     Code {
         code: "not-blocking",
-        what: "A checkpoint is said not to block, which none does.",
-        fix: "Remove the field; `defaultOption` with `autoAdvanceMs` has it answer itself.",
+        what: "A checkpoint is said not to block, and has no answer that counts when nobody gives one: it waits all the same.",
+        fix: "Give it `defaultOption` and `autoAdvanceMs`, so that it answers itself, or remove the field.",
+    },
+    Code {
+        code: "never-by-itself",
+        what: "A checkpoint has one of `defaultOption` and `autoAdvanceMs` and lacks the other, so that it does not answer itself.",
+        fix: "Give both of them, or neither.",
     },
     Code { code: "several-defaults", what: "More than one way out is the default.", fix: "Keep one of them." },
     Code {

@@ -16,7 +16,8 @@ pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, fau
         let Kind::Subflow { workflow, args: None, context } = &node.kind else { continue };
         let Some(other) = library(&workflow.value).filter(|other| other.interface.is_none()) else { continue };
         let required = other.variables.iter().filter(|variable| variable.required && variable.default.is_none());
-        faults.extend(required.filter_map(|wanted| missing(graph, node, other, wanted, context)));
+        let missing = required.filter_map(|wanted| missing(graph, node, other, wanted, context));
+        faults.extend(missing.map(|fault| if graph.advised { fault.lenient() } else { fault }));
     }
 }
 

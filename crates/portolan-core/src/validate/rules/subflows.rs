@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::Strictness;
 use crate::graph::{EndResult, Graph, Kind, Node};
 use crate::validate::map::Map;
-use crate::validate::{Library, MAX_SUBFLOW_DEPTH};
+use crate::validate::{Library, MAX_SUBFLOW_DEPTH, ruled};
 use crate::value::NodeId;
 
 pub(super) const CODES: &[Code] = &[
@@ -153,16 +153,11 @@ impl<'g> Walk<'g> {
         if graph.broken.is_some() {
             return graph.broken.clone();
         }
-        let map = Map::of(graph);
-        let mut faults = Vec::new();
-        for rule in super::RULES {
-            (rule.check)(&map, &mut faults);
-        }
         let stands = |fault: &Diagnostic| match self.strictness {
             Strictness::Strict => fault.is_error(),
             Strictness::Lenient => fault.is_error() && fault.repair.is_none(),
         };
-        faults.into_iter().find(stands).map(|fault| fault.message)
+        ruled(graph).into_iter().find(stands).map(|fault| fault.message)
     }
 }
 

@@ -85,6 +85,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
         version: described(&file.version),
         variables,
         activities: activities.iter().enumerate().map(told).collect(),
+        advised: true,
         ..Graph::new(id)
     };
     Some(checks::declared(graph, faults))

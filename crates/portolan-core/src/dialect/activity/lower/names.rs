@@ -173,12 +173,13 @@ impl<'f> Names<'f> {
         self.variables.contains_key(name) || self.items.contains(name)
     }
 
-    fn unknown(&self, name: &str, span: Span, repair: &'static str, faults: &mut Faults) {
+    fn unknown(&self, name: &str, span: Span, until: &'static str, faults: &mut Faults) {
         let message = format!("there is no variable `{}`", clip(name));
-        let fault = Diagnostic::error("unknown-variable", message).at(span);
+        // Variables come into being when they are set: only whoever reads one that nobody sets has made an error.
+        let fault = Diagnostic::warning("unknown-variable", message).at(span);
         let known = self.variables.keys().chain(&self.items).copied();
-        let fault = fault.help("declare it under `variables`").did_you_mean(name, known);
-        faults.push(fault.repaired(repair));
+        let fault = fault.help(format!("declare it under `variables`; until then {until}"));
+        faults.push(fault.did_you_mean(name, known));
     }
 }
 

@@ -378,18 +378,18 @@ checkpoints:
             help: add one with `id` and `label` under `options`, or make it a step
         6:5 error missing-field: checkpoint `c` has no `message`
             help: add `message: …`
-        7:36 error not-blocking: checkpoint `d` says `blocking: false`, but no checkpoint lets the work go on unanswered (it blocks)
-            help: remove it; with `defaultOption` and `autoAdvanceMs`, a checkpoint answers itself after a while
+        7:36 warning not-blocking: checkpoint `d` says `blocking: false`, and waits for an answer all the same
+            help: give it a `defaultOption` and `autoAdvanceMs`, so that it answers itself after a while, or remove the field
         7:53 error missing-field: option `o` of checkpoint `d` has no `label`
             help: add `label: …`
         7:64 error missing-field: an option of checkpoint `d` has no `id`
             help: add `id: …`
         7:97 error unknown-field: option `p` of checkpoint `d` has a field `effects`, which means nothing here (it is ignored)
             help: did you mean `effect`?
-        8:5 error missing-field: checkpoint `e` has `defaultOption` and no `autoAdvanceMs` (it waits for an answer)
-            help: give both, so that it answers itself after a while, or neither
-        9:5 error missing-field: checkpoint `f` has `autoAdvanceMs` and no `defaultOption` (it waits for an answer)
-            help: give both, so that it answers itself after a while, or neither
+        8:5 warning never-by-itself: checkpoint `e` has `defaultOption` and no `autoAdvanceMs`
+            help: give both, so that it answers itself after a while, or neither: as it is, it waits for an answer
+        9:5 warning never-by-itself: checkpoint `f` has `autoAdvanceMs` and no `defaultOption`
+            help: give both, so that it answers itself after a while, or neither: as it is, it waits for an answer
         10:41 error unknown-option: checkpoint `g` has no option `stopp` to fall back on
             help: did you mean `stop`?
         11:59 error bad-duration: `autoAdvanceMs` of checkpoint `h` is `0`, which is no time that can be waited
