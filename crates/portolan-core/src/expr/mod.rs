@@ -13,6 +13,7 @@ mod outputs;
 mod python;
 mod satisfy;
 mod scope;
+pub(crate) mod template;
 mod truth;
 mod when;
 

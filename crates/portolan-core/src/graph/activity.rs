@@ -62,6 +62,8 @@ pub enum VariableKind {
     Array,
     /// An object.
     Object,
+    /// Any of them: nobody has said which.
+    Any,
 }
 
 impl VariableKind {
@@ -73,6 +75,7 @@ impl VariableKind {
             VariableKind::Boolean => "boolean",
             VariableKind::Array => "array",
             VariableKind::Object => "object",
+            VariableKind::Any => "any",
         }
     }
 
@@ -84,7 +87,13 @@ impl VariableKind {
             VariableKind::Boolean => "a boolean",
             VariableKind::Array => "an array",
             VariableKind::Object => "an object",
+            VariableKind::Any => "a value of any type",
         }
+    }
+
+    /// Whether what a variable of another kind holds may be given to one of this kind.
+    pub fn may_take_of(self, other: VariableKind) -> bool {
+        self == other || self == VariableKind::Any || other == VariableKind::Any
     }
 
     /// Whether a variable of this kind can hold a value.
@@ -95,6 +104,7 @@ impl VariableKind {
             VariableKind::Boolean => value.is_boolean(),
             VariableKind::Array => value.is_array(),
             VariableKind::Object => value.is_object(),
+            VariableKind::Any => !value.is_null(),
         }
     }
 }

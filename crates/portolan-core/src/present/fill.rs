@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::expr::template;
+
 /// How much of one value stands in a text.
 const MAX_VALUE_CHARS: usize = 400;
 
@@ -14,8 +16,8 @@ pub(super) fn filled(text: &str, variables: &[(&str, &Value)], is_declared: &dyn
         let (before, from) = rest.split_at(open);
         out.push_str(before);
         let is_variable = |path: &str| {
-            let first = path.split('.').next().unwrap_or(path);
-            is_path(path) && (is_declared(first) || variables.iter().any(|(name, _)| *name == first))
+            let first = template::root(path);
+            template::is_path(path) && (is_declared(first) || variables.iter().any(|(name, _)| *name == first))
         };
         let close = from.find('}').filter(|close| is_variable(&from[1..*close]));
         match close {
@@ -34,20 +36,8 @@ pub(super) fn filled(text: &str, variables: &[(&str, &Value)], is_declared: &dyn
     out
 }
 
-fn is_path(text: &str) -> bool {
-    let segment = |segment: &str| {
-        segment.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && segment.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
-    };
-    !text.is_empty() && text.split('.').all(segment)
-}
-
 fn value(path: &str, variables: &[(&str, &Value)]) -> Option<String> {
-    let mut segments = path.split('.');
-    let first = segments.next()?;
-    let root = variables.iter().find(|(name, _)| *name == first)?.1;
-    let found = segments.try_fold(root, |value, segment| value.as_object()?.get(segment))?;
-    Some(text(found))
+    template::found(path, variables).map(text)
 }
 
 /// A value as people read it, shortened.

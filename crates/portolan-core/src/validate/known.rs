@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map as Object, Value};
 
 use super::map::Map;
+use crate::expr::template;
 use crate::graph::{Edge, Kind, Node, Variable};
 use crate::value::NodeId;
 
@@ -15,6 +16,8 @@ pub(super) struct Known<'g> {
     variables: BTreeMap<&'g str, &'g Variable>,
     /// What holds the items of a loop: values of any type.
     items: BTreeSet<&'g str>,
+    /// What may lose its value: what is set to nothing, or to what another variable holds.
+    loose: BTreeSet<&'g str>,
     /// The variables that have been set on every way to a node.
     set: BTreeMap<&'g NodeId, BTreeSet<&'g str>>,
 }
@@ -28,7 +31,7 @@ impl<'g> Known<'g> {
             Kind::Loop(looping) => looping.variable(),
             _ => None,
         });
-        Known { variables, items: items.collect(), set: set_before(map) }
+        Known { variables, items: items.collect(), loose: loose(map), set: set_before(map) }
     }
 
     /// Whether what stands under a path can have a value, or, with `None`, be missing, when a run is at `node`.
@@ -37,6 +40,9 @@ impl<'g> Known<'g> {
         let Some(variable) = self.variables.get(name.as_str()).filter(|_| !self.items.contains(name.as_str())) else {
             return true;
         };
+        if self.loose.contains(name.as_str()) {
+            return true;
+        }
         match value {
             None => !inner.is_empty() || !self.is_sure(node, variable),
             // What is inside of an object may be anything; nothing is inside of anything else.
@@ -54,6 +60,17 @@ impl<'g> Known<'g> {
         let is_set = |set: &BTreeSet<&str>| set.contains(variable.name.value.as_str());
         variable.default.is_some() || variable.required || self.set.get(node).is_some_and(is_set)
     }
+}
+
+fn loose<'g>(map: &Map<'g>) -> BTreeSet<&'g str> {
+    let of_answers = |node: &'g Node| match &node.kind {
+        Kind::Checkpoint { question: Some(question), .. } => question.options.as_slice(),
+        _ => &[],
+    };
+    let sets = |node: &'g Node| node.sets.iter().chain(of_answers(node).iter().flat_map(|option| &option.sets));
+    let is_loose =
+        |value: &Value| value.is_null() || value.as_str().is_some_and(|text| template::whole(text).is_some());
+    map.nodes().flat_map(sets).filter(|(_, value)| is_loose(value)).map(|(name, _)| name.as_str()).collect()
 }
 
 /// The variables that have been set on every way to each node that can be reached.

@@ -94,4 +94,9 @@ pub(super) const CODES: &[Code] = &[
         what: "A condition reads, or an effect sets, a variable that is not declared: nobody knows its type, and it may never have a value.",
         fix: "Declare it under `variables`, or correct the name.",
     },
+    Code {
+        code: "set-to-other-type",
+        what: "A variable is set to a value that is not of the type it is declared with. It then holds values of any type.",
+        fix: "Give it a value of its type, or change its type.",
+    },
 ];

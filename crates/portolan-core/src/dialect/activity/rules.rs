@@ -96,8 +96,14 @@ impl Reader<'_> {
         };
         let mut shared = Vec::new();
         for entry in distinct(entries, "`rules` of `fragments`", self.faults) {
+            if let TreeKind::String(text) = &entry.value.kind {
+                let texts = vec![Spanned { value: text.clone(), span: entry.value.span }];
+                shared.push(SharedRules { name: entry.key.clone(), texts });
+                continue;
+            }
             let TreeKind::Array(items) = &entry.value.kind else {
-                let message = format!("the shared rules `{}` must be an array of strings", clip(&entry.key.value));
+                let message =
+                    format!("the shared rules `{}` must be a string, or an array of strings", clip(&entry.key.value));
                 let fault = Diagnostic::error("wrong-type", message).at(entry.value.head());
                 self.faults.push(fault.help("write each rule after a `-`"));
                 continue;

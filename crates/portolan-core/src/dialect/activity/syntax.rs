@@ -232,6 +232,7 @@ fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
         VariableKind::Boolean => (matches!(tree.kind, TreeKind::Bool(_)), "`true` or `false`"),
         VariableKind::Array => (matches!(tree.kind, TreeKind::Array(_)), "an array"),
         VariableKind::Object => (matches!(tree.kind, TreeKind::Object(_)), "an object"),
+        VariableKind::Any => (true, "a value"),
     };
     (!fits).then_some(wanted)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::scope::fault;
 use super::walk::Draft;
-use crate::expr::Expr;
+use crate::expr::{Expr, template};
 use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Fault, Feedback, Frame, FramePath, LoopEnd, Place};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
@@ -56,9 +56,23 @@ impl Draft<'_> {
     /// Sets variables of the flow.
     pub(super) fn set_all<'v>(&mut self, path: &FramePath, sets: impl IntoIterator<Item = &'v (String, Value)>) {
         for (name, value) in sets {
+            let Some(value) = self.written(path, value) else { continue };
             let frame = self.run().owner(path);
-            self.emit(Change::Set { frame, name: name.clone(), value: value.clone() });
+            self.emit(Change::Set { frame, name: name.clone(), value });
         }
+    }
+
+    /// What is set: the value as it is written, or what the variable holds that it names; nothing where that holds nothing.
+    fn written(&mut self, path: &FramePath, value: &Value) -> Option<Value> {
+        let Some(named) = value.as_str().and_then(template::whole) else { return Some(value.clone()) };
+        let workflow = self.workflow;
+        let flow = self.standing(path).map(|frame| workflow.flow(&frame.flow))?;
+        let variables = self.run().variables(path);
+        let root = template::root(named);
+        if flow.variable(root).is_none() && variables.iter().all(|(name, _)| *name != root) {
+            return Some(value.clone());
+        }
+        template::found(named, &variables).cloned()
     }
 
     /// What an answer does besides leading on.

@@ -524,3 +524,45 @@ fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
     "#]],
     );
 }
+
+#[test]
+fn a_variable_takes_over_what_another_one_holds() {
+    let copies = r#"
+        var from array; var to array = ["old"]
+        start > a(activity) > work > copied(switch sets to={from}) > look > done; a -skipped-> done
+    "#;
+    story(
+        copies,
+        r#"passed{"from":["new"]}"#,
+        expect![[r#"
+                                    work
+            passed{"from":["new"]}  look  from = ["new"], to = ["new"], copied → look
+        "#]],
+    );
+    // What holds nothing has nothing to hand on.
+    story(
+        copies,
+        "passed",
+        expect![[r#"
+                    work
+            passed  look  copied → look
+        "#]],
+    );
+}
+
+#[test]
+fn in_a_loop_it_may_be_a_part_of_the_item_and_braces_around_anything_else_are_a_text() {
+    story(
+        r#"
+        var list array; var last string = ""; var text string = ""
+        start > a(activity) > fill > l(forEach list as it); a -skipped-> done
+        l -pass-> kept(switch in l sets last={it.name},text={slug}); kept > turn(repeat l in l) > l
+        l > look > done
+        "#,
+        r#"passed{"list":[{"name":"x"},{"name":"y"},{}]}"#,
+        expect![[r#"
+                                                           fill
+            passed{"list":[{"name":"x"},{"name":"y"},{}]}  look  list = [{"name":"x"},{"name":"y"},{}], last = "x", text = "{slug}", kept → turn, last = "y", text = "{slug}", kept → turn, text = "{slug}", kept → turn, l Done after 3
+        "#]],
+    );
+}

@@ -32,7 +32,7 @@ fn missing(graph: &Graph, node: &Node, other: &Graph, wanted: &Variable, context
             format!("`{}` runs `{id}`, which requires `{}`, and does not hand it over", node.id, clip(name)),
             format!("name `{}` in `passContext`, or give it a default in `{id}`", clip(name)),
         ),
-        Some(own) if own.kind == wanted.kind => return None,
+        Some(own) if wanted.kind.may_take_of(own.kind) => return None,
         Some(own) => (
             format!(
                 "`{}` runs `{id}`, which takes `{}` as {}, and here it is {}",

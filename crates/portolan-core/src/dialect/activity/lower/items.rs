@@ -196,6 +196,7 @@ impl<'f> Lowering<'f, '_> {
         let mut place = seat.seat(&step.id.value, Some(number));
         place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
         // What a technique comes to is said where it is written down, which nobody reads here.
+        step.outputs.iter().for_each(|output| self.names.reports(&output.variable));
         let says = self.names.declares_outputs && step.technique.is_none();
         let outputs_of = || step.outputs.iter().map(|output| output.variable.value.clone()).collect();
         place.reports = says.then(outputs_of);
@@ -222,13 +223,11 @@ impl<'f> Lowering<'f, '_> {
         let sets = actions.iter().filter(|action| matches!(action.verb, Verb::Set));
         for (nth, action) in sets.enumerate() {
             let (Some(target), Some(value)) = (&action.target, &action.value) else { continue };
-            if !self.names.takes(target, &value.value, value.span, self.faults) {
-                continue;
-            }
+            let given = self.names.given(target, value, self.faults);
             let id = seat.node(&format!("{name}{}", number(nth)));
             action.condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
             let condition = action.condition.as_ref().map(|condition| condition.value.clone());
-            let sets = vec![(target.value.clone(), value.value.clone())];
+            let sets = vec![(target.value.clone(), given)];
             self.assign(&id, target.span, condition, sets, Some(seat.seat(name, None)));
         }
     }
@@ -334,9 +333,7 @@ impl<'f> Lowering<'f, '_> {
     fn choice(&mut self, option: &'f super::super::checkpoints::Choice) -> Choice {
         let mut sets = Vec::new();
         for (name, value) in &option.effect.set {
-            if self.names.takes(name, &value.value, value.span, self.faults) {
-                sets.push((name.value.clone(), value.value.clone()));
-            }
+            sets.push((name.value.clone(), self.names.given(name, value, self.faults)));
         }
         let skips = option.effect.skip_activities.iter();
         let skips = skips.filter_map(|id| self.entry_of(id, "`skipActivities`")).collect();

@@ -134,7 +134,7 @@ impl<'f> Lowering<'f, '_> {
     /// A transition without a condition that is no default leads on before any default does.
     fn untaken_default(&mut self, activity: &'f Activity, open: &NodeId) {
         let is_untaken =
-            |it: &&Transition| it.is_default && it.condition.is_none() && names::entry(&it.to.value) != *open;
+            |it: &&Transition| it.is_default && it.condition.is_none() && self.names.place(&it.to.value) != *open;
         let Some(default) = activity.transitions.iter().find(is_untaken) else { return };
         let message =
             format!("the default transition to `{}` is never taken: another is always open", default.to.value);
@@ -151,14 +151,14 @@ impl<'f> Lowering<'f, '_> {
 
     /// Where an activity leads that is passed over: to its own default.
     pub(super) fn skip_target(&mut self, activity: &'f Activity) -> NodeId {
-        let known = |id: &str| self.names.activities.contains(id);
+        let known = |id: &str| self.names.activities.contains(id) || id == names::TERMINAL;
         let of = |is: &dyn Fn(&Transition) -> bool| {
             activity.transitions.iter().find(|transition| is(transition) && known(&transition.to.value))
         };
         let default =
             of(&|transition| transition.is_default).or_else(|| of(&|transition| transition.condition.is_none()));
         match default {
-            Some(transition) => names::entry(&transition.to.value),
+            Some(transition) => self.names.place(&transition.to.value),
             None if activity.transitions.is_empty() && activity.decisions.is_empty() => self.names.done.clone(),
             None if self.has_guards(activity) => leave(activity),
             None => self.names.done.clone(),

@@ -68,13 +68,13 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
     lowering.end();
     lowering.drop_originals();
     lowering.drop_ways_past();
-    let Lowering { chain, mut unread, places, .. } = lowering;
+    let Lowering { chain, mut unread, places, names, .. } = lowering;
     let first = file.initial_activity.as_ref().and_then(|initial| places.get(initial.value.as_str())).copied();
     let first = first.unwrap_or(0);
     unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
     let told = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
-    let mut variables: Vec<Variable> = file.variables.iter().map(variable).collect();
+    let mut variables = names.variables(file.variables.iter().map(variable).collect());
     keep(&mut variables, &chain.nodes, &file.modes);
     let graph = Graph {
         name: described(&file.title).unwrap_or_else(|| id.value.clone()),
@@ -170,7 +170,10 @@ impl<'f> Lowering<'f, '_> {
             let Some(active) = self.names.is_active(&mode.id.value).filter(|_| !mode.defaults.is_empty()) else {
                 continue;
             };
-            let sets = mode.defaults.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect();
+            let given = |(name, value): &super::reader::Entry| {
+                (name.value.clone(), self.names.given(name, value, &mut Faults::default()))
+            };
+            let sets = mode.defaults.iter().map(given).collect();
             self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
         }
         let named = self.file.initial_activity.as_ref();
@@ -193,7 +196,7 @@ impl<'f> Lowering<'f, '_> {
         let branches = activity.decisions.iter().flat_map(|decision| &decision.branches);
         let mut ways =
             activity.transitions.iter().map(|way| &way.to).chain(branches.filter_map(|branch| branch.to.as_ref()));
-        if let Some(to) = ways.find(|to| to.value != last.value) {
+        if let Some(to) = ways.find(|to| to.value != last.value && to.value != names::TERMINAL) {
             let message = format!("`{}` is the `finalActivity`, and leads on to `{}`", last.value, clip(&to.value));
             let fault = Diagnostic::warning("inert-final-activity", message).at(last.span);
             self.faults.push(fault.help("remove what leads on, or the field: it does nothing else"));
@@ -276,6 +279,9 @@ impl<'f> Lowering<'f, '_> {
             // It may well be what could not be read.
             self.unread.insert(names::entry(&id.value));
             return Some(names::entry(&id.value));
+        }
+        if id.value == names::TERMINAL {
+            return Some(self.names.done.clone());
         }
         let message = format!("{by} names `{}`, which is no activity", clip(&id.value));
         let fault = Diagnostic::error("unknown-activity", message).at(id.span);

@@ -1,5 +1,6 @@
 //! What a text of activities calls things, and whether what it refers to is there.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -9,8 +10,8 @@ use super::super::loops::{Body, Loop, LoopKind};
 use super::super::steps::Item;
 use super::super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::expr::{Comparison, Condition, Expr, Jsonata};
-use crate::graph::VariableKind;
+use crate::expr::{Comparison, Condition, Expr, Jsonata, template};
+use crate::graph::{Keeper, Variable, VariableKind};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
@@ -28,7 +29,14 @@ pub(super) struct Names<'f> {
     items: BTreeSet<&'f str>,
     /// The variable by which each mode is active.
     modes: BTreeMap<&'f str, Option<&'f str>>,
+    /// The variables that are mentioned and not declared, each with where that is first.
+    undeclared: RefCell<BTreeMap<String, Span>>,
+    /// Those that are set to values of other types than theirs.
+    loosened: RefCell<BTreeSet<String>>,
 }
+
+/// What leads to no activity, but to the end.
+pub(super) const TERMINAL: &str = "__terminal__";
 
 /// The first node of an activity.
 pub(super) fn entry(activity: &str) -> NodeId {
@@ -97,7 +105,14 @@ impl<'f> Names<'f> {
             seeded,
             items,
             modes: modes.collect(),
+            undeclared: RefCell::default(),
+            loosened: RefCell::default(),
         }
+    }
+
+    /// Where a transition leads that names an activity, or the end.
+    pub(super) fn place(&self, name: &str) -> NodeId {
+        if name == TERMINAL && !self.activities.contains(name) { self.done.clone() } else { entry(name) }
     }
 
     /// What is wrong with the names alone.
@@ -105,7 +120,7 @@ impl<'f> Names<'f> {
         for mode in &file.modes {
             mode.activation_variable.iter().for_each(|variable| self.known(variable, faults));
             for (name, value) in &mode.defaults {
-                self.takes(name, &value.value, value.span, faults);
+                self.given(name, value, faults);
             }
         }
         for activity in file.activities.iter().flatten() {
@@ -126,27 +141,81 @@ impl<'f> Names<'f> {
         Condition::compare(variable, Comparison::Equal, Value::Bool(true)).ok().map(Expr::Condition)
     }
 
-    /// Whether a variable can be set to a value.
-    pub(super) fn takes(&self, name: &Spanned<String>, value: &Value, span: Span, faults: &mut Faults) -> bool {
-        let Some(kind) = self.variables.get(name.value.as_str()) else {
-            self.unknown(&name.value, name.span, "it is set all the same", faults);
-            return true;
+    /// What a variable is set to by a text that says `value`. A text may be JSON, where the variable holds no texts, or name
+    /// another variable in braces.
+    pub(super) fn given(&self, name: &Spanned<String>, value: &Spanned<Value>, faults: &mut Faults) -> Value {
+        let Some(&kind) = self.variables.get(name.value.as_str()) else {
+            self.unknown(&name.value, name.span, "it comes into being where it is set", faults);
+            return value.value.clone();
         };
-        if kind.takes(value) {
-            return true;
+        if let Some(path) = value.value.as_str().and_then(template::whole) {
+            self.hands_on(name, kind, path, value.span, faults);
+            return value.value.clone();
         }
-        let message =
-            format!("`{}` is {}, and cannot be set to `{}`", name.value, kind.described(), clip(&value.to_string()));
-        let fault = Diagnostic::error("wrong-type", message).at(span);
-        faults.push(fault.help("give it a value of its type, or change its type").repaired("it is not set"));
-        false
+        if kind.takes(&value.value) || value.value.is_null() {
+            return value.value.clone();
+        }
+        let as_json = value.value.as_str().and_then(|text| serde_json::from_str(text).ok());
+        if let Some(value) = as_json.filter(|value| kind.takes(value)) {
+            return value;
+        }
+        self.loosen(&name.value);
+        let written = clip(&value.value.to_string()).replace('`', "'");
+        let message = format!("`{}` is declared as {}, and set to `{written}`", name.value, kind.described());
+        let fault = Diagnostic::warning("set-to-other-type", message).at(value.span);
+        faults.push(
+            fault.help("give it a value of its type, or change its type; until then it holds values of any type"),
+        );
+        value.value.clone()
+    }
+
+    /// A variable is set to what another one holds, or a part of it. What a part is nobody says.
+    fn hands_on(&self, name: &Spanned<String>, kind: VariableKind, path: &str, span: Span, faults: &mut Faults) {
+        let root = template::root(path);
+        if !self.knows(root) {
+            self.unknown(root, span, "it has a value only where a step reports one", faults);
+        }
+        let is_part = root != path || self.items.contains(root);
+        if is_part || self.variables.get(root) != Some(&kind) {
+            self.loosen(&name.value);
+        }
+    }
+
+    fn loosen(&self, name: &str) {
+        self.loosened.borrow_mut().insert(name.to_owned());
+    }
+
+    /// The variables as they are, with those that come into being.
+    pub(super) fn variables(&self, declared: Vec<Variable>) -> Vec<Variable> {
+        let (loosened, undeclared) = (self.loosened.borrow(), self.undeclared.borrow());
+        let mut variables = declared;
+        for variable in variables.iter_mut().filter(|variable| loosened.contains(&variable.name.value)) {
+            variable.kind = VariableKind::Any;
+        }
+        variables.extend(undeclared.iter().map(|(name, span)| Variable {
+            name: Spanned { value: name.clone(), span: *span },
+            kind: VariableKind::Any,
+            description: None,
+            default: None,
+            required: false,
+            keeper: Keeper::Anyone,
+            only_at: None,
+        }));
+        variables
+    }
+
+    /// A step gives a variable its value, which need not be declared.
+    pub(super) fn reports(&self, name: &Spanned<String>) {
+        if !self.knows(&name.value) {
+            self.undeclared.borrow_mut().entry(name.value.clone()).or_insert(name.span);
+        }
     }
 
     /// A variable, or a path into one, must be declared.
     pub(super) fn known(&self, path: &Spanned<String>, faults: &mut Faults) {
         let root = path.value.split('.').next().unwrap_or_default();
         if !self.knows(root) {
-            self.unknown(root, path.span, "it never has a value", faults);
+            self.unknown(root, path.span, "it has a value only where a step reports one", faults);
         }
     }
 
@@ -158,7 +227,7 @@ impl<'f> Names<'f> {
             _ => return,
         };
         for name in names.into_iter().filter(|name| !self.knows(name)) {
-            self.unknown(name, condition.span, "it never has a value", faults);
+            self.unknown(name, condition.span, "it has a value only where a step reports one", faults);
         }
         let Expr::Condition(asked) = &condition.value else { return };
         let always = |name: &&str| self.seeded.contains(name) && !self.items.contains(name);
@@ -175,12 +244,20 @@ impl<'f> Names<'f> {
 
     fn unknown(&self, name: &str, span: Span, until: &'static str, faults: &mut Faults) {
         let message = format!("there is no variable `{}`", clip(name));
-        // Variables come into being when they are set: only whoever reads one that nobody sets has made an error.
+        // Variables come into being when they are set.
+        if is_name(name) {
+            self.undeclared.borrow_mut().entry(name.to_owned()).or_insert(span);
+        }
         let fault = Diagnostic::warning("unknown-variable", message).at(span);
         let known = self.variables.keys().chain(&self.items).copied();
         let fault = fault.help(format!("declare it under `variables`; until then {until}"));
         faults.push(fault.did_you_mean(name, known));
     }
+}
+
+/// Whether a text is a name that a variable may have.
+fn is_name(text: &str) -> bool {
+    template::is_path(text) && template::root(text) == text
 }
 
 fn declares_outputs(item: &Item) -> bool {

@@ -140,6 +140,7 @@ artifactLocations: { a: 1, b: { description: x } }
         workflow id="w" version="1.0.0" title="T" elsewhere
           mode m name="M"
           mode n on="v"
+          shared rules one =["text"]
           shared rules two
         5:10 error unknown-field: `rules` of the workflow has a field `workflows`, which means nothing here (it is ignored)
             help: did you mean `workflow`?
@@ -149,8 +150,6 @@ artifactLocations: { a: 1, b: { description: x } }
             help: write a text, in quotes where it holds `: `, or `ref: …` for shared rules
         6:14 error wrong-type: `techniques` of the workflow must be an array of strings, but is `1`
             help: put it in quotes: `"1"`
-        8:17 error wrong-type: the shared rules `one` must be an array of strings
-            help: write each rule after a `-`
         8:36 error wrong-type: the shared rules `two` refer to others
             help: write the rules out: shared ones stand on their own
         9:18 error bad-id: `a b` cannot be the id of a shared checkpoint

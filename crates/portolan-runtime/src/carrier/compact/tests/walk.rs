@@ -108,6 +108,7 @@ fn value(kind: VariableKind, random: &mut Rng) -> Value {
         VariableKind::Number => [json!(random.i64(-3..300)), json!(random.f64()), json!(-0.0)],
         VariableKind::Boolean => [json!(true), json!(false), json!(true)],
         VariableKind::Array => [json!([]), json!(["one", 2, [3.5, null]]), json!([{"z": 1, "a": {"deep": [[]]}}])],
+        VariableKind::Any => [json!("x"), json!(1), json!({})],
         VariableKind::Object => [json!({}), json!({"b": 1, "a": "yes"}), json!({"": {"": []}})],
     };
     values[random.usize(..values.len())].clone()
