@@ -96,6 +96,8 @@ pub const SKIPPED: &str = "skipped";
 pub const PASS: &str = "pass";
 /// The answer with which a person ends a run at a question.
 pub const CANCELLED: &str = "cancelled";
+/// What the names of variables begin with in which a run remembers answers: no text can name one of them.
+pub const ANSWERED: &str = "_answered_";
 
 impl Outcome {
     /// `passed`

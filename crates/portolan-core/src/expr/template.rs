@@ -8,6 +8,35 @@ pub(crate) fn whole(text: &str) -> Option<&str> {
     is_path(path).then_some(path)
 }
 
+/// The paths that a text names.
+pub(crate) fn paths(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|part| part.find('}').map(|end| &part[..end])).filter(|path| is_path(path))
+}
+
+/// The text with the values of its variables; nothing where one has no value, or a longer one than `most` bytes.
+pub(crate) fn filled(text: &str, variables: &[(&str, &Value)], most: usize) -> Option<String> {
+    let mut parts = text.split('{');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.find('}').filter(|end| is_path(&part[..*end])) {
+            Some(end) => {
+                let value = match found(&part[..end], variables)? {
+                    Value::Null => return None,
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                out.push_str(Some(value).filter(|value| value.len() <= most)?.as_str());
+                out.push_str(&part[end + 1..]);
+            }
+            None => {
+                out.push('{');
+                out.push_str(part);
+            }
+        }
+    }
+    Some(out)
+}
+
 /// The value at a path.
 pub(crate) fn found<'v>(path: &str, variables: &[(&str, &'v Value)]) -> Option<&'v Value> {
     let mut segments = path.split('.');
@@ -32,6 +61,8 @@ pub(crate) fn is_path(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -40,5 +71,16 @@ mod tests {
         for text in ["{a}{b}", "a", "{}", "{a b}", "{1}", "x {a}"] {
             assert_eq!(whole(text), None, "{text}");
         }
+        assert_eq!(paths("{a} { b} {c.d}} {").collect::<Vec<_>>(), ["a", "c.d"]);
+    }
+
+    #[test]
+    fn a_text_is_filled_or_not_at_all() {
+        let (file, round) = (json!({ "path": "a/{x}.rs" }), json!(3));
+        let variables = [("file", &file), ("round", &round), ("none", &Value::Null)];
+        assert_eq!(filled("{file.path}#{round} {", &variables, 100).as_deref(), Some("a/{x}.rs#3 {"));
+        assert_eq!(filled("{file.size}", &variables, 100), None);
+        assert_eq!(filled("{none}", &variables, 100), None);
+        assert_eq!(filled("{file.path}", &variables, 3), None);
     }
 }

@@ -214,6 +214,17 @@ pub struct Question {
     pub options: Vec<Choice>,
     /// What counts when nobody has answered for so long.
     pub fallback: Option<Fallback>,
+    /// What it is asked for, where it is a question for each of several things.
+    pub instance: Option<Instance>,
+}
+
+/// What one of several questions is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Instance {
+    /// What tells it from the others. `{name}` stands for a variable.
+    pub of: String,
+    /// Whether an answer holds for the whole run, and not only for the visit of the activity.
+    pub for_run: bool,
 }
 
 /// The answer to a question that nobody answers.

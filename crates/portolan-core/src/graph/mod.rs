@@ -27,8 +27,8 @@ use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
 pub use activity::{
-    Activity, AtLimit, Choice, DEFAULT_MAX_PASSES, Fallback, Keeper, Loop, LoopKind, Question, Seat, Told, Variable,
-    VariableKind,
+    Activity, AtLimit, Choice, DEFAULT_MAX_PASSES, Fallback, Instance, Keeper, Loop, LoopKind, Question, Seat, Told,
+    Variable, VariableKind,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::expr::template;
 
 /// How much of one value stands in a text.
-const MAX_VALUE_CHARS: usize = 400;
+pub(super) const MAX_VALUE_CHARS: usize = 400;
 
 /// The text with `{name}` and `{name.of.a.part}` replaced. A variable that has no value says so: an agent must not take
 /// its name for one. Braces around anything else stay.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::Viewer;
-use super::fill::filled;
+use super::fill::{MAX_VALUE_CHARS, filled};
+use crate::expr::template;
 use crate::graph::{self, Flow, Kind, Node, Workflow};
 use crate::run::{Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
 use crate::value::{CANCELLED, FAILED, Outcome};
@@ -110,6 +111,17 @@ impl<'r> Here<'r> {
         self.node.seat.as_ref().map_or(self.node.id.as_str(), |seat| &seat.id)
     }
 
+    /// The identifier of the question that it asks: of one that is asked for each of several things, with that.
+    pub(super) fn asked_id(&self) -> String {
+        let instance = match &self.node.kind {
+            Kind::Checkpoint { question: Some(question), .. } => question.instance.as_ref(),
+            _ => None,
+        };
+        let Some(instance) = instance else { return self.id().to_owned() };
+        let of = template::filled(&instance.of, &self.run.variables(self.path), MAX_VALUE_CHARS);
+        format!("{}#{}", self.id(), of.as_ref().unwrap_or(&instance.of))
+    }
+
     /// The activity that it stands in.
     pub(super) fn activity(&self) -> Option<&'r graph::Activity> {
         self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity))
@@ -133,7 +145,7 @@ impl<'r> Here<'r> {
     /// The question that is open.
     fn asked(&self) -> Option<Asked> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
-        let id = self.id().to_owned();
+        let id = self.asked_id();
         let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
         if let (WaitingFor::Raised | WaitingFor::Unchecked, Some(raised)) = (on, &self.frame.raised) {
             let options = raised.options.iter().map(|option| plain(option.as_str())).collect();

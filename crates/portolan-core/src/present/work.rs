@@ -143,7 +143,7 @@ impl Here<'_> {
     pub(super) fn work(&self, viewer: &Viewer) -> Work {
         let brief = &self.node.brief;
         Work {
-            id: self.id().to_owned(),
+            id: self.asked_id(),
             name: self.name(),
             number: self.number(),
             description: brief.description.as_ref().map(|text| self.told(text)),

@@ -8,7 +8,7 @@ use super::talk::Said;
 use super::{
     BranchState, Change, Data, Form, Frame, FramePath, Item, Place, Run, Spend, Spent, Tallies, Tally, Verdict,
 };
-use crate::value::{CheckId, NodeId};
+use crate::value::{ANSWERED, CheckId, NodeId};
 
 impl Run {
     /// The run that a journal's changes come to; nothing unless the first one opens it.
@@ -84,6 +84,10 @@ impl Run {
             }
             Change::Altered { frame, node, output } => {
                 self.data(frame, |data| data.outputs.alter(node, output.clone()))
+            }
+            // An answer that holds no longer leaves nothing behind: there may be very many.
+            Change::Set { frame, name, value } if value.is_null() && name.starts_with(ANSWERED) => {
+                self.data(frame, |data| drop(data.variables.remove(name)));
             }
             Change::Set { frame, name, value } => self.flow_data(frame, |data| {
                 data.variables.insert(name.clone(), value.clone());

@@ -83,6 +83,7 @@ pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut Faults) -
 impl Reader<'_> {
     pub(super) fn activity(&mut self, tree: &Tree) -> Option<Activity> {
         self.ids.clear();
+        self.wholes.clear();
         self.unread.clear();
         let what = named(tree, "activity");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;

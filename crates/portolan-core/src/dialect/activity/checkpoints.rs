@@ -12,6 +12,8 @@ const MAX_WAIT_MS: u64 = 30 * 86_400_000;
 pub(super) struct Checkpoint {
     pub(super) span: Span,
     pub(super) id: Spanned<String>,
+    /// What it is asked for, where it is a checkpoint for each of several things: `{file.path}` of `review#{file.path}`.
+    pub(super) instance: Option<String>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     /// What should be so before it is asked, in prose.
@@ -86,10 +88,26 @@ impl Reader<'_> {
         let what = named(tree, "checkpoint");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
         fields.ignored(&["kind"]);
-        let id = self.own_id(&mut fields, "a checkpoint");
+        let id = self.instance_id(&mut fields);
         let checkpoint = self.checkpoint(&mut fields, tree, id, &what);
         fields.finish(self.faults);
         checkpoint
+    }
+
+    /// The id, and behind a `#` what the checkpoint is asked for. What tells two checkpoints apart is the whole of it.
+    fn instance_id(&mut self, fields: &mut Fields<'_>) -> Option<(Spanned<String>, Option<String>)> {
+        let written = fields.required_string("id", self.faults)?;
+        let Some((id, of)) = written.value.split_once('#').filter(|(_, of)| !of.trim().is_empty()) else {
+            return self.claim(written, "a checkpoint").map(|id| (id, None));
+        };
+        if !self.wholes.insert(written.value.clone()) {
+            return self.claim(written, "a checkpoint").map(|id| (id, None));
+        }
+        let (id, instance) = (id.trim().to_owned(), of.trim().to_owned());
+        let free = (2..).map(|nth| format!("{id}-{nth}")).find(|id| !self.is_taken(id));
+        let id = if self.is_taken(&id) { free.unwrap_or(id) } else { id };
+        let id = self.claim(Spanned { value: id, span: written.span }, "a checkpoint")?;
+        Some((id, Some(instance)))
     }
 
     /// The checkpoints beside the steps.
@@ -107,7 +125,7 @@ impl Reader<'_> {
     fn placed_checkpoint(&mut self, tree: &Tree) -> Option<Placed<Checkpoint>> {
         let what = named(tree, "checkpoint");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = self.own_id(&mut fields, "a checkpoint");
+        let id = self.instance_id(&mut fields);
         let place = self.place(&mut fields, tree, &what);
         let checkpoint = self.checkpoint(&mut fields, tree, id, &what);
         fields.finish(self.faults);
@@ -127,7 +145,7 @@ impl Reader<'_> {
         for entry in entries {
             let what = format!("shared checkpoint `{}`", clip(&entry.key.value));
             let Some(mut fields) = Fields::of(&entry.value, what.as_str(), self.faults) else { continue };
-            let id = Some(entry.key.clone()).filter(|id| self.is_id(id, "a shared checkpoint"));
+            let id = Some(entry.key.clone()).filter(|id| self.is_id(id, "a shared checkpoint")).map(|id| (id, None));
             let checkpoint = self.checkpoint(&mut fields, &entry.value, id, &what);
             fields.finish(self.faults);
             shared.extend(checkpoint);
@@ -140,7 +158,7 @@ impl Reader<'_> {
         &mut self,
         fields: &mut Fields<'_>,
         tree: &Tree,
-        id: Option<Spanned<String>>,
+        id: Option<(Spanned<String>, Option<String>)>,
         what: &str,
     ) -> Option<Checkpoint> {
         let name = fields.string("name", self.faults);
@@ -152,9 +170,11 @@ impl Reader<'_> {
         let scopes = [("visit", Scope::Visit), ("run", Scope::Run)];
         let scope = fields.choice("scope", &scopes, self.faults);
         let body = self.body(fields, tree, what)?;
+        let (id, instance) = id?;
         Some(Checkpoint {
             span: tree.head(),
-            id: id?,
+            id,
+            instance,
             name,
             description,
             prerequisite,

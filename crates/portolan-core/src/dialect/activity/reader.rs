@@ -27,6 +27,8 @@ pub(super) struct Reader<'f> {
     pub(super) ids: BTreeSet<String>,
     /// Those of the mode whose overrides are being read: two modes may add steps of the same id.
     pub(super) ids_of_mode: Option<BTreeSet<String>>,
+    /// The ids of checkpoints with what they are asked for, as they are written.
+    pub(super) wholes: BTreeSet<String>,
     /// Those of what is there but could not be read.
     pub(super) unread: Vec<String>,
     /// How many loops what is being read stands in.
@@ -36,7 +38,16 @@ pub(super) struct Reader<'f> {
 impl<'f> Reader<'f> {
     pub(super) fn new(source: &'f Source, faults: &'f mut Faults) -> Reader<'f> {
         let earlier = faults.0.len();
-        Reader { source, faults, earlier, ids: BTreeSet::new(), ids_of_mode: None, unread: Vec::new(), nesting: 0 }
+        Reader {
+            source,
+            faults,
+            earlier,
+            ids: BTreeSet::new(),
+            ids_of_mode: None,
+            wholes: BTreeSet::new(),
+            unread: Vec::new(),
+            nesting: 0,
+        }
     }
 
     /// What is still to be said of the findings when all is read.
@@ -116,6 +127,11 @@ impl<'f> Reader<'f> {
             return None;
         }
         Some(id)
+    }
+
+    /// Whether a part of the activity has an id already.
+    pub(super) fn is_taken(&self, id: &str) -> bool {
+        self.ids.contains(id) || self.ids_of_mode.as_ref().is_some_and(|added| added.contains(id))
     }
 
     /// The items that have an id which none before them has; `of` is what they belong to, where that is to be told.

@@ -259,7 +259,10 @@ impl<'d> Drawing<'d> {
             skips: Vec::new(),
         };
         let options = options.into_iter().map(choice).collect();
-        Kind::Checkpoint { escalation: None, question: Some(Box::new(Question { message, options, fallback: None })) }
+        Kind::Checkpoint {
+            escalation: None,
+            question: Some(Box::new(Question { message, options, fallback: None, instance: None })),
+        }
     }
 
     /// Where no answers are named, those are meant that have a branch.

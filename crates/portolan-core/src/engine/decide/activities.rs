@@ -102,6 +102,7 @@ impl Draft<'_> {
         // An answer to another definition may have passed over what no answer passes over in this one.
         let may_skip = flow.step(node).exits.target(&past).is_some();
         let outcome = if is_skipped && may_skip { past } else { Outcome::passed() };
+        self.forget_answers(path, flow, node);
         self.leave(path, node, &outcome, feedback);
     }
 }

@@ -72,8 +72,9 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
         Kind::Activity => draft.begin_activity(path, &frame.flow, node, feedback),
         Kind::Loop(looping) => draft.begin_loop(path, (frame.flow.clone(), node.clone()), looping, feedback),
         Kind::Repeat { .. } => draft.end_pass(path, frame.flow.clone(), feedback),
+        Kind::Checkpoint { .. } => super::answer::again(draft, (path, frame), node),
         // These are never passed; a run that says so all the same is where it says.
-        Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. } => {
+        Kind::Work { .. } | Kind::Join { .. } => {
             draft.enter(path, frame.flow.clone(), node, &Outcome::passed(), feedback);
         }
     }

@@ -109,12 +109,22 @@ fn leave(
     answer: &Outcome,
     feedback: Option<Feedback>,
 ) {
-    if let Kind::Checkpoint { question: Some(question), .. } = &draft.step(&frame.flow, node).node.kind
+    let asked = &draft.step(&frame.flow, node).node;
+    if let Kind::Checkpoint { question: Some(question), .. } = &asked.kind
         && let Some(choice) = question.choice(answer)
     {
+        draft.keep_answer(path, asked, answer);
         draft.take_effect(path, choice);
     }
     draft.leave(path, node, answer, feedback);
+}
+
+/// A question is come to that was answered before: the answer holds. Where none was after all, it is asked.
+pub(super) fn again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId) {
+    match draft.answered_before(path, &draft.step(&frame.flow, node).node) {
+        Some(answer) => leave(draft, (path, frame), node, &answer, frame.feedback.clone()),
+        None => draft.enter(path, frame.flow.clone(), node, &Outcome::passed(), frame.feedback.clone()),
+    }
 }
 
 /// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing; and none

@@ -12,6 +12,7 @@ mod each;
 mod effects;
 mod gather;
 mod inner;
+mod instances;
 mod look;
 mod note;
 mod open;

@@ -178,6 +178,10 @@ impl<'w> Draft<'w> {
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
         match &self.step(flow, &node).node.kind {
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
+            // What was answered before is passed like all that needs nobody.
+            Kind::Checkpoint { .. } if self.is_answered_before(path, flow, &node) => {
+                self.moved(path, Place::Passing { node, passed: self.passed }, feedback)
+            }
             Kind::Checkpoint { question, .. } => {
                 // Silence is no person's answer.
                 let counts = self.before.opening.rules.human == Human::Attested;

@@ -566,3 +566,79 @@ fn in_a_loop_it_may_be_a_part_of_the_item_and_braces_around_anything_else_are_a_
         "#]],
     );
 }
+
+/// A question for each of several files, asked in a loop in an activity that may be gone through again.
+fn reviewed(how: &str) -> String {
+    format!(
+        r#"
+        var files array
+        start > a(activity) > list > l(forEach files as it); a -skipped-> done
+        l -pass-> a.ok(ask yes,no per {{it.path}} {how} in l); a.ok -yes-> next(repeat l in l); a.ok -no-> mend(in l)
+        mend > next
+        next > l; l > then(ask leave,back); then -leave-> done; then -back-> a
+        "#
+    )
+}
+
+#[test]
+fn a_question_for_each_of_several_things_is_asked_once_for_each() {
+    story(
+        &reviewed(""),
+        r#"passed{"files":[{"path":"x"},{"path":"y"},{"path":"x"}]} @no passed @yes passed @leave"#,
+        expect![[r#"
+                                                                      list
+            passed{"files":[{"path":"x"},{"path":"y"},{"path":"x"}]}  l#1/a.ok?  files = [{"path":"x"},{"path":"y"},{"path":"x"}]
+            @no                                                       l#1/mend   _answered_a.ok#x = "no"
+            passed                                                    l#2/a.ok?
+            @yes                                                      l#3/mend   _answered_a.ok#y = "yes"
+            passed                                                    then?      l Done after 3
+            @leave                                                    done = success
+        "#]],
+    );
+}
+
+#[test]
+fn the_next_visit_asks_again_unless_the_answer_holds_for_the_run() {
+    let twice = r#"passed{"files":[{"path":"x"}]} @yes @back passed @yes @leave"#;
+    story(
+        &reviewed(""),
+        twice,
+        expect![[r#"
+                                        list
+        passed{"files":[{"path":"x"}]}  l#1/a.ok?  files = [{"path":"x"}]
+        @yes                            then?      _answered_a.ok#x = "yes", l Done after 1
+        @back                           list       _answered_a.ok#x = null
+        passed                          l#1/a.ok?
+        @yes                            then?      _answered_a.ok#x = "yes", l Done after 1
+        @leave                          done = success
+    "#]],
+    );
+    let once = r#"passed{"files":[{"path":"x"}]} @yes @back passed{"files":[{"path":"x"},{"path":"y"}]} @yes @leave"#;
+    story(
+        &reviewed("once"),
+        once,
+        expect![[r#"
+                                                     list
+        passed{"files":[{"path":"x"}]}               l#1/a.ok?  files = [{"path":"x"}]
+        @yes                                         then?      _answered_a.ok#x = "yes", l Done after 1
+        @back                                        list
+        passed{"files":[{"path":"x"},{"path":"y"}]}  l#2/a.ok?  files = [{"path":"x"},{"path":"y"}]
+        @yes                                         then?      _answered_a.ok#y = "yes", l Done after 2
+        @leave                                       done = success
+    "#]],
+    );
+}
+
+#[test]
+fn what_has_nothing_to_tell_it_by_is_asked_each_time() {
+    story(
+        &reviewed(""),
+        r#"passed{"files":[{},{}]} @yes @yes"#,
+        expect![[r#"
+                                 list
+        passed{"files":[{},{}]}  l#1/a.ok?  files = [{},{}]
+        @yes                     l#2/a.ok?
+        @yes                     then?      l Done after 2
+    "#]],
+    );
+}

@@ -7,7 +7,7 @@
 //! or `!cancelled` follows the name; `!hitl` asks a person, and is a checkpoint where an edge leaves it.
 //! `var name string = "x"` declares a variable and what it holds at first. An edge `a -[n > 1]-> b` is taken when that
 //! holds. Further words in brackets: `switch`, `activity`, `optional`, `forEach items as item`, `while n<3`, `doWhile n<3`,
-//! `stop n!=0`, `most 2`, `continues` (at that limit), `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second),
+//! `stop n!=0`, `most 2`, `continues` (at that limit), `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second), `per {it.name}` (of such a question: what it is asked for; `once` in a run),
 //! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
 //! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
 //! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
@@ -26,8 +26,8 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
     Activity, AtLimit, Call, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Each, Edge, EndResult, Escalation, Fallback,
-    Graph, Interface, Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Retry, Seat, Strategy, Trigger, Variable,
-    VariableKind, Worker, Workflow,
+    Graph, Instance, Interface, Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Retry, Seat, Strategy, Trigger,
+    Variable, VariableKind, Worker, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -194,7 +194,8 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         };
         let options = options.split(',').map(option).collect();
         let fallback = after("else").map(|option| Fallback { option: option.into(), after_ms: 1_000 });
-        let question = Question { message: id.to_owned(), options, fallback };
+        let instance = after("per").map(|of| Instance { of: of.to_owned(), for_run: has("once") });
+        let question = Question { message: id.to_owned(), options, fallback, instance };
         Kind::Checkpoint { escalation: None, question: Some(Box::new(question)) }
     } else if has("optional") {
         Kind::Work { gate: false, outputs: ["passed", "skipped"].map(|word| spanned(word.into())).to_vec() }

@@ -9,8 +9,8 @@ use super::chain::Tail;
 use super::loops::OverSteps;
 use super::{Lowering, names, number, texts};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::expr::{Condition, Expr};
-use crate::graph::{self, Choice, Fallback, Kind, Phase, Seat, Trigger};
+use crate::expr::{Condition, Expr, template};
+use crate::graph::{self, Choice, Fallback, Instance, Kind, Phase, Seat, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, PASSED, SKIPPED};
 
@@ -265,7 +265,12 @@ impl<'f> Lowering<'f, '_> {
     fn checkpoint(&mut self, seat: &Seating<'f>, checkpoint: &'f Checkpoint) {
         let Some(question) = self.question_of(checkpoint) else { return };
         let id = seat.node(&checkpoint.id.value);
-        let answered = matches!(checkpoint.scope, Some(Scope::Run)).then(|| names::answered(&id));
+        let for_run = matches!(checkpoint.scope, Some(Scope::Run));
+        let instance = checkpoint.instance.as_ref().map(|of| Instance { of: of.clone(), for_run });
+        instance.iter().flat_map(|instance| template::paths(&instance.of)).for_each(|path| {
+            self.names.known(&Spanned { value: path.to_owned(), span: checkpoint.id.span }, self.faults);
+        });
+        let answered = (for_run && instance.is_none()).then(|| names::answered(&id));
         let once = answered.as_ref().and_then(|name| Condition::not(Condition::exists(name).ok()?).ok());
         let once = once.map(|condition| Spanned { value: Expr::Condition(condition), span: checkpoint.span });
         let past = self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once);
@@ -291,7 +296,7 @@ impl<'f> Lowering<'f, '_> {
         let auto = question.auto.as_ref();
         let fallback =
             auto.map(|auto| Fallback { option: Outcome::from(auto.option.value.as_str()), after_ms: auto.after_ms });
-        let asked = graph::Question { message: question.message.value.clone(), options, fallback };
+        let asked = graph::Question { message: question.message.value.clone(), options, fallback, instance };
         let kind = Kind::Checkpoint { escalation: None, question: Some(Box::new(asked)) };
         let node = self.chain.add(&id, checkpoint.id.span, kind, Some(seat.seat(&checkpoint.id.value, None)));
         node.name = checkpoint.name.as_ref().map_or_else(|| checkpoint.id.value.clone(), |name| name.value.clone());

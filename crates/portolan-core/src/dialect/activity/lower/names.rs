@@ -14,7 +14,7 @@ use crate::expr::{Comparison, Condition, Expr, Jsonata, template};
 use crate::graph::{Keeper, Variable, VariableKind};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
-use crate::value::NodeId;
+use crate::value::{ANSWERED, NodeId};
 
 pub(super) struct Names<'f> {
     pub(super) activities: BTreeSet<&'f str>,
@@ -46,7 +46,7 @@ pub(super) fn entry(activity: &str) -> NodeId {
 /// The variable in which a run remembers that a checkpoint was answered. No variable of a text is called like it, and no
 /// two checkpoints have the same.
 pub(super) fn answered(checkpoint: &NodeId) -> String {
-    let mut name = "_answered_".to_owned();
+    let mut name = ANSWERED.to_owned();
     for letter in checkpoint.as_str().chars() {
         match letter {
             '.' => name.push_str("_o"),
