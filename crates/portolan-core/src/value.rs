@@ -1,5 +1,7 @@
 //! The small words that every floor uses: identifiers, outcomes, points in time.
 
+pub(crate) mod template;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};

@@ -11,7 +11,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::expr::Language;
 use portolan_core::graph::{Graph, Workflow};
-use portolan_core::source::{Piece, Source};
+use portolan_core::source::{Beside, Piece, Source};
 use portolan_core::validate;
 use portolan_core::value::WorkflowId;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,9 @@ pub struct Bundle {
     /// The texts of activities that are files of their own, in their order, by the id of their workflow.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub activities: BTreeMap<String, Vec<String>>,
+    /// The texts of workflows that others take fragments over from, by the id of each of these, and then by their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A checked bundle.
@@ -97,12 +100,17 @@ impl Bundle {
     /// The bundle of `root` with what it runs, as far as `find` knows it.
     pub fn of<'a>(root: &'a Parsed, find: &dyn Fn(&str) -> Option<&'a Parsed>) -> Bundle {
         let mut workflows = BTreeMap::new();
-        let mut activities = BTreeMap::new();
+        let (mut activities, mut beside) = (BTreeMap::new(), BTreeMap::new());
         let mut waiting = vec![root];
         while let Some(parsed) = waiting.pop() {
             let id = parsed.graph.id.value.clone();
             if workflows.insert(id.clone(), parsed.source.main().text.to_string()).is_some() {
                 continue;
+            }
+            let named = parsed.source.beside().iter().map(|other| (other.id.clone(), other.text.to_string()));
+            let named: BTreeMap<String, String> = named.collect();
+            if !named.is_empty() {
+                beside.insert(id.clone(), named);
             }
             if parsed.source.is_joined() {
                 activities.insert(id, owned(&parsed.source.others()));
@@ -110,14 +118,20 @@ impl Bundle {
             let run = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
             waiting.extend(run.filter(|(id, _)| !workflows.contains_key(*id)).filter_map(|(id, _)| find(id)));
         }
-        Bundle { root: root.graph.id.value.clone(), workflows, activities }
+        Bundle { root: root.graph.id.value.clone(), workflows, activities, beside }
     }
 
     /// The text of a workflow with those of its activities.
     ///
     /// The names have no extension that says how they are spelt: each text was read once, so that it tells itself.
     fn source(&self, id: &str, text: &str) -> Source {
-        let source = Source::new(format!("{id}.workflow"), text);
+        let named = |(other, text): (&String, &String)| Beside {
+            id: other.clone(),
+            name: format!("{other}.workflow"),
+            text: text.as_str().into(),
+        };
+        let beside = self.beside.get(id).into_iter().flatten().map(named).collect();
+        let source = Source::new(format!("{id}.workflow"), text).with_beside(beside);
         let Some(activities) = self.activities.get(id) else { return source };
         let pieces = activities.iter().enumerate();
         let pieces = pieces.map(|(nth, text)| Piece { name: format!("{id}/{nth}.activity"), text: Ok(text.clone()) });

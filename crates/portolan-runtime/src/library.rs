@@ -5,6 +5,7 @@
 //! begun is held to its bundle. What does not look changed is not read again.
 
 mod activities;
+mod beside;
 mod family;
 mod folder;
 mod functions;
@@ -26,6 +27,7 @@ use portolan_core::source::Source;
 
 use crate::catalog;
 use crate::definition::{Definition, Parsed};
+use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 
 use family::Family;
@@ -179,9 +181,19 @@ impl Library {
             Lookup::File(path) => Ok((self.sources.read(path)?, Origin::Project)),
             Lookup::Name { by, name } => match if by == name { None } else { self.beside(by, name) } {
                 Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
-                None => self.text(name),
+                None => self.text(name).or_else(|unknown| match self.around(by, name) {
+                    Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
+                    None => Err(unknown),
+                }),
             },
         }
+    }
+
+    /// The file called `name` in the folder around the one that a workflow of the command line has to itself.
+    fn around(&self, by: &str, name: &str) -> Option<PathBuf> {
+        let path = self.given.get(by).filter(|path| path.file_stem().is_some_and(|stem| stem == "workflow"))?;
+        let around = disk::folder_of(path).join("..");
+        places(&around, name).find(|path| is_plain(name) && !name.contains(':') && path.is_file())
     }
 
     /// The file called `name` beside the one of an external workflow.

@@ -275,3 +275,51 @@ fn a_folder_is_named_on_the_command_line_by_its_path() {
     let library = Library::new(&world.path("tasks"), &[folder], Strictness::Strict).expect("it is given");
     assert_eq!(nodes(&library.definition("mine").expect("it is sound")), "start look look.work build build.work done");
 }
+
+/// Two workflows beside each other, of which `mine` takes over from `other`.
+fn beside() -> World {
+    let world = World::new();
+    let other = "fragments:\n  rules: { polite: Be polite. }\n  checkpoints:\n    sure: { message: Sure?, options: [{ id: yes, label: Yes }] }\n";
+    world.write(".flow/workflows/other/workflow.yaml", format!("id: other\nversion: 1.0.0\ntitle: Other\n{other}"));
+    let asks = "id: ask\nversion: 1.0.0\nname: Ask\nsteps:\n  - { id: sure, kind: checkpoint, ref: sure }\n";
+    world.write(".flow/workflows/other/activities/02-ask.yaml", asks);
+    let list = "rules: { workflow: [{ ref: other::polite }] }\nactivities: [01-look.yaml, other/02-ask.yaml]\n";
+    world.write(&format!("{FOLDER}/workflow.yaml"), format!("{HEAD}{list}"));
+    world.write(&format!("{FOLDER}/activities/01-look.yaml"), activity("look", Some("ask")));
+    world
+}
+
+#[test]
+fn activities_rules_and_checkpoints_are_taken_over_from_a_workflow_beside() {
+    let world = beside();
+    assert_eq!(said(&world), "");
+    assert_eq!(known(&world), "start look look.work ask ask.sure done");
+    let definition = world.service().library().definition("mine").expect("it is sound");
+    let rules: Vec<&str> = definition.workflow.root().activities[0].rules.iter().map(|rule| &*rule.text).collect();
+    assert_eq!(rules, ["Be polite."]);
+    // A run keeps what was taken over.
+    let kept = Definition::from_text(&definition.text).expect("it can be read back");
+    assert_eq!(nodes(&kept), nodes(&definition));
+    assert_eq!(kept.workflow.root().activities, definition.workflow.root().activities);
+    // What is taken over counts as it is now.
+    let path = ".flow/workflows/other/workflow.yaml";
+    let text = fs::read_to_string(world.path(path)).expect("it is there");
+    world.write(path, text.replace("Be polite", "Be brief"));
+    let definition = world.service().library().definition("mine").expect("it is sound");
+    assert_eq!(definition.workflow.root().activities[0].rules[0].text, "Be brief.");
+}
+
+#[test]
+fn what_is_not_beside_is_a_fault_that_lenient_reading_does_without() {
+    let world = beside();
+    fs::remove_dir_all(world.path(".flow/workflows/other")).expect("it is there");
+    expect![[r#"
+        .flow/workflows/mine/workflow.yaml:4:28 error unknown-rules: there are no shared rules `other::polite`
+        other/02-ask.yaml:1:1 error unreadable-file: `other/02-ask.yaml` is not there
+    "#]]
+    .assert_eq(&said(&world));
+    let folder = world.path(FOLDER);
+    let library =
+        Library::new(&world.project(), &[folder.join("workflow.yaml")], Strictness::Lenient).expect("it is given");
+    assert!(library.definition("mine").is_ok());
+}

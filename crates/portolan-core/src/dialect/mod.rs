@@ -25,7 +25,9 @@ use crate::graph::Graph;
 use crate::source::fields::Faults;
 use crate::source::{self, Source, Tree};
 
-pub use activity::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
+pub use activity::{
+    ActivitiesFolder, activities_folder, activity_files, is_activity_file, not_an_activity, taken_over,
+};
 pub use servers::servers;
 pub use written::{Unread, expression};
 
@@ -130,7 +132,7 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
 /// The same, where these are the dialects that there are.
 pub fn parse_with(dialects: &[Dialect], source: &Source, strictness: Strictness) -> File {
     let (tree, mut faults) = source::parse(source);
-    faults.extend(source.faults().iter().cloned());
+    faults.extend(strictness.weigh(Faults(source.faults().to_vec())));
     let Some(tree) = tree else { return File { graphs: Vec::new(), faults } };
     let mut file = match written_in(dialects, source, &tree) {
         Some(dialect) => (dialect.read)(source, &tree, strictness),

@@ -13,7 +13,6 @@ mod outputs;
 mod python;
 mod satisfy;
 mod scope;
-pub(crate) mod template;
 mod truth;
 mod when;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::expr::template;
+use crate::value::template;
 
 /// How much of one value stands in a text.
 pub(super) const MAX_VALUE_CHARS: usize = 400;

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Viewer;
 use super::fill::{MAX_VALUE_CHARS, filled};
-use crate::expr::template;
 use crate::graph::{self, Flow, Kind, Node, Workflow};
 use crate::run::{Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
+use crate::value::template;
 use crate::value::{CANCELLED, FAILED, Outcome};
 
 /// An open question.

@@ -86,6 +86,11 @@ impl<'t> Fields<'t> {
         entry.is_some_and(|entry| !matches!(entry.value.kind, TreeKind::Null))
     }
 
+    /// Where the object begins.
+    pub(crate) fn head(&self) -> Span {
+        self.head
+    }
+
     fn missing(&self, key: &str) -> Diagnostic {
         Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(self.head)
     }

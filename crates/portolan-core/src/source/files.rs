@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Location, Source, Span, Tree, TreeKind, yaml};
+use super::{Entry, Location, Source, Span, Spanned, Tree, TreeKind, yaml};
 use crate::diagnostic::Diagnostic;
 
 /// A file that belongs to a source: its name with its text, or with what hindered reading it.
@@ -51,7 +51,8 @@ impl Source {
             }
             parts.push(Part { name: name.into(), span: Span { start, end: text.len() }, was_read });
         }
-        Source { name: self.name.clone(), text: text.into(), files: Some(Arc::new(Files { parts, faults })) }
+        let files = Some(Arc::new(Files { parts, faults }));
+        Source { text: text.into(), files, ..self.clone() }
     }
 
     /// Whether other files were looked for, whether or not there are any.
@@ -64,7 +65,7 @@ impl Source {
     pub fn main(&self) -> Source {
         let end = self.parts().first().map(|part| part.span.start - 1);
         let text = end.map_or_else(|| self.text.clone(), |end| self.text[..end].into());
-        Source { name: self.name.clone(), text, files: None }
+        Source { text, files: None, ..self.clone() }
     }
 
     /// The texts of the files behind the first, in order, without those that could not be read.
@@ -105,6 +106,7 @@ impl Source {
         format!("{}:{line}:{column}", self.file_at(offset).0)
     }
 
+    /// The files behind the first, read or not.
     pub(crate) fn parts(&self) -> &[Part] {
         self.files.as_ref().map_or(&[], |files| &files.parts)
     }
@@ -128,6 +130,22 @@ pub(crate) fn parse_part(source: &Source, part: &Part, copied: &mut usize) -> (O
         *span = moved(*span, start);
     }
     (tree, faults)
+}
+
+/// A value as if all of it stood at one place: what is taken over from elsewhere is told of where it is asked for.
+pub(crate) fn placed(tree: &Tree, at: Span) -> Tree {
+    let kind = match &tree.kind {
+        TreeKind::Array(items) => TreeKind::Array(items.iter().map(|item| placed(item, at)).collect()),
+        TreeKind::Object(entries) => {
+            let entry = |entry: &Entry| Entry {
+                key: Spanned { value: entry.key.value.clone(), span: at },
+                value: placed(&entry.value, at),
+            };
+            TreeKind::Object(entries.iter().map(entry).collect())
+        }
+        other => other.clone(),
+    };
+    Tree { kind, span: at }
 }
 
 fn moved(span: Span, by: usize) -> Span {

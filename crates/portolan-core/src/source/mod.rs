@@ -22,8 +22,8 @@ use crate::diagnostic::{Diagnostic, clip};
 pub(crate) use codes::CODES;
 pub(crate) use edit::found;
 pub use edit::{Edit, Step, edited};
-pub(crate) use files::parse_part;
 pub use files::{NamedText, Piece};
+pub(crate) use files::{parse_part, placed};
 pub use json::parse_json;
 pub use place::offset_in;
 pub use splice::{Unfit, appended, spliced};
@@ -68,13 +68,41 @@ pub struct Source {
     /// The whole text, that of all files.
     pub text: Arc<str>,
     files: Option<Arc<files::Files>>,
+    beside: Arc<[Beside]>,
+}
+
+/// A definition beside another one, which takes parts of it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// What it is called by the one that takes them over.
+    pub id: String,
+    /// How the user knows its file.
+    pub name: String,
+    /// Its text.
+    pub text: Arc<str>,
 }
 
 impl Source {
     /// A source called `name`. A byte order mark at the beginning is dropped.
     pub fn new(name: impl Into<Arc<str>>, text: impl AsRef<str>) -> Source {
         let text = text.as_ref();
-        Source { name: name.into(), text: text.strip_prefix('\u{feff}').unwrap_or(text).into(), files: None }
+        Source {
+            name: name.into(),
+            text: text.strip_prefix('\u{feff}').unwrap_or(text).into(),
+            files: None,
+            beside: Arc::default(),
+        }
+    }
+
+    /// The same with the definitions that it takes parts over from.
+    #[must_use]
+    pub fn with_beside(self, beside: Vec<Beside>) -> Source {
+        Source { beside: beside.into(), ..self }
+    }
+
+    /// The definitions that it takes parts over from.
+    pub fn beside(&self) -> &[Beside] {
+        &self.beside
     }
 
     /// The file stem of the name: `feature` for `flows/feature.json`.

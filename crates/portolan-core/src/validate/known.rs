@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map as Object, Value};
 
 use super::map::Map;
-use crate::expr::template;
 use crate::graph::{Edge, Kind, Node, Variable};
-use crate::value::NodeId;
+use crate::value::{NodeId, template};
 
 /// For how many nodes and variables together it is found out where they have a value.
 const MAX_VISITS: usize = 2_000_000;

@@ -9,6 +9,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
 use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source, Span};
 
+use super::beside;
 use super::folder::{MAX_ENTRIES, is_definition};
 use crate::disk;
 use crate::error::plain;
@@ -20,6 +21,11 @@ const USUAL_FOLDER: &str = "activities";
 
 /// The source with its activities behind it, where they are files of their own.
 pub(super) fn joined(path: &Path, source: Source) -> Source {
+    let source = beside::listed(path, &source).unwrap_or_else(|| in_folder(path, source));
+    beside::with_fragments(path, source)
+}
+
+fn in_folder(path: &Path, source: Source) -> Source {
     let around = disk::folder_of(path);
     // Most texts have no such folder; they are not read twice.
     if !source.text.contains("activitiesDir") && around.join(USUAL_FOLDER).symlink_metadata().is_err() {
@@ -83,7 +89,8 @@ impl Gathering<'_> {
             let message =
                 format!("the workflow has `activities`, and {count} in files of their own in `{}`", path.display());
             let help = "keep them in one place: remove the field, or the folder";
-            self.faults.push(Diagnostic::error("either-or", message).at(own).help(help));
+            let fault = Diagnostic::error("either-or", message).at(own).help(help);
+            self.faults.push(fault.repaired("those in the field count"));
             return Some((Vec::new(), self.faults));
         }
         if self.folder.own.is_some() {

@@ -41,4 +41,5 @@ fn is_same(one: &Source, other: &Source) -> bool {
         && one.names().eq(other.names())
         && one.others() == other.others()
         && one.faults() == other.faults()
+        && one.beside() == other.beside()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::{Diagnostic, clip};
-use portolan_core::dialect::{self, Dialect, RunAs};
+use portolan_core::dialect::{self, Dialect, RunAs, activity_files};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{NamedText, Piece, Source};
 
@@ -172,14 +172,17 @@ pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Sourc
     if !on_disk.is_joined() {
         return Ok(main);
     }
-    others.sort_by(|(one, _), (other, _)| one.cmp(other));
+    // In the order in which they are listed, where they are; otherwise in that of their names.
+    let is_listed = !activity_files(&main).is_empty();
+    let place = |name: &str| known.iter().position(|known| known == name).filter(|_| is_listed);
+    others.sort_by_cached_key(|(name, _)| (place(name), name.clone()));
     let pieces = others.into_iter().filter_map(|(name, text)| Some(Piece { name, text: Ok(text?) }));
     let pieces: Vec<Piece> = pieces.collect();
     if pieces.len() > activities::MAX_FILES {
         let message = format!("a workflow has at most {} files of activities", activities::MAX_FILES);
         return Err(ServiceError::refused("too_large", message, "make some of them a workflow of their own"));
     }
-    Ok(main.joined(pieces, on_disk.faults().to_vec()))
+    Ok(main.joined(pieces, on_disk.faults().to_vec()).with_beside(on_disk.beside().to_vec()))
 }
 
 /// The files of a definition that is read, each with its text.

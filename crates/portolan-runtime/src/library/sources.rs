@@ -61,8 +61,13 @@ impl Reading {
         if !source.faults().is_empty() {
             return None;
         }
+        // What is not there yet may come from anywhere around.
+        if super::beside::wanted(source).len() > source.beside().len() {
+            return None;
+        }
         let folders = watched_folders(path, source);
-        let files = source.names().map(PathBuf::from);
+        let beside = source.beside().iter().map(|beside| PathBuf::from(&beside.name));
+        let files = source.names().map(PathBuf::from).chain(beside);
         let stamps = files.chain(folders).map(|path| Stamp::of(&path).map(|stamp| (path, stamp)));
         let stamps: Vec<(PathBuf, Stamp)> = stamps.collect::<Option<_>>()?;
         stamps.iter().all(|(_, stamp)| stamp.is_settled(begun)).then(|| Reading { source: source.clone(), stamps })

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod corpora;
 mod drift;
 mod examples;
 mod field;

@@ -122,7 +122,12 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
     };
     let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Strict);
     let workflow = workflow.unwrap_or_else(|| panic!("{faults:?}"));
-    let bundle = Bundle { root: "w".to_owned(), workflows: BTreeMap::new(), activities: BTreeMap::new() };
+    let bundle = Bundle {
+        root: "w".to_owned(),
+        workflows: BTreeMap::new(),
+        activities: BTreeMap::new(),
+        beside: BTreeMap::new(),
+    };
     Arc::new(Definition::new(bundle, workflow))
 }
 

@@ -27,7 +27,10 @@ pub(crate) fn definition(text: &str) -> Arc<Definition> {
     let workflow = workflow.unwrap_or_else(|| panic!("the function has faults: {faults:#?}"));
     let root = graphs[0].id.value.clone();
     let workflows = BTreeMap::from([(root.clone(), text.to_owned())]);
-    Arc::new(Definition::new(Bundle { root, workflows, activities: BTreeMap::new() }, workflow))
+    Arc::new(Definition::new(
+        Bundle { root, workflows, activities: BTreeMap::new(), beside: BTreeMap::new() },
+        workflow,
+    ))
 }
 
 fn empty(name: &str) -> Graph {

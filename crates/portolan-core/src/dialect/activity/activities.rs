@@ -87,7 +87,7 @@ impl Reader<'_> {
         self.unread.clear();
         let what = named(tree, "activity");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "an activity"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "an activity"));
         let version = fields.string("version", self.faults).filter(|version| is_version(version, &what, self.faults));
         let name = fields.string("name", self.faults);
         let description = fields.string("description", self.faults);
@@ -176,7 +176,7 @@ impl Reader<'_> {
 
     fn artifact(&mut self, tree: &Tree) -> Option<Artifact> {
         let mut fields = Fields::of(tree, named(tree, "artifact"), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "an artifact"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "an artifact"));
         let name = fields.required_string("name", self.faults);
         let location = fields.string("location", self.faults);
         let description = fields.string("description", self.faults);

@@ -1,6 +1,6 @@
 //! Checkpoints: questions that a person answers before the work goes on.
 
-use super::reader::{Entry, Reader, flag, named};
+use super::reader::{Entry, Reader, flag, named, plain};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Expr;
 use crate::source::fields::{Fields, distinct};
@@ -96,16 +96,18 @@ impl Reader<'_> {
 
     /// The id, and behind a `#` what the checkpoint is asked for. What tells two checkpoints apart is the whole of it.
     fn instance_id(&mut self, fields: &mut Fields<'_>) -> Option<(Spanned<String>, Option<String>)> {
+        if !fields.has("id") {
+            return self.own_id(fields, "a checkpoint").map(|id| (id, None));
+        }
         let written = fields.required_string("id", self.faults)?;
         let Some((id, of)) = written.value.split_once('#').filter(|(_, of)| !of.trim().is_empty()) else {
             return self.claim(written, "a checkpoint").map(|id| (id, None));
         };
-        if !self.wholes.insert(written.value.clone()) {
-            return self.claim(written, "a checkpoint").map(|id| (id, None));
+        let (mut id, instance) = (id.trim().to_owned(), of.trim().to_owned());
+        // Two that are written otherwise are two, whatever they have in common; two that are written alike are not.
+        if self.wholes.insert(written.value.clone()) {
+            id = self.free(&id);
         }
-        let (id, instance) = (id.trim().to_owned(), of.trim().to_owned());
-        let free = (2..).map(|nth| format!("{id}-{nth}")).find(|id| !self.is_taken(id));
-        let id = if self.is_taken(&id) { free.unwrap_or(id) } else { id };
         let id = self.claim(Spanned { value: id, span: written.span }, "a checkpoint")?;
         Some((id, Some(instance)))
     }
@@ -145,7 +147,9 @@ impl Reader<'_> {
         for entry in entries {
             let what = format!("shared checkpoint `{}`", clip(&entry.key.value));
             let Some(mut fields) = Fields::of(&entry.value, what.as_str(), self.faults) else { continue };
-            let id = Some(entry.key.clone()).filter(|id| self.is_id(id, "a shared checkpoint")).map(|id| (id, None));
+            let id = Some(entry.key.clone())
+                .filter(|id| self.is_elsewhere || self.is_id(id, "a shared checkpoint"))
+                .map(|id| (id, None));
             let checkpoint = self.checkpoint(&mut fields, &entry.value, id, &what);
             fields.finish(self.faults);
             shared.extend(checkpoint);
@@ -206,7 +210,12 @@ impl Reader<'_> {
             }
             return shared.map(Body::Shared);
         }
-        let message = fields.required_string("message", self.faults);
+        let message = fields.required_string("message", self.faults).or_else(|| {
+            self.repaired("it asks by its id");
+            let id = tree.get("id").and_then(Tree::as_str).unwrap_or("checkpoint");
+            Some(Spanned { value: id.to_owned(), span: tree.head() })
+        });
+        let faults_before = self.faults.0.len();
         fields.required("options", self.faults);
         let before = self.faults.0.len();
         let items = self.list(fields, "options");
@@ -214,7 +223,13 @@ impl Reader<'_> {
             let fault = Diagnostic::error("missing-field", format!("{what} has no options")).at(tree.head());
             self.faults.push(fault.help("add one with `id` and `label` under `options`, or make it a step"));
         }
-        let options: Vec<_> = items.iter().filter_map(|item| self.option(item, what)).collect();
+        let mut options: Vec<_> = items.iter().filter_map(|item| self.option(item, what)).collect();
+        if options.is_empty() && self.faults.0.len() > faults_before {
+            self.repaired("it is answered with `continue`");
+            let word = |word: &str| Spanned { value: word.to_owned(), span: tree.head() };
+            let (id, label) = (word("continue"), word("Continue"));
+            options.push(Choice { id, label, description: None, effect: Effect::default() });
+        }
         let options = self.distinct(options, "option", Some(what), |option| &option.id);
         let auto = self.auto(fields, tree, what, &options);
         let message = message?;
@@ -224,8 +239,14 @@ impl Reader<'_> {
     fn option(&mut self, tree: &Tree, checkpoint: &str) -> Option<Choice> {
         let what = format!("{} of {checkpoint}", named(tree, "option"));
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "an option"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "an option"));
+        let no_label = id.is_some() && !fields.has("label");
         let label = fields.required_string("label", self.faults);
+        if no_label {
+            self.repaired("its id is what people read");
+        }
+        let label = label.or_else(|| id.clone());
+        let id = id.or_else(|| label.as_ref().map(|label| Spanned { value: plain(&label.value), span: label.span }));
         let description = fields.string("description", self.faults);
         let effect = fields.optional("effect").and_then(|tree| self.effect(tree, &what));
         fields.finish(self.faults);

@@ -80,6 +80,11 @@ pub(super) const CODES: &[Code] = &[
         fix: "Correct the name, or add it under `fragments.checkpoints`.",
     },
     Code {
+        code: "unknown-rules",
+        what: "A workflow refers to shared rules that are not there.",
+        fix: "Correct the name, or add them under `fragments.rules`; of another workflow, keep that beside this one.",
+    },
+    Code {
         code: "unknown-mode",
         what: "An activity is changed for a mode that the workflow does not have.",
         fix: "Correct the name, or add the mode under `modes`.",

@@ -121,11 +121,12 @@ impl Reader<'_> {
         if items.len() < 2 && self.faults.0.len() == before {
             let message = format!("{what} joins fewer than two conditions");
             let help = "add another, or write the one alone";
-            self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()).help(help));
+            let fault = Diagnostic::error("missing-field", message).at(tree.head()).help(help);
+            self.faults.push(fault.repaired("it is the one alone"));
         }
         // All of them are read, so that the faults of all are told.
         let parts: Vec<_> = items.iter().map(|item| self.structure(item, &part(what), depth + 1)).collect();
-        parts.into_iter().collect::<Option<Vec<_>>>().filter(|parts| parts.len() >= 2)
+        parts.into_iter().collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
     }
 
     fn simple(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Condition> {
@@ -143,8 +144,10 @@ impl Reader<'_> {
                 let Some(value) = value else {
                     let message = format!("{what} has no `value` to compare with");
                     let help = "add it, or ask with `exists` or `notExists` whether the variable has a value";
-                    self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()).help(help));
-                    return None;
+                    let fault = Diagnostic::error("missing-field", message).at(tree.head()).help(help);
+                    self.faults.push(fault.repaired("it compares with `null`"));
+                    let compared = Condition::compare(&variable.value, comparison, serde_json::Value::Null);
+                    return self.built(compared, what, tree.head());
                 };
                 let compared = Condition::compare(&variable.value, comparison, value.value());
                 self.built(compared, what, value.head())

@@ -103,7 +103,7 @@ impl Reader<'_> {
     fn decision(&mut self, tree: &Tree) -> Option<Decision> {
         let what = named(tree, "decision");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "a decision"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "a decision"));
         let name = fields.string("name", self.faults);
         let description = fields.string("description", self.faults);
         fields.required("branches", self.faults);
@@ -125,7 +125,7 @@ impl Reader<'_> {
     fn branch(&mut self, tree: &Tree, decision: &str) -> Option<Branch> {
         let what = format!("{} of {decision}", named(tree, "branch"));
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "a branch"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "a branch"));
         let label = fields.string("label", self.faults);
         let condition = self.gate(&mut fields, tree, &what);
         let to = fields.string("transitionTo", self.faults);

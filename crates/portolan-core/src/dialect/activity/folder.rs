@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::Faults;
-use crate::source::{self, Source, Span, Tree};
+use crate::source::{self, Source, Span, Tree, TreeKind};
 
 /// The folder of the activities where a workflow does not say otherwise.
 const USUAL: &str = "activities";
@@ -62,6 +62,14 @@ pub fn activities_folder(source: &Source) -> Option<ActivitiesFolder> {
     })
 }
 
+/// The files that a workflow lists as its activities, as it names them: `01-look.yaml` of its own, `other/02-mend.yaml` of
+/// another workflow beside it.
+pub fn activity_files(source: &Source) -> Vec<String> {
+    let Some(tree) = source::parse(source).0 else { return Vec::new() };
+    let Some(Tree { kind: TreeKind::Array(items), .. }) = tree.get("activities") else { return Vec::new() };
+    items.iter().filter_map(Tree::as_str).map(str::to_owned).collect()
+}
+
 /// Whether a path is plain and leads into the folder that it begins in.
 pub(super) fn is_inside(path: &str) -> bool {
     let word = |part: &str| !["", ".", ".."].contains(&part);
@@ -70,9 +78,11 @@ pub(super) fn is_inside(path: &str) -> bool {
 
 /// Reads the activities of a workflow whose files were looked for.
 pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut Faults) {
+    let own = file.activities.take().unwrap_or_default();
     let mut activities: Vec<Activity> = Vec::new();
     let mut copied = 0;
-    file.incomplete = source.faults().iter().any(Diagnostic::is_error);
+    file.incomplete |= source.faults().iter().any(Diagnostic::is_error);
+    let parts = source.parts().len();
     for part in source.read_parts() {
         let (tree, found) = source::parse_part(source, part, &mut copied);
         faults.0.extend(found);
@@ -83,5 +93,13 @@ pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut Fau
             (None, None) => file.incomplete = true,
         }
     }
+    // In a list they stand where their files are named; where it cannot be told which is which, behind the others.
+    let is_told = parts == file.named.len() && activities.len() == parts;
+    let mut own = own;
+    for (nth, activity) in activities.into_iter().enumerate() {
+        let at = file.named.get(nth).filter(|_| is_told).copied().unwrap_or(own.len()).min(own.len());
+        own.insert(at, activity);
+    }
+    let activities = own;
     file.activities = Some(Reader::new(source, faults).distinct(activities, "activity", None, |it| &it.id));
 }

@@ -20,6 +20,7 @@ mod conditions;
 mod edit;
 mod flow;
 mod folder;
+mod fragments;
 mod loops;
 mod lower;
 mod modes;
@@ -34,7 +35,8 @@ use crate::dialect::{Dialect, RunAs};
 use crate::expr::Language;
 use crate::source::{Source, Tree};
 
-pub use folder::{ActivitiesFolder, activities_folder, is_activity_file, not_an_activity};
+pub use folder::{ActivitiesFolder, activities_folder, activity_files, is_activity_file, not_an_activity};
+pub use fragments::taken_over;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "activity",

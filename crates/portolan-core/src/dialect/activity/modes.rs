@@ -54,7 +54,7 @@ impl Reader<'_> {
     fn mode(&mut self, tree: &Tree) -> Option<Mode> {
         let what = named(tree, "mode");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
-        let id = fields.required_string("id", self.faults).filter(|id| self.is_id(id, "a mode"));
+        let id = fields.required_string("id", self.faults).map(|id| self.sound(id, "a mode"));
         let name = fields.string("name", self.faults);
         let description = fields.string("description", self.faults);
         let activation_variable = fields.required_string("activationVariable", self.faults);

@@ -31,9 +31,23 @@ pub(super) struct Reader<'f> {
     pub(super) wholes: BTreeSet<String>,
     /// Those of what is there but could not be read.
     pub(super) unread: Vec<String>,
+    /// Whether what is being read stands in another workflow, which is told of its own faults.
+    pub(super) is_elsewhere: bool,
     /// How many loops what is being read stands in.
     pub(super) nesting: usize,
 }
+
+/// The faults of parts that lenient reading does without, where nothing better can be made of them.
+const LEFT_OUT: &[&str] = &[
+    "wrong-type",
+    "unknown-value",
+    "bad-duration",
+    "bad-version",
+    "missing-field",
+    "bad-id",
+    "duplicate-id",
+    "unknown-option",
+];
 
 impl<'f> Reader<'f> {
     pub(super) fn new(source: &'f Source, faults: &'f mut Faults) -> Reader<'f> {
@@ -46,6 +60,7 @@ impl<'f> Reader<'f> {
             ids_of_mode: None,
             wholes: BTreeSet::new(),
             unread: Vec::new(),
+            is_elsewhere: false,
             nesting: 0,
         }
     }
@@ -53,9 +68,8 @@ impl<'f> Reader<'f> {
     /// What is still to be said of the findings when all is read.
     pub(super) fn settle(&mut self) {
         for fault in &mut self.faults.0[self.earlier..] {
-            // Leniency is for what the original programs load, and a value of the wrong type they do not.
-            if ["wrong-type", "unknown-value", "bad-duration"].contains(&fault.code) {
-                fault.repair = None;
+            if fault.repair.is_none() && LEFT_OUT.contains(&fault.code) {
+                fault.repair = Some("it is left out");
             }
             if fault.help.is_none() {
                 fault.help = Some(match fault.code {
@@ -76,6 +90,22 @@ impl<'f> Reader<'f> {
             self.bad_id(id, "id", whose, help);
         }
         sound
+    }
+
+    /// An id that is a plain word: the one that is written, or what can be made of it.
+    pub(super) fn sound(&mut self, id: Spanned<String>, whose: &str) -> Spanned<String> {
+        if self.is_id(&id, whose) {
+            return id;
+        }
+        self.repaired("what no id may have is left out of it");
+        Spanned { value: plain(&id.value), span: id.span }
+    }
+
+    /// Says what lenient reading makes of the fault that was found last.
+    pub(super) fn repaired(&mut self, repair: &'static str) {
+        if let Some(fault) = self.faults.0.last_mut() {
+            fault.repair = Some(repair);
+        }
     }
 
     /// Whether a name can be a variable's: conditions must be able to say it.
@@ -107,25 +137,34 @@ impl<'f> Reader<'f> {
 
     /// The id of a part of an activity, which no other part of it has.
     pub(super) fn own_id(&mut self, fields: &mut Fields<'_>, whose: &str) -> Option<Spanned<String>> {
-        let id = fields.required_string("id", self.faults)?;
+        let id = match fields.required_string("id", self.faults) {
+            Some(id) => id,
+            None => {
+                self.repaired("it is given one");
+                Spanned { value: self.free("unnamed"), span: fields.head() }
+            }
+        };
         self.claim(id, whose)
+    }
+
+    /// An id like this one that no part of the activity has yet.
+    pub(super) fn free(&self, wanted: &str) -> String {
+        let mut others = (2..).map(|nth| format!("{wanted}-{nth}"));
+        let free = if self.is_taken(wanted) { others.find(|id| !self.is_taken(id)) } else { None };
+        free.unwrap_or_else(|| wanted.to_owned())
     }
 
     /// The id itself where it is a plain word that no part of the activity has yet.
     pub(super) fn claim(&mut self, id: Spanned<String>, whose: &str) -> Option<Spanned<String>> {
-        if !self.is_id(&id, whose) {
-            return None;
-        }
-        let taken = match &mut self.ids_of_mode {
-            Some(added) => self.ids.contains(&id.value) || !added.insert(id.value.clone()),
-            None => !self.ids.insert(id.value.clone()),
-        };
-        if taken {
+        let mut id = self.sound(id, whose);
+        if self.is_taken(&id.value) {
             let message = format!("the id `{}` is used twice in the activity", clip(&id.value));
             let help = "give one of them another id: the steps, checkpoints and loops of an activity share theirs";
-            self.faults.push(Diagnostic::error("duplicate-id", message).at(id.span).help(help));
-            return None;
+            let fault = Diagnostic::error("duplicate-id", message).at(id.span).help(help);
+            self.faults.push(fault.repaired("the later one goes by another"));
+            id.value = self.free(&id.value);
         }
+        self.ids_of_mode.as_mut().unwrap_or(&mut self.ids).insert(id.value.clone());
         Some(id)
     }
 
@@ -207,13 +246,23 @@ impl<'f> Reader<'f> {
         let at = tree.entries().and_then(|entries| entries.iter().rfind(|entry| entry.key.value == other));
         let span = at.map_or_else(|| tree.head(), |entry| entry.key.span);
         let message = format!("{what} has both `{one}` and `{other}`");
-        self.faults.push(Diagnostic::error("either-or", message).at(span).help("keep one of the two"));
+        let fault = Diagnostic::error("either-or", message).at(span).help("keep one of the two");
+        self.faults.push(fault.repaired("the first of the two counts"));
     }
 
     /// Notes the id of what could not be read.
     pub(super) fn lose(&mut self, tree: &Tree) {
         self.unread.extend(tree.get("id").and_then(Tree::as_str).map(str::to_owned));
     }
+}
+
+/// What can be made of a text as an id.
+pub(super) fn plain(text: &str) -> String {
+    let word: String = text.trim().chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    let mut word = word.trim_matches('-').to_owned();
+    let end = (0..=MAX_ID_BYTES.min(word.len())).rev().find(|end| word.is_char_boundary(*end)).unwrap_or(0);
+    word.truncate(end);
+    if word.is_empty() { "unnamed".to_owned() } else { word }
 }
 
 fn is_word(text: &str) -> bool {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::activities::Activity;
 use super::checkpoints::Checkpoint;
 use super::folder;
+use super::fragments;
 use super::modes::Mode;
 use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
@@ -32,6 +33,8 @@ pub(crate) struct File {
     pub(super) final_activity: Option<Spanned<String>>,
     /// Nothing where there are none, neither in the file nor in files of their own.
     pub(super) activities: Option<Vec<Activity>>,
+    /// The places in the list of activities at which files are named.
+    pub(super) named: Vec<usize>,
     /// The ids of the activities that are there but could not be read.
     pub(super) unread: Vec<String>,
     /// Whether there are activities of which not even the id could be read.
@@ -76,13 +79,23 @@ pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<
     let file = reader.file(tree);
     reader.settle();
     let mut file = file?;
-    if file.activities.is_none() && source.is_joined() {
+    if source.is_joined() && (file.activities.is_none() || !file.named.is_empty()) {
         folder::read_activities(source, &mut file, faults);
     }
+    fragments::take_over(source, &mut file, faults);
     Some(file)
 }
 
 const WHAT: &str = "the workflow";
+
+/// What stands under `activities`.
+#[derive(Default)]
+struct Listed {
+    activities: Option<Vec<Activity>>,
+    unread: Vec<String>,
+    named: Vec<usize>,
+    incomplete: bool,
+}
 
 impl Reader<'_> {
     fn file(&mut self, tree: &Tree) -> Option<File> {
@@ -101,7 +114,7 @@ impl Reader<'_> {
         let variables = self.variables(&mut fields);
         let initial_activity = fields.string("initialActivity", self.faults);
         let final_activity = fields.string("finalActivity", self.faults);
-        let (activities, unread) = self.activities(&mut fields);
+        let Listed { activities, unread, named, incomplete } = self.activities(&mut fields);
         let activities_dir = self.activities_dir(&mut fields, tree);
         let modes = self.modes(&mut fields);
         let artifact_locations = self.locations(&mut fields);
@@ -123,8 +136,9 @@ impl Reader<'_> {
             initial_activity,
             final_activity,
             activities,
+            named,
             unread,
-            incomplete: false,
+            incomplete,
             activities_dir,
             modes,
             artifact_locations,
@@ -133,22 +147,41 @@ impl Reader<'_> {
         })
     }
 
-    fn activities(&mut self, fields: &mut Fields<'_>) -> (Option<Vec<Activity>>, Vec<String>) {
-        let Some(tree) = fields.optional("activities") else { return (None, Vec::new()) };
+    fn activities(&mut self, fields: &mut Fields<'_>) -> Listed {
+        let mut listed = Listed::default();
+        let Some(tree) = fields.optional("activities") else { return listed };
         let before = self.faults.0.len();
         let items = self.list(fields, "activities");
         if items.is_empty() && self.faults.0.len() == before {
             let fault = Diagnostic::error("missing-field", "the workflow has no activities").at(tree.head());
             self.faults.push(fault.help("add one under `activities`, or remove the field where they are files"));
         }
-        let (mut activities, mut unread) = (Vec::new(), Vec::new());
-        for item in items {
+        let mut activities = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            if let Some(file) = item.as_str() {
+                listed.named.push(at);
+                self.is_here(file, item.span, &mut listed);
+                continue;
+            }
             match self.activity(item) {
                 Some(activity) => activities.push(activity),
-                None => unread.extend(item.get("id").and_then(Tree::as_str).map(str::to_owned)),
+                None => listed.unread.extend(item.get("id").and_then(Tree::as_str).map(str::to_owned)),
             }
         }
-        (Some(self.distinct(activities, "activity", None, |activity| &activity.id)), unread)
+        listed.activities = Some(self.distinct(activities, "activity", None, |activity| &activity.id));
+        listed
+    }
+
+    /// A text alone has no files: whoever reads it from somewhere brings them along.
+    fn is_here(&mut self, file: &str, span: Span, listed: &mut Listed) {
+        if self.source.is_joined() {
+            return;
+        }
+        listed.incomplete = true;
+        let message = format!("the activity in `{}` was not read", clip(file));
+        let fault = Diagnostic::error("unreadable-file", message).at(span);
+        let help = "check the folder of the workflow, and keep the others that it takes activities from beside it";
+        self.faults.push(fault.help(help).repaired("it is left out"));
     }
 
     fn activities_dir(&mut self, fields: &mut Fields<'_>, tree: &Tree) -> Option<Spanned<String>> {
@@ -179,16 +212,24 @@ impl Reader<'_> {
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
         let name = fields.required_string("name", self.faults).filter(|name| self.is_name(name, "a variable"));
         let kind = fields.required("type", self.faults).and_then(|_| fields.choice("type", KINDS, self.faults));
+        if kind.is_none() {
+            self.repaired("it holds values of any type");
+        }
+        let mut kind = kind.unwrap_or(VariableKind::Any);
         let description = fields.string("description", self.faults);
         let key = self.either(&fields, tree, ["default", "defaultValue"], &what);
         fields.ignored(&["default", "defaultValue"]);
-        let default = fields.optional(key).zip(kind).and_then(|(tree, kind)| {
-            let Some(wanted) = wants(kind, tree) else { return Some(valued(tree)) };
-            fields.wrong(key, wanted, tree, self.faults)
+        let default = fields.optional(key).map(|tree| {
+            if let Some(wanted) = wants(kind, tree) {
+                let _: Option<()> = fields.wrong(key, wanted, tree, self.faults);
+                self.repaired("it holds values of any type");
+                kind = VariableKind::Any;
+            }
+            valued(tree)
         });
         let required = flag(&mut fields, "required", false, self.faults);
         fields.finish(self.faults);
-        Some(Variable { name: name?, kind: kind?, description, default, required })
+        Some(Variable { name: name?, kind, description, default, required })
     }
 
     /// Places of artifacts: a path alone, or with a description.

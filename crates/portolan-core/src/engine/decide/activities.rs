@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::scope::fault;
 use super::walk::Draft;
-use crate::expr::{Expr, template};
+use crate::expr::Expr;
 use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
 use crate::run::{Change, Data, Fault, Feedback, Frame, FramePath, LoopEnd, Place};
-use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described};
+use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described, template};
 
 /// Why values cannot be those of variables, one sentence for each.
 pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {

@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::walk::Draft;
-use crate::expr::template;
 use crate::graph::{Flow, Instance, Kind, Node, Question};
 use crate::run::{Change, FramePath};
+use crate::value::template;
 use crate::value::{ANSWERED, NodeId, Outcome, WorkflowId};
 
 /// The longest value that tells one question from another. Where there is a longer one it is asked each time.

@@ -9,10 +9,10 @@ use super::chain::Tail;
 use super::loops::OverSteps;
 use super::{Lowering, names, number, texts};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::expr::{Condition, Expr, template};
+use crate::expr::{Condition, Expr};
 use crate::graph::{self, Choice, Fallback, Instance, Kind, Phase, Seat, Trigger};
 use crate::source::{Span, Spanned};
-use crate::value::{NodeId, Outcome, PASSED, SKIPPED};
+use crate::value::{NodeId, Outcome, PASSED, SKIPPED, template};
 
 /// Where things are lowered: an activity, and the loops around.
 #[derive(Clone)]
@@ -153,7 +153,7 @@ impl<'f> Lowering<'f, '_> {
     pub(super) fn part(&mut self, seat: &Seating<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
         let (span, own) = match part {
             Part::Step(step) => (step.span, &step.condition),
-            Part::Checkpoint(checkpoint) => (checkpoint.span, &checkpoint.condition),
+            Part::Checkpoint(checkpoint) => (checkpoint.span, self.asked_when(checkpoint)),
             Part::Loop(looping) => (looping.span, &looping.condition),
         };
         own.iter().for_each(|condition| self.names.reads(condition, self.faults));
@@ -315,6 +315,23 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.extend(past);
     }
 
+    /// The shared checkpoint of a name, with or without that of this workflow before it.
+    fn shared(&self, reference: &str) -> Option<&'f Checkpoint> {
+        let find = |name: &str| self.file.shared_checkpoints.iter().find(|shared| shared.id.value == name);
+        let own = || reference.strip_prefix(&format!("{}::", self.file.id.as_ref()?.value)).and_then(find);
+        find(reference).or_else(own)
+    }
+
+    /// When a checkpoint is asked: what it says itself, or else what the shared one says which it refers to.
+    fn asked_when(&self, checkpoint: &'f Checkpoint) -> &'f Option<Spanned<Expr>> {
+        match &checkpoint.body {
+            Body::Shared(reference) if checkpoint.condition.is_none() => {
+                self.shared(&reference.value).map_or(&checkpoint.condition, |shared| &shared.condition)
+            }
+            _ => &checkpoint.condition,
+        }
+    }
+
     /// A checkpoint's question: its own, or that of the shared one which it refers to.
     fn question_of(&mut self, checkpoint: &'f Checkpoint) -> Option<&'f Question> {
         let reference = match &checkpoint.body {
@@ -322,7 +339,7 @@ impl<'f> Lowering<'f, '_> {
             Body::Shared(reference) => reference,
         };
         let shared = &self.file.shared_checkpoints;
-        match shared.iter().find(|shared| shared.id.value == reference.value).map(|shared| &shared.body) {
+        match self.shared(&reference.value).map(|shared| &shared.body) {
             Some(Body::Own(question)) => Some(question),
             _ => {
                 let message = format!("there is no shared checkpoint `{}`", clip(&reference.value));

@@ -45,9 +45,10 @@ pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> Fil
 
 fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
     let activities = file.activities.as_deref().filter(|activities| !activities.is_empty() || !source.is_joined());
-    let Some(activities) = activities else {
-        return none(source, file, faults);
-    };
+    let activities = activities.unwrap_or_else(|| {
+        none(source, file, faults);
+        &[]
+    });
     let id = workflow_id(source, file, faults);
     let names = Names::of(file, activities);
     names.check(file, faults);
@@ -91,13 +92,13 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
     Some(checks::declared(graph, faults))
 }
 
-/// Without activities there is nothing to draw. Where they could not be read, that is the fault.
-fn none(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
+/// Without activities there is nothing to do. Where they could not be read, that is the fault.
+fn none(source: &Source, file: &syntax::File, faults: &mut Faults) {
     if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
         let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
-        faults.push(fault.help("write them here, or put them in files of their own: `activities/01-name.yaml`"));
+        let help = "write them here, or put them in files of their own: `activities/01-name.yaml`";
+        faults.push(fault.help(help).repaired("it ends as soon as it begins"));
     }
-    None
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
@@ -274,6 +275,10 @@ impl<'f> Lowering<'f, '_> {
     fn entry_of(&mut self, id: &Spanned<String>, by: &str) -> Option<NodeId> {
         if self.names.activities.contains(id.value.as_str()) {
             return Some(names::entry(&id.value));
+        }
+        let plain = super::reader::plain(&id.value);
+        if self.names.activities.contains(plain.as_str()) {
+            return Some(names::entry(&plain));
         }
         if self.is_unread(id) {
             // It may well be what could not be read.

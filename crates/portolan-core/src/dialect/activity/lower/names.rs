@@ -10,11 +10,11 @@ use super::super::loops::{Body, Loop, LoopKind};
 use super::super::steps::Item;
 use super::super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::expr::{Comparison, Condition, Expr, Jsonata, template};
+use crate::expr::{Comparison, Condition, Expr, Jsonata};
 use crate::graph::{Keeper, Variable, VariableKind};
 use crate::source::fields::Faults;
 use crate::source::{Span, Spanned};
-use crate::value::{ANSWERED, NodeId};
+use crate::value::{ANSWERED, NodeId, template};
 
 pub(super) struct Names<'f> {
     pub(super) activities: BTreeSet<&'f str>,

@@ -115,7 +115,9 @@ fn rule_texts(file: &File, rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Text(text) => vec![text.value.clone()],
         Rule::Shared(name) => {
-            let shared = file.shared_rules.iter().find(|shared| shared.name.value == name.value);
+            let find = |name: &str| file.shared_rules.iter().find(|shared| shared.name.value == name);
+            let own = || name.value.strip_prefix(&format!("{}::", file.id.as_ref()?.value)).and_then(find);
+            let shared = find(&name.value).or_else(own);
             shared.map(|shared| values(&shared.texts)).unwrap_or_default()
         }
     }
