@@ -61,6 +61,7 @@ pub mod expr;
 pub mod gates;
 pub mod graph;
 pub mod present;
+pub mod prove;
 #[doc(hidden)]
 pub mod reply;
 pub mod run;

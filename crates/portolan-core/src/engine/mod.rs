@@ -17,6 +17,7 @@ mod shared;
 mod tests;
 mod weakened;
 
+pub(crate) use decide::may_give;
 pub use decide::{decide, look, open};
 pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 pub use fits::{Misfit, fits};

@@ -10,6 +10,7 @@ mod jsonata;
 mod language;
 mod logic;
 mod outputs;
+mod partition;
 mod python;
 mod satisfy;
 mod scope;
@@ -32,6 +33,7 @@ pub(crate) use language::CHECK_NAMES;
 pub use language::Language;
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
+pub(crate) use partition::{Partition, condition_names};
 pub use python::{PYTHON_NAMES, Python};
 pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;
@@ -200,6 +202,20 @@ impl Expr {
         self.any(&Jsonata::looks_back)
     }
 
+    /// Whether it reads nothing at all, so that it always comes to the same.
+    pub(crate) fn is_constant(&self) -> bool {
+        match self {
+            Expr::Literal(_) => true,
+            Expr::When(when) => when.names().is_empty(),
+            Expr::Condition(condition) => condition.names().is_empty(),
+            Expr::Jsonata(jsonata) => reads_nothing(jsonata.text()),
+            Expr::Logic(logic) => is_constant_rule(logic.rule()),
+            Expr::Python(python) => python.names().is_empty() && !python.text().contains('('),
+            Expr::Object(members) => members.iter().all(|(_, member)| member.is_constant()),
+            Expr::Array(items) => items.iter().all(Expr::is_constant),
+        }
+    }
+
     /// Whether it may compute for long whatever it is given: it has functions of its own, ranges or text to evaluate, or
     /// goes through arrays in JSON Logic or Python.
     pub fn is_heavy(&self) -> bool {
@@ -224,11 +240,55 @@ impl Expr {
     }
 }
 
+/// Whether a text of JSONata has nothing but numbers, texts without escapes, comparisons and the words that join them.
+fn reads_nothing(text: &str) -> bool {
+    let mut words = String::new();
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) if c == '\\' => return false,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') => {
+                quote = Some(c);
+                words.push(' ');
+            }
+            None => words.push(c),
+        }
+    }
+    let is_known = |word: &str| {
+        matches!(word, "" | "true" | "false" | "null" | "and" | "or" | "in") || word.parse::<f64>().is_ok()
+    };
+    words.split(|c: char| c.is_whitespace() || "=!<>()+-".contains(c)).all(is_known)
+}
+
+/// Whether a rule of JSON Logic has nothing but values and the operators that compare and join them.
+fn is_constant_rule(rule: &Value) -> bool {
+    const OPERATORS: &[&str] = &["==", "===", "!=", "!==", "<", "<=", ">", ">=", "!", "!!", "and", "or"];
+    match rule {
+        Value::Object(members) => {
+            members.iter().all(|(operator, given)| OPERATORS.contains(&operator.as_str()) && is_constant_rule(given))
+        }
+        Value::Array(items) => items.iter().all(is_constant_rule),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_reads_nothing_is_known() {
+        let jsonata = |text: &str| Expr::Jsonata(Jsonata::parse(text).expect("it can be read")).is_constant();
+        assert!(["1 = 2", "\"a\" = 'b' and true", "(1 < 2) or false"].into_iter().all(jsonata));
+        assert!(!["a = 1", "$now()", "$.a", "$$ = 1", "1 = *"].into_iter().any(jsonata));
+        let rule = |rule: Value| Expr::Logic(JsonLogic::parse(&rule).expect("it can be read")).is_constant();
+        assert!(rule(json!({ "==": [1, 2] })) && rule(json!({ "and": [true, { "<": [1, 2] }] })));
+        assert!(!rule(json!({ "==": [{ "var": "a" }, 2] })));
+    }
 
     #[test]
     fn what_may_go_on_for_long_is_known_before_it_does() {

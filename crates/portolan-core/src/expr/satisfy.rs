@@ -119,7 +119,7 @@ fn chosen<'v>(names: &'v Names<'_>, mut case: usize) -> Case<'v> {
 }
 
 /// Values of every type, those that the comparisons name, and some between, below and above them.
-fn samples(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
+pub(super) fn samples(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     let mut named = Vec::new();
     for (leaf, _) in leaves {
         if let Truth::Compare(left, _, right) = leaf {

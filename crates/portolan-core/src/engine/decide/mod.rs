@@ -29,6 +29,7 @@ use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
 pub use look::look;
 pub use open::open;
+pub(crate) use report::may_give;
 pub(super) use states::{asked_for, outside, text_of};
 
 /// Decides what an event makes true in a run.

@@ -4,7 +4,7 @@ use super::activities::misfits;
 use super::walk::Draft;
 use super::{Rejection, Remedy, Why, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
-use crate::graph::{Evidence, Flow, Keeper, Kind, Node};
+use crate::graph::{Evidence, Flow, Keeper, Kind, Node, Variable};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
 use serde_json::Value;
@@ -195,11 +195,18 @@ fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
     }
     match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
         Some(named) => named.iter().any(|named| named == name),
-        None => flow.variable(name).is_some_and(|variable| {
-            let is_open = variable.only_at.as_ref().is_none_or(|nodes| nodes.contains(&node.id));
-            variable.keeper == Keeper::Anyone && is_open
-        }),
+        None => flow.variable(name).is_some_and(|variable| may_give(node, variable)),
     }
+}
+
+/// Whether work at a node may give a variable of its flow a value.
+pub(crate) fn may_give(node: &Node, variable: &Variable) -> bool {
+    let is_open = variable.only_at.as_ref().is_none_or(|nodes| nodes.contains(&node.id));
+    let is_given = match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
+        Some(named) => named.contains(&variable.name.value),
+        None => variable.keeper == Keeper::Anyone,
+    };
+    is_open && is_given
 }
 
 fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Claim<'_>) {

@@ -1,0 +1,173 @@
+//! The values of a variable, sorted by what the conditions of a definition can tell apart.
+//!
+//! Conditions compare single values with values that are written out, so that there are finitely many cells: two values
+//! for which every comparison comes out alike are one. What is no such condition has no partition.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::Expr;
+use super::satisfy::samples;
+use super::truth::{Numbers, Truth};
+
+/// How many values are tried for what stands inside of an object; of more it is not found out which cells there are.
+const MAX_COMBINED: usize = 256;
+/// How many comparisons of one variable are looked at.
+const MAX_COMPARED: usize = 128;
+
+/// What a condition compares, where that can be told.
+fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
+    match expr {
+        Expr::When(when) => Some((when.truth(), Numbers::OrText)),
+        Expr::Condition(condition) => Some((condition.truth(), Numbers::Only)),
+        _ => None,
+    }
+}
+
+/// The names that an expression reads, where it is a condition whose values can be sorted.
+pub(crate) fn condition_names(expr: &Expr) -> Option<Vec<&str>> {
+    truth(expr).map(|(truth, _)| truth.names())
+}
+
+/// The cells of one variable.
+pub(crate) struct Partition {
+    leaves: Vec<(Truth, Numbers)>,
+    /// Whether arrays count as empty or not.
+    sized: bool,
+    values: Vec<Value>,
+    signatures: Vec<Vec<bool>>,
+}
+
+impl Partition {
+    /// Sorts the values of the variable `name` that `takes` accepts by what `exprs` compare of it; nothing where that
+    /// would take too many values. `sized` is whether something goes through its items.
+    pub(crate) fn of<'e>(
+        name: &str,
+        exprs: impl Iterator<Item = &'e Expr>,
+        sized: bool,
+        takes: &dyn Fn(&Value) -> bool,
+    ) -> Option<Partition> {
+        let mut leaves: Vec<(Truth, Numbers)> = Vec::new();
+        for (truth, numbers) in exprs.filter_map(truth) {
+            let of_name =
+                |leaf: &&Truth| leaf.path().is_some_and(|path| path.first().is_some_and(|first| first == name));
+            for leaf in truth.leaves().into_iter().filter(of_name) {
+                if !leaves.iter().any(|(known, by)| known == leaf && *by == numbers) {
+                    leaves.push((leaf.clone(), numbers));
+                }
+                if leaves.len() > MAX_COMPARED {
+                    return None;
+                }
+            }
+        }
+        let mut partition = Partition { leaves, sized, values: Vec::new(), signatures: Vec::new() };
+        let mut cells: BTreeMap<Vec<bool>, Value> = BTreeMap::new();
+        for value in partition.candidates()?.into_iter().filter(|value| takes(value)) {
+            cells.entry(partition.signature(&value)).or_insert(value);
+        }
+        (partition.signatures, partition.values) = cells.into_iter().unzip();
+        Some(partition)
+    }
+
+    /// A value of each cell.
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The cell of a value: its place among [`Partition::values`].
+    pub(crate) fn cell_of(&self, value: &Value) -> Option<usize> {
+        let signature = self.signature(value);
+        self.signatures.iter().position(|known| *known == signature)
+    }
+
+    /// How each comparison comes out.
+    fn signature(&self, value: &Value) -> Vec<bool> {
+        let at = |path: &[String]| path[1..].iter().try_fold(value, |value, name| value.as_object()?.get(name));
+        let comparisons = self.leaves.iter().map(|(leaf, numbers)| leaf.holds_where(&at, *numbers));
+        let sizes = [value.is_array(), value.as_array().is_some_and(|items| !items.is_empty())];
+        comparisons.chain(sizes.into_iter().filter(|_| self.sized)).collect()
+    }
+
+    /// Values of every type, and objects in which each path that is compared has one.
+    fn candidates(&self) -> Option<Vec<Value>> {
+        let mut by_path: BTreeMap<&[String], Vec<(&Truth, Numbers)>> = BTreeMap::new();
+        for (leaf, numbers) in &self.leaves {
+            if let Some(path) = leaf.path() {
+                by_path.entry(path).or_default().push((leaf, *numbers));
+            }
+        }
+        let own = by_path.iter().filter(|(path, _)| path.len() == 1).flat_map(|(_, leaves)| leaves.clone());
+        let mut values: Vec<Value> = samples(&own.collect::<Vec<_>>()).into_iter().flatten().collect();
+        values.retain(|value| !value.is_null());
+        values.push(Value::Array(vec![Value::from(0)]));
+        let mut objects = vec![Value::Object(Map::new())];
+        for (path, leaves) in by_path.iter().filter(|(path, _)| path.len() > 1) {
+            let inner = samples(leaves);
+            if objects.len().saturating_mul(inner.len()) > MAX_COMBINED {
+                return None;
+            }
+            let with = |object: &Value, value: &Option<Value>| {
+                let mut object = object.clone();
+                if let Some(value) = value {
+                    put(&mut object, &path[1..], value.clone());
+                }
+                object
+            };
+            objects = objects.iter().flat_map(|object| inner.iter().map(move |value| with(object, value))).collect();
+        }
+        values.extend(objects);
+        Some(values)
+    }
+}
+
+/// Puts a value under a path, over what stands in its way.
+fn put(object: &mut Value, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let Some(members) = object.as_object_mut() else { return };
+    if rest.is_empty() {
+        members.insert(first.clone(), value);
+        return;
+    }
+    put(members.entry(first.clone()).or_insert_with(|| Value::Object(Map::new())), rest, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::When;
+    use super::*;
+
+    fn cells(conditions: &[&str], takes: fn(&Value) -> bool) -> Partition {
+        let conditions: Vec<Expr> =
+            conditions.iter().map(|text| Expr::When(When::parse(text).expect("it can be read"))).collect();
+        Partition::of("x", conditions.iter(), false, &takes).expect("there are not too many")
+    }
+
+    #[test]
+    fn a_boolean_has_two_cells_and_numbers_those_between_the_constants() {
+        assert_eq!(cells(&["x == true"], Value::is_boolean).values().len(), 2);
+        assert_eq!(cells(&["x > 1", "x < 5"], Value::is_number).values().len(), 3);
+        assert_eq!(cells(&["x == a", "x == b"], Value::is_string).values().len(), 3);
+        assert_eq!(cells(&["y == 1"], Value::is_number).values().len(), 1);
+    }
+
+    #[test]
+    fn values_of_one_cell_are_one() {
+        let partition = cells(&["x > 1", "x < 5"], Value::is_number);
+        assert_eq!(partition.cell_of(&json!(2)), partition.cell_of(&json!(4.5)));
+        assert_ne!(partition.cell_of(&json!(2)), partition.cell_of(&json!(1)));
+    }
+
+    #[test]
+    fn what_stands_inside_of_an_object_is_sorted_too() {
+        let partition = cells(&["x.state == done", "x.tries > 3"], Value::is_object);
+        assert_eq!(partition.values().len(), 4);
+        let done = partition.cell_of(&json!({"state": "done", "tries": 9}));
+        assert!(done.is_some() && done != partition.cell_of(&json!({"state": "done"})));
+    }
+}

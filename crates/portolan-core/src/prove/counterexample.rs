@@ -1,0 +1,302 @@
+//! A run that shows why something is not so: events for the engine, and the same in words.
+//!
+//! The analysis leaves open what nobody has asked for yet, and counts nothing. Here it is made up: what the agent reports
+//! is what is read later, and what is tried until no retry is left is tried that often. The engine itself then says
+//! whether the run comes to where it should.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::explore::{Explored, sample};
+use super::model::Model;
+use super::pump::pumped;
+use super::state::{is_at, normalise};
+use super::steps::{Act, Pass, Pick, Step, failure, steps};
+use crate::engine::{EffectKind, decide, open};
+use crate::graph::{Kind, Workflow};
+use crate::run::{
+    Actor, Channel, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place, Reply, Run, Verdict,
+};
+use crate::value::{NodeId, Timestamp};
+
+/// A run that comes to where something is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counterexample {
+    /// What the run is opened with.
+    pub opening: Opening,
+    /// What happens in it, in order.
+    pub events: Vec<Event>,
+    /// The same in words.
+    pub lines: Vec<Line>,
+    /// What has to come out so besides, and that nothing here can bring about: conditions over what tools and models say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumes: Vec<String>,
+    /// Whether the engine has come there by these events.
+    pub is_replayed: bool,
+}
+
+/// What happens at one place of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The node.
+    pub node: NodeId,
+    /// Who does what there.
+    pub what: String,
+}
+
+/// What was explored, and of what.
+pub(super) struct Story<'s> {
+    pub(super) workflow: &'s Workflow,
+    pub(super) model: &'s Model,
+    pub(super) found: &'s Explored,
+}
+
+/// What variables are given, by the number of the step; what the run is opened with stands before the first.
+type Given = BTreeMap<usize, Map<String, Value>>;
+
+impl Story<'_> {
+    /// The run that ends with a step.
+    pub(super) fn told(&self, edge: u32) -> Counterexample {
+        let mut way = vec![edge];
+        let mut state = self.found.edges[edge as usize].from;
+        while let Some(edge) = self.found.reached_by[state as usize] {
+            way.push(edge);
+            state = self.found.edges[edge as usize].from;
+        }
+        way.reverse();
+        let pumped = pumped(self.model, self.found, &way);
+        let is_whole = pumped.is_some();
+        let steps: Vec<&Step> =
+            pumped.as_ref().unwrap_or(&way).iter().map(|edge| &self.found.edges[*edge as usize].step).collect();
+        let given = self.given(&steps);
+        let mut assumes: Vec<String> = steps.iter().flat_map(|step| self.assumed(step)).collect();
+        assumes.dedup();
+        let mut told = Counterexample {
+            opening: self.opening(given.get(&0)),
+            events: Vec::new(),
+            lines: Vec::new(),
+            assumes,
+            is_replayed: false,
+        };
+        let came = self.played(&steps, &given, &mut told);
+        told.is_replayed = is_whole && came.is_some_and(|run| self.is_there(run, &way));
+        told
+    }
+
+    /// Whether a run stands where the abstract one does that goes the same way.
+    fn is_there(&self, mut run: Run, way: &[u32]) -> bool {
+        normalise(self.model, &mut run);
+        self.abstractly(way).is_some_and(|wanted| is_at(&self.model.workflow, run, wanted))
+    }
+
+    /// The abstract run at the end of a way.
+    fn abstractly(&self, way: &[u32]) -> Option<Run> {
+        let mut run = self.found.first.clone();
+        for edge in way {
+            let wanted = &self.found.edges[*edge as usize].step;
+            run = steps(self.model, &run).into_iter().find(|taken| taken.step == *wanted)?.run;
+        }
+        Some(run)
+    }
+
+    /// What variables are given on the way: what is read later.
+    fn given(&self, steps: &[&Step]) -> Given {
+        let mut given = Given::new();
+        let mut wanted: Vec<(FramePath, usize, u32, Option<Value>)> = Vec::new();
+        let mut passes: BTreeMap<FramePath, usize> = BTreeMap::new();
+        for (at, step) in steps.iter().enumerate().rev() {
+            let site = self.model.site(&step.flow, &step.node);
+            let gives = site.map_or(&[][..], |site| &site.gives);
+            if matches!(step.act, Act::Report(_)) {
+                wanted.retain(|(frame, name, cell, value)| {
+                    let may = gives.iter().any(|(given, mask)| given == name && mask >> cell & 1 != 0);
+                    let Some(value) = value.as_ref().filter(|_| may && step.frame.0.starts_with(&frame.0)) else {
+                        return true;
+                    };
+                    given.entry(at + 1).or_default().insert(self.model.text(*name).to_owned(), value.clone());
+                    false
+                });
+            }
+            for pick in &step.picks {
+                match pick {
+                    Pick::Pass(pass) => {
+                        let count = passes.entry(step.frame.clone()).or_default();
+                        *count = match pass {
+                            Pass::Another => *count + 1,
+                            Pass::Last => 1,
+                            Pass::Most => 2,
+                        };
+                    }
+                    Pick::Cell { frame, name, cell } => {
+                        let value = self.value(step, *name, *cell, &passes);
+                        wanted.push((frame.clone(), *name, *cell, value));
+                    }
+                    Pick::Free { .. } | Pick::Spent { .. } => {}
+                }
+            }
+        }
+        for (frame, name, _, value) in wanted {
+            if let (true, Some(value)) = (frame.0.is_empty(), value) {
+                given.entry(0).or_default().insert(self.model.text(name).to_owned(), value);
+            }
+        }
+        given
+    }
+
+    /// The value of a cell; what a loop goes through has as many items as passes are made.
+    fn value(&self, step: &Step, name: usize, cell: u32, passes: &BTreeMap<FramePath, usize>) -> Option<Value> {
+        let value = self.model.value(name, cell)?.clone();
+        let is_loop = matches!(self.workflow.flow(&step.flow).step(&step.node).node.kind, Kind::Loop(_));
+        let count = passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1);
+        match value {
+            Value::Array(items) if is_loop && !items.is_empty() => Some(Value::Array(vec![items[0].clone(); count])),
+            value => Some(value),
+        }
+    }
+
+    fn opening(&self, given: Option<&Map<String, Value>>) -> Opening {
+        let flow = self.workflow.root();
+        let mut opening = self.found.opening.clone();
+        let mut input: Map<String, Value> = Map::new();
+        for variable in flow.variables.iter().filter(|variable| variable.required && variable.default.is_none()) {
+            input.insert(variable.name.value.clone(), sample(self.model, variable));
+        }
+        for (name, value) in given.into_iter().flatten() {
+            let differs = flow.variable(name).is_some_and(|variable| variable.default.as_ref() != Some(value));
+            if differs {
+                input.insert(name.clone(), value.clone());
+            }
+        }
+        if flow.interface.is_none() {
+            opening.input = (!input.is_empty()).then(|| Arc::new(Value::Object(input)));
+        }
+        opening
+    }
+
+    /// The conditions that a step supposes something of.
+    fn assumed(&self, step: &Step) -> Vec<String> {
+        let of = self.workflow.flow(&step.flow).step(&step.node);
+        let is_free = |expr: &crate::expr::Expr| crate::expr::condition_names(expr).is_none() && !expr.is_constant();
+        let free: Vec<String> =
+            of.exits.guards.iter().filter(|(guard, _)| is_free(guard)).map(|(guard, _)| guard.text()).collect();
+        let text = |pick: &Pick| match pick {
+            Pick::Free { at, holds } => {
+                let what = free.get(*at).map_or("its condition", String::as_str);
+                let not = if *holds { "" } else { "not " };
+                Some(format!("`{}`: {not}`{what}`", step.node))
+            }
+            _ => None,
+        };
+        step.picks.iter().filter_map(text).collect()
+    }
+
+    /// Has the engine go the way; nothing where it does not.
+    fn played(&self, steps: &[&Step], given: &Given, told: &mut Counterexample) -> Option<Run> {
+        let mut run = Run::fold(&open(self.workflow, &told.opening).ok()?)?;
+        for (at, step) in steps.iter().enumerate() {
+            let given = given.get(&(at + 1));
+            told.lines.push(Line { node: step.node.clone(), what: words(step, given) });
+            for event in self.events(&run, step, given)? {
+                let changes = decide(self.workflow, &run, &event).ok()?;
+                changes.iter().for_each(|change| run.apply(change));
+                told.events.push(event);
+            }
+        }
+        Some(run)
+    }
+
+    /// The events that a step is, in the run as it is.
+    fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
+        let frame = run.frame(&step.frame)?;
+        let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
+        let agent = || Actor::Agent("agent".to_owned());
+        let outputs = || given.map(|given| Arc::new(Value::Object(given.clone())));
+        let reported = |outcome: &crate::value::Outcome, outputs| EventKind::Reported {
+            frame: step.frame.clone(),
+            outcome: outcome.clone(),
+            revision: None,
+            note: None,
+            outputs,
+        };
+        Some(match &step.act {
+            Act::Begin => vec![by(agent(), EventKind::Begun { revision: None })],
+            Act::Report(outcome) => vec![by(agent(), reported(outcome, outputs()))],
+            Act::Answer(outcome) => {
+                let person = Actor::Person { name: "person".to_owned(), via: Channel::CommandLine };
+                vec![by(person, reported(outcome, None))]
+            }
+            Act::TimeOut => {
+                let Place::Waiting { due: Some(due), .. } = &frame.place else { return None };
+                let event = self.effect(run, step, EffectPart::Timer, EffectResult::Due);
+                vec![Event { at: *due, ..by(Actor::Engine, event?) }]
+            }
+            Act::Checks(hold) => {
+                let pending = run.pending(self.workflow);
+                let checks = pending.into_iter().filter(|effect| effect.id.frame == step.frame);
+                let checks = checks.filter(|effect| matches!(effect.what, EffectKind::Check(_)));
+                let verdict = |at: usize| match *hold || at > 0 {
+                    true => Verdict::Held,
+                    false => Verdict::Broken { reason: "it does not hold".to_owned(), output: String::new() },
+                };
+                checks.enumerate().map(|(at, check)| by(Actor::Engine, check.id.settled(verdict(at), 0))).collect()
+            }
+            Act::Advance | Act::Return(_) => {
+                self.engine_events(run, step)?.into_iter().map(|what| by(Actor::Engine, what)).collect()
+            }
+        })
+    }
+
+    fn engine_events(&self, run: &Run, step: &Step) -> Option<Vec<EventKind>> {
+        let kind = &self.workflow.flow(&step.flow).step(&step.node).node.kind;
+        let due = || self.effect(run, step, EffectPart::Node, EffectResult::Due);
+        Some(match (&step.act, kind) {
+            // A computation is one step of the engine, and begins with nothing.
+            (Act::Advance, Kind::Compute(_)) => Vec::new(),
+            (Act::Advance, Kind::State(_) | Kind::Each(_)) => return None,
+            (Act::Advance, _) => vec![due()?],
+            (Act::Return(_), Kind::Compute(_)) => vec![due()?],
+            (Act::Return(ok), Kind::Call(_)) => {
+                let reply = match ok {
+                    true => Reply::Output(None),
+                    false => Reply::Failed(failure(&step.node)),
+                };
+                vec![self.effect(run, step, EffectPart::Node, EffectResult::Reply(reply))?]
+            }
+            _ => return None,
+        })
+    }
+
+    fn effect(&self, run: &Run, step: &Step, part: EffectPart, result: EffectResult) -> Option<EventKind> {
+        let frame = run.frame(&step.frame)?;
+        let (node, since) = (step.node.clone(), frame.since);
+        let id = crate::run::EffectId { frame: step.frame.clone(), node, since, part };
+        Some(id.settled(result, 0))
+    }
+}
+
+/// Who does what, in words.
+fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
+    let with = given.map_or_else(String::new, |given| {
+        let values: Vec<String> = given.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();
+        format!(", with {}", values.join(", "))
+    });
+    let spent = step.picks.iter().any(|pick| matches!(pick, Pick::Spent { .. }));
+    let spent = if spent { ", and no retry is left" } else { "" };
+    let what = match &step.act {
+        Act::Begin => "the work begins".to_owned(),
+        Act::Report(outcome) => format!("the agent reports `{outcome}`{with}"),
+        Act::Answer(outcome) => format!("a person answers `{outcome}`"),
+        Act::TimeOut => "nobody answers in time".to_owned(),
+        Act::Checks(true) => "its checks hold".to_owned(),
+        Act::Checks(false) => "a check does not hold".to_owned(),
+        Act::Advance => "passed".to_owned(),
+        Act::Return(true) => "it succeeds".to_owned(),
+        Act::Return(false) => "it fails".to_owned(),
+    };
+    format!("{what}{spent}")
+}

@@ -1,0 +1,271 @@
+//! All abstract states of a workflow that can be reached, and what leads from each to which.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::model::{MISSING, Model};
+use super::state::{key, mark, marked, normalise};
+use super::steps::{Act, Step, Taken, steps};
+use super::{Bound, Limits};
+use crate::engine::open;
+use crate::graph::{Flow, Keeper, Kind, Variable};
+use crate::run::{Change, Frame, Opening, Place, Run, WaitingFor};
+use crate::value::{NodeId, Outcome, WorkflowId};
+
+/// About how much a step takes, and a run that waits to be looked at.
+const STEP_BYTES: usize = 224;
+const RUN_BYTES: usize = 1_536;
+/// How many states are looked at before somebody is asked for the time again.
+const STRIDE: usize = 64;
+
+/// What a state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Something can happen.
+    Open,
+    /// The run has come to an end of the definition.
+    Ended,
+    /// The run is over without one: it failed.
+    Failed,
+    /// It was reached, and what can happen in it was not looked at any more.
+    Frontier,
+}
+
+/// A node of a flow.
+pub(super) type Site = (WorkflowId, NodeId);
+
+/// What was found.
+pub(super) struct Explored {
+    pub(super) states: Vec<Standing>,
+    pub(super) edges: Vec<Edge>,
+    /// The edge by which each state was reached first.
+    pub(super) reached_by: Vec<Option<u32>>,
+    /// Where the edges of each state begin.
+    first_edge: Vec<u32>,
+    pub(super) nodes: BTreeSet<Site>,
+    /// The outcomes by which nodes were left.
+    pub(super) outcomes: BTreeSet<(Site, Outcome)>,
+    /// The ways that switches have led.
+    pub(super) ways: BTreeSet<(Site, NodeId)>,
+    /// The edges on which a run lost its way: no condition held, or something could not be evaluated.
+    pub(super) astray: BTreeMap<Site, u32>,
+    pub(super) bound: Option<Bound>,
+    pub(super) opening: Opening,
+    /// The state in which it begins.
+    pub(super) first: Run,
+    bytes: usize,
+}
+
+/// A step from one state to another.
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) step: Step,
+}
+
+/// The states that have been found, and those that wait.
+struct Search<'m> {
+    model: &'m Model,
+    known: IndexMap<Box<[u8]>, ()>,
+    waiting: VecDeque<(u32, Run)>,
+    found: Explored,
+}
+
+/// Explores from the opening on, as far as the limits allow.
+pub(super) fn explore(model: &Model, limits: &Limits, out_of_time: &mut dyn FnMut() -> bool) -> Option<Explored> {
+    let opening = opening(model);
+    let changes = open(&model.workflow, &opening).ok()?;
+    let mut run = Run::fold(&changes)?;
+    opened(model, &mut run);
+    normalise(model, &mut run);
+    let mut search = Search::of(model, opening, run.clone());
+    search.at(&run.root);
+    search.reach(run, None);
+    while let Some((from, run)) = search.waiting.pop_front() {
+        let bound = search.over(limits, from as usize, out_of_time);
+        if bound.is_some() {
+            search.found.bound = bound;
+            search.waiting.push_front((from, run));
+            break;
+        }
+        search.found.first_edge.push(search.found.edges.len() as u32);
+        for taken in steps(model, &run) {
+            search.take(from, &run, taken);
+        }
+    }
+    Some(search.finished())
+}
+
+impl<'m> Search<'m> {
+    fn of(model: &'m Model, opening: Opening, first: Run) -> Search<'m> {
+        let found = Explored {
+            states: Vec::new(),
+            edges: Vec::new(),
+            reached_by: Vec::new(),
+            first_edge: Vec::new(),
+            nodes: BTreeSet::new(),
+            outcomes: BTreeSet::new(),
+            ways: BTreeSet::new(),
+            astray: BTreeMap::new(),
+            bound: None,
+            opening,
+            first,
+            bytes: 0,
+        };
+        Search { model, known: IndexMap::new(), waiting: VecDeque::new(), found }
+    }
+
+    fn over(&self, limits: &Limits, looked_at: usize, out_of_time: &mut dyn FnMut() -> bool) -> Option<Bound> {
+        if self.found.states.len() > limits.states {
+            return Some(Bound::States(limits.states));
+        }
+        if self.found.bytes + self.waiting.len() * RUN_BYTES > limits.bytes {
+            return Some(Bound::Bytes(limits.bytes));
+        }
+        (looked_at.is_multiple_of(STRIDE) && out_of_time()).then_some(Bound::Time)
+    }
+
+    /// The number of a state; one that is new waits to be looked at.
+    fn reach(&mut self, run: Run, by: Option<u32>) -> u32 {
+        let key = key(&self.model.workflow, &run);
+        let bytes = key.len() + 96;
+        let (at, known) = self.known.insert_full(key, ());
+        if known.is_none() {
+            self.found.bytes += bytes;
+            self.found.states.push(standing(self.model, &run));
+            self.found.reached_by.push(by);
+            self.waiting.push_back((at as u32, run));
+        }
+        at as u32
+    }
+
+    fn take(&mut self, from: u32, before: &Run, taken: Taken) {
+        let Taken { step, run, changes } = taken;
+        self.note(&step, before, &run, &changes);
+        let edge = self.found.edges.len() as u32;
+        if is_astray(&run, &step) {
+            self.found.astray.entry((step.flow.clone(), step.node.clone())).or_insert(edge);
+        }
+        let to = self.reach(run, Some(edge));
+        self.found.bytes += STEP_BYTES;
+        self.found.edges.push(Edge { from, to, step });
+    }
+
+    /// What has happened on a step.
+    fn note(&mut self, step: &Step, before: &Run, after: &Run, changes: &[Change]) {
+        self.at(&after.root);
+        let site = (step.flow.clone(), step.node.clone());
+        let outcome = match &step.act {
+            Act::Report(outcome) | Act::Answer(outcome) => Some(outcome.clone()),
+            Act::Return(true) => Some(Outcome::passed()),
+            Act::Return(false) | Act::Checks(false) => Some(Outcome::failed()),
+            Act::Begin | Act::TimeOut | Act::Checks(true) | Act::Advance => None,
+        };
+        self.found.outcomes.extend(outcome.map(|outcome| (site.clone(), outcome)));
+        for change in changes {
+            match change {
+                Change::Led { to, .. } => {
+                    self.found.ways.insert((site.clone(), to.clone()));
+                }
+                Change::Executed { node, output: Some(output), .. } if *node == step.node => {
+                    self.found.ways.extend(output.as_str().map(|to| (site.clone(), NodeId::from(to))));
+                }
+                Change::Moved { frame, place, .. } => {
+                    let flow = after.frame(frame).or_else(|| before.frame(frame)).map(|frame| frame.flow.clone());
+                    self.found.nodes.extend(flow.map(|flow| (flow, place.node().clone())));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A frame, and those inside of it, are where they are.
+    fn at(&mut self, frame: &Frame) {
+        let site = (frame.flow.clone(), frame.place.node().clone());
+        self.found.nodes.insert(site);
+        frame.inner().for_each(|(_, inner)| self.at(inner));
+    }
+
+    fn finished(mut self) -> Explored {
+        for (at, _) in &self.waiting {
+            let standing = &mut self.found.states[*at as usize];
+            if *standing == Standing::Open {
+                *standing = Standing::Frontier;
+            }
+        }
+        self.found.first_edge.resize(self.found.states.len() + 1, self.found.edges.len() as u32);
+        self.found
+    }
+}
+
+impl Explored {
+    /// What can happen in a state.
+    pub(super) fn edges_of(&self, state: u32) -> impl Iterator<Item = (u32, &Edge)> {
+        let (first, end) = (self.first_edge[state as usize], self.first_edge[state as usize + 1]);
+        (first..end).map(|at| (at, &self.edges[at as usize]))
+    }
+}
+
+fn standing(model: &Model, run: &Run) -> Standing {
+    if !run.is_over() {
+        return Standing::Open;
+    }
+    let step = model.workflow.root().step(run.root.place.node());
+    match step.node.kind {
+        Kind::End { .. } => Standing::Ended,
+        _ => Standing::Failed,
+    }
+}
+
+/// Whether the run does not know how to go on where the step was: a person is asked for what the definition lacks.
+fn is_astray(after: &Run, step: &Step) -> bool {
+    let is_lost = |frame: &Frame| matches!(frame.place, Place::Waiting { on: WaitingFor::Progress, .. });
+    let here = (0..=step.frame.0.len()).rev().map(|length| crate::run::FramePath(step.frame.0[..length].to_vec()));
+    step.act == Act::Advance && here.into_iter().any(|path| after.frame(&path).is_some_and(is_lost))
+}
+
+/// What a run is opened with: what it requires, and nothing else.
+fn opening(model: &Model) -> Opening {
+    let flow = model.workflow.root();
+    let mut opening = Opening::of(model.workflow.id().clone());
+    let required = flow.variables.iter().filter(|variable| variable.required && variable.default.is_none());
+    let input: Map<String, Value> =
+        required.map(|variable| (variable.name.value.clone(), sample(model, variable))).collect();
+    if flow.interface.is_none() && !input.is_empty() {
+        opening.input = Some(Arc::new(Value::Object(input)));
+    }
+    opening
+}
+
+/// A value that a variable can have.
+pub(super) fn sample(model: &Model, variable: &Variable) -> Value {
+    let followed = model.names.get(&variable.name.value);
+    let known = followed.into_iter().flat_map(|cells| cells.values()).find(|value| variable.kind.takes(value));
+    let values =
+        [Value::from(""), Value::from(0), Value::from(false), Value::Array(Vec::new()), Value::Object(Map::new())];
+    known.cloned().or_else(|| values.into_iter().find(|value| variable.kind.takes(value))).unwrap_or_default()
+}
+
+/// Whoever opens a run may give the variables that nobody else keeps.
+fn opened(model: &Model, run: &mut Run) {
+    let flow = model.workflow.root();
+    if flow.interface.is_some() {
+        return;
+    }
+    for (at, name) in model.names.keys().enumerate() {
+        let Some(variable) = flow.variable(name).filter(|variable| is_given(flow, variable)) else { continue };
+        let data = run.root.data.get_or_insert_default();
+        let begins_with = data.variables.get(name);
+        let any = model.any_of(Some(variable.kind), at);
+        let known = begins_with.map_or(MISSING, |value| marked(value).unwrap_or_else(|| model.mask_of(at, value)));
+        data.variables.insert(name.clone(), mark(known | any));
+    }
+}
+
+/// Whether whoever opens a run may give a variable its value.
+pub(super) fn is_given(_: &Flow, variable: &Variable) -> bool {
+    variable.required || variable.keeper != Keeper::Person
+}

@@ -1,0 +1,293 @@
+//! What is true of every run of a workflow, found out before there is one.
+//!
+//! The abstract states of a workflow are explored with the engine's own decisions, so that nothing here is a second
+//! opinion about what a definition means. Each verdict is proved, refuted by a run, or undecided because a bound was
+//! reached, which is said. Knows no format, no file and no clock: whoever asks says when the time is up.
+
+mod counterexample;
+mod explore;
+mod model;
+mod pump;
+mod state;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Kind, Workflow};
+use crate::value::{NodeId, Outcome, WorkflowId};
+use counterexample::Story;
+pub use counterexample::{Counterexample, Line};
+use explore::{Explored, Site, Standing, explore};
+use model::Model;
+
+/// How far the analysis goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many states it looks at.
+    pub states: usize,
+    /// About how much memory it takes, in bytes.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { states: 1_000_000, bytes: 256 << 20 }
+    }
+}
+
+/// Why something is not decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// There are more states than are looked at.
+    States(usize),
+    /// It would take more memory than it may.
+    Bytes(usize),
+    /// The time was up.
+    Time,
+    /// The definition is too large for the analysis to begin.
+    Size(usize),
+    /// A run of it cannot be opened.
+    NeverOpened,
+}
+
+/// What is known of one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict<T> {
+    /// It is so in every run.
+    Proved,
+    /// It is not so: where, and how a run comes there.
+    Refuted(Vec<T>),
+    /// A bound was reached before that was known.
+    Undecided(Bound),
+}
+
+impl<T> Verdict<T> {
+    /// What refutes it.
+    pub fn refutations(&self) -> &[T] {
+        match self {
+            Verdict::Refuted(found) => found,
+            Verdict::Proved | Verdict::Undecided(_) => &[],
+        }
+    }
+
+    fn of(found: Vec<T>, bound: Option<Bound>) -> Verdict<T> {
+        match (found.is_empty(), bound) {
+            (false, _) => Verdict::Refuted(found),
+            (true, Some(bound)) => Verdict::Undecided(bound),
+            (true, None) => Verdict::Proved,
+        }
+    }
+}
+
+/// A place in a definition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The flow.
+    pub flow: WorkflowId,
+    /// The node.
+    pub node: NodeId,
+}
+
+/// A run that comes to where it cannot finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// How it comes there.
+    pub run: Counterexample,
+    /// The step with which it is lost.
+    pub at: Place,
+    /// The nodes that it can still come to, over and over; a single one where nothing can happen any more.
+    pub round: Vec<Place>,
+    /// Whether it goes round there; else it stands still.
+    pub goes_round: bool,
+}
+
+/// A choice for which no way is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Astray {
+    /// How a run comes there.
+    pub run: Counterexample,
+    /// Where the way is chosen.
+    pub at: Place,
+}
+
+/// What can never happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dead {
+    /// The node is never come to.
+    Node(Place),
+    /// The node is never left by that outcome.
+    Outcome(Place, Outcome),
+    /// The condition that leads there never decides.
+    Way(Place, NodeId),
+}
+
+/// A circle that a run may go through any number of times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// Its nodes.
+    pub nodes: Vec<Place>,
+    /// Whether a person decides in it.
+    pub by_person: bool,
+}
+
+/// What is known of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// From wherever a run may come to, it can still come to an end.
+    pub finishes: Verdict<Trap>,
+    /// Everything in it can happen.
+    pub alive: Verdict<Dead>,
+    /// Wherever a way is chosen, one is open.
+    pub has_ways: Verdict<Astray>,
+    /// As long as nobody goes round on purpose, every run ends.
+    pub ends: Verdict<Trap>,
+    /// The circles that nothing bounds but those who decide in them.
+    pub cycles: Vec<Cycle>,
+    /// How many states were looked at.
+    pub states: usize,
+}
+
+/// How many nodes and variables together may be looked at: each is compared with each before the exploration begins.
+const MAX_SIZE: usize = 4_000_000;
+
+/// Finds out what is true of every run of a workflow.
+///
+/// `out_of_time` is asked now and then, and says when to stop.
+///
+/// ```
+/// use portolan_core::prove::{Limits, Verdict, prove};
+/// use portolan_core::Workflow;
+///
+/// let text = r#"{
+///   "nodes": { "start": {"type": "start"}, "work": {"type": "task"}, "done": {"type": "end", "result": "success"} },
+///   "edges": [ {"from": "start", "to": "work"}, {"from": "work", "to": "done"} ]
+/// }"#;
+/// let proof = prove(&Workflow::read("hello.json", text)?, &Limits::default(), &mut || false);
+/// assert_eq!(proof.finishes, Verdict::Proved);
+/// assert_eq!(proof.alive, Verdict::Proved);
+/// # Ok::<(), portolan_core::Faults>(())
+/// ```
+pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
+    let size: usize = workflow.flows().map(|(_, flow)| flow.steps.len().saturating_mul(flow.variables.len() + 1)).sum();
+    if size > MAX_SIZE {
+        return undecided(Bound::Size(MAX_SIZE));
+    }
+    let model = Model::of(workflow);
+    match explore(&model, limits, out_of_time) {
+        Some(found) => concluded(&Story { workflow, model: &model, found: &found }),
+        None => undecided(Bound::NeverOpened),
+    }
+}
+
+fn undecided(bound: Bound) -> Proof {
+    Proof {
+        finishes: Verdict::Undecided(bound),
+        alive: Verdict::Undecided(bound),
+        has_ways: Verdict::Undecided(bound),
+        ends: Verdict::Undecided(bound),
+        cycles: Vec::new(),
+        states: 0,
+    }
+}
+
+fn concluded(story: &Story<'_>) -> Proof {
+    let found = story.found;
+    let traps = traps(story);
+    let round: Vec<Trap> = traps.iter().filter(|trap| trap.goes_round).cloned().collect();
+    let astray = found.astray.iter().map(|(site, edge)| Astray { run: story.told(*edge), at: place(site) }).collect();
+    let dead = if found.bound.is_some() { Vec::new() } else { dead(story.workflow, found) };
+    Proof {
+        finishes: Verdict::of(traps, found.bound),
+        alive: Verdict::of(dead, found.bound),
+        has_ways: Verdict::of(astray, found.bound),
+        ends: Verdict::of(round, found.bound),
+        cycles: cycles(found),
+        states: found.states.len(),
+    }
+}
+
+fn place((flow, node): &Site) -> Place {
+    Place { flow: flow.clone(), node: node.clone() }
+}
+
+/// The circles that runs are caught in, each with the step that leads there first.
+fn traps(story: &Story<'_>) -> Vec<Trap> {
+    let found = story.found;
+    let finishes = verdict::finishing(found);
+    let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == Standing::Open;
+    let mut traps: Vec<Trap> = Vec::new();
+    for circle in verdict::circles(found, &is_lost, &|_| true) {
+        let goes_round = verdict::goes_round(found, &circle, &|_| true);
+        let states: BTreeSet<u32> = circle.iter().copied().collect();
+        if !verdict::is_closed(found, &states) {
+            continue;
+        }
+        let Some(first) = states.first() else { continue };
+        let Some(edge) = found.reached_by[*first as usize] else { continue };
+        let step = &found.edges[edge as usize].step;
+        let at = place(&(step.flow.clone(), step.node.clone()));
+        let round: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+        if !traps.iter().any(|trap| trap.round == round) {
+            traps.push(Trap { run: story.told(edge), at, round, goes_round });
+        }
+    }
+    traps
+}
+
+/// What was never seen to happen.
+fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
+    let mut dead = Vec::new();
+    for (flow_id, flow) in workflow.flows() {
+        for (id, step) in &flow.steps {
+            let site = (flow_id.clone(), id.clone());
+            if !found.nodes.contains(&site) {
+                dead.push(Dead::Node(place(&site)));
+                continue;
+            }
+            match &step.node.kind {
+                Kind::Switch => {
+                    let ways: BTreeSet<&NodeId> = step.exits.guards.iter().map(|(_, to)| to).collect();
+                    let never = ways.into_iter().filter(|to| !found.ways.contains(&(site.clone(), (*to).clone())));
+                    dead.extend(never.map(|to| Dead::Way(place(&site), to.clone())));
+                }
+                Kind::Checkpoint { .. } | Kind::Work { .. } => {
+                    let outcomes = step.exits.on.iter().map(|(outcome, _)| outcome);
+                    let never =
+                        outcomes.filter(|outcome| !found.outcomes.contains(&(site.clone(), (*outcome).clone())));
+                    dead.extend(never.map(|outcome| Dead::Outcome(place(&site), outcome.clone())));
+                }
+                _ => {}
+            }
+        }
+    }
+    dead
+}
+
+/// The circles that no budget and no limit bounds.
+fn cycles(found: &Explored) -> Vec<Cycle> {
+    let mut cycles: Vec<Cycle> = Vec::new();
+    for circle in verdict::circles(found, &|_| true, &|_| true) {
+        let states: BTreeSet<u32> = circle.iter().copied().collect();
+        if !verdict::goes_round(found, &circle, &|_| true) {
+            continue;
+        }
+        // A person's answer fills every budget.
+        let by_person = verdict::has_answers(found, &states);
+        let inner = match by_person {
+            true => vec![circle],
+            false => verdict::circles(found, &|at| states.contains(&at), &|edge| !edge.step.bounded),
+        };
+        let unbounded = |circle: &Vec<u32>| by_person || verdict::goes_round(found, circle, &|edge| !edge.step.bounded);
+        for circle in inner.iter().filter(|circle| unbounded(circle)) {
+            let states: BTreeSet<u32> = circle.iter().copied().collect();
+            let nodes: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+            if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
+                cycles.push(Cycle { nodes, by_person });
+            }
+        }
+    }
+    cycles
+}

@@ -1,0 +1,453 @@
+//! What is explored in place of a workflow: the same flows, with what nobody can know beforehand taken out.
+//!
+//! Variables that conditions compare have cells; every other one is left out. A condition that cannot be sorted is
+//! *free*: it becomes a question to a made-up variable, to which the analysis gives both answers. What a tool, a model or
+//! a computation comes to becomes a call that succeeds or fails. The engine decides over all of that as it always does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use crate::engine::may_give;
+use crate::expr::{Comparison, Condition, Expr, Partition, condition_names};
+use crate::graph::{
+    Call, CheckBy, Flow, Interface, Keeper, Kind, LoopKind, Node, Retry, State, Step, Variable, VariableKind, Worker,
+    Workflow,
+};
+use crate::source::Spanned;
+use crate::value::{NodeId, PASSED, WorkflowId};
+
+/// How many variables are followed; conditions on others are free.
+const MAX_NAMES: usize = 120;
+/// How many cells a variable may have to be followed.
+const MAX_CELLS: usize = 60;
+
+/// Variables, one bit each by their number.
+pub(super) type Names = u128;
+/// Cells of a variable, one bit each; the first is that it has no value.
+pub(super) type Mask = u64;
+/// That a variable has no value.
+pub(super) const MISSING: Mask = 1;
+
+/// The workflow as it is explored.
+pub(super) struct Model {
+    /// Its flows, as the engine is given them.
+    pub(super) workflow: Workflow,
+    /// The variables that are followed, with their cells.
+    pub(super) names: IndexMap<String, Partition>,
+    flows: BTreeMap<WorkflowId, BTreeMap<NodeId, Site>>,
+    /// The variables that flows are handed, and give back when they end.
+    handed: Names,
+    /// What the made-up variables are called, a number behind it.
+    free: String,
+}
+
+/// What is known of a node.
+#[derive(Clone, Default)]
+pub(super) struct Site {
+    /// What has to have one value before it is executed.
+    pub(super) reads: Names,
+    /// What something on the way from here may read.
+    pub(super) live: Names,
+    /// How many of its conditions are free.
+    pub(super) free: usize,
+    /// What being here may give a value, and which.
+    pub(super) gives: Vec<(usize, Mask)>,
+    /// Whether it runs a flow whose input is computed.
+    pub(super) computes_input: bool,
+}
+
+impl Model {
+    pub(super) fn of(workflow: &Workflow) -> Model {
+        let seen: BTreeMap<&WorkflowId, Variables<'_>> =
+            workflow.flows().map(|(id, flow)| (id, Variables::of(flow))).collect();
+        let names = names(workflow, &seen);
+        let free = free_name(workflow);
+        let mut model = Model { workflow: workflow.clone(), names, flows: BTreeMap::new(), handed: 0, free };
+        model.handed = model.bits(handed(workflow).into_iter());
+        let computed = called_with_arguments(workflow);
+        let mut flows = IndexMap::new();
+        for (id, flow) in workflow.flows() {
+            let of_root = id == workflow.id() || !computed.contains(id.as_str());
+            let (flow, sites) = model.flow(flow, &seen[id], of_root);
+            flows.insert(id.clone(), flow);
+            model.flows.insert(id.clone(), sites);
+        }
+        model.workflow = Workflow::new(workflow.id().clone(), flows);
+        model.find_live();
+        model
+    }
+
+    pub(super) fn site(&self, flow: &WorkflowId, node: &NodeId) -> Option<&Site> {
+        self.flows.get(flow)?.get(node)
+    }
+
+    /// The made-up variable of the condition `at` of a node.
+    pub(super) fn free_variable(&self, at: usize) -> String {
+        format!("{}{at}", self.free)
+    }
+
+    /// The cells that a value of a variable may be in, where it has one: of all that the type lets it be.
+    fn cells_of(&self, name: usize, takes: &dyn Fn(&Value) -> bool) -> Mask {
+        let values = self.names[name].values().iter().enumerate();
+        values.filter(|(_, value)| takes(value)).fold(0, |mask, (cell, _)| mask | cell_bit(cell))
+    }
+
+    /// All values that a variable of a type can have; without a type, all that there are.
+    pub(super) fn any_of(&self, kind: Option<VariableKind>, name: usize) -> Mask {
+        self.cells_of(name, &|value| kind.is_none_or(|kind| kind.takes(value)))
+    }
+
+    /// What a variable of some cell is given in the run that the engine decides over.
+    pub(super) fn value(&self, name: usize, cell: u32) -> Option<&Value> {
+        self.names[name].values().get((cell as usize).checked_sub(1)?)
+    }
+
+    fn flow(&self, flow: &Flow, seen: &Variables<'_>, requires: bool) -> (Flow, BTreeMap<NodeId, Site>) {
+        let mut sites = BTreeMap::new();
+        let mut made = flow.clone();
+        for (node, step) in &mut made.steps {
+            let mut site = self.read_at(seen, &flow.steps[node]);
+            self.abstracted(seen, step, &mut site);
+            site.gives = self.given_at(seen, &flow.steps[node].node);
+            sites.insert(node.clone(), site);
+        }
+        made.interface = flow.interface.as_ref().map(|interface| Arc::new(open(interface)));
+        for variable in &mut made.variables {
+            variable.required &= requires;
+        }
+        // Expressions see variables only where a flow has some.
+        if sites.values().any(|site: &Site| site.free > 0) {
+            made.variables.push(made_up(self.free_variable(0)));
+        }
+        (made, sites)
+    }
+
+    /// The names that have to have one value at a node.
+    fn read_at(&self, seen: &Variables<'_>, step: &Step) -> Site {
+        let mut site = Site::default();
+        match &step.node.kind {
+            Kind::Switch => {
+                for (guard, _) in &step.exits.guards {
+                    site.reads |= self.known(seen, guard).unwrap_or(0);
+                }
+            }
+            Kind::Loop(looping) => {
+                site.reads = match &looping.kind {
+                    LoopKind::ForEach { over, .. } => self.array(seen, over).unwrap_or(0),
+                    LoopKind::While(condition) => self.known(seen, condition).unwrap_or(0),
+                    LoopKind::DoWhile(_) => 0,
+                }
+            }
+            Kind::Repeat { of } => {
+                if let Kind::Loop(looping) = &seen.flow.step(&of.value).node.kind {
+                    site.reads = looping.stop.as_ref().and_then(|stop| self.known(seen, stop)).unwrap_or(0);
+                    if !matches!(looping.kind, LoopKind::ForEach { .. }) {
+                        site.reads |= self.known(seen, looping.condition()).unwrap_or(0);
+                    }
+                }
+            }
+            Kind::Subflow { context, args, .. } => {
+                site.computes_input = args.is_some();
+                site.reads = self.bits(context.iter().map(String::as_str));
+            }
+            // What a flow was handed is taken back when it ends.
+            Kind::End { .. } => site.reads = self.handed,
+            _ => {}
+        }
+        site
+    }
+
+    fn bits<'n>(&self, names: impl Iterator<Item = &'n str>) -> Names {
+        names.filter_map(|name| self.names.get_index_of(name)).fold(0, |bits, name| bits | 1 << name)
+    }
+
+    /// The names that a condition reads, where all of them are followed or surely have no value.
+    fn known(&self, seen: &Variables<'_>, expr: &Expr) -> Option<Names> {
+        if expr.is_constant() {
+            return Some(0);
+        }
+        let names = condition_names(expr)?;
+        let is_known = |name: &&str| match seen.has(name) {
+            // What a node came to hides a variable of its name.
+            true => self.names.contains_key(*name) && !(seen.flow.records && seen.flow.steps.contains_key(*name)),
+            false => !seen.flow.records,
+        };
+        names.iter().all(is_known).then(|| self.bits(names.into_iter()))
+    }
+
+    /// The name of the variable whose items a loop goes through, where that is followed.
+    fn array(&self, seen: &Variables<'_>, over: &Expr) -> Option<Names> {
+        let name = array_name(over)?;
+        let is_followed = seen.declared.contains_key(name.as_str()) && self.names.contains_key(&name);
+        is_followed.then(|| self.bits(std::iter::once(name.as_str())))
+    }
+
+    /// Takes out what cannot be known, and counts what is free.
+    fn abstracted(&self, seen: &Variables<'_>, step: &mut Step, site: &mut Site) {
+        for (guard, _) in &mut step.exits.guards {
+            self.freed(seen, guard, site);
+        }
+        let opaque = |step: &Step| match &step.node.kind {
+            Kind::State(_) => {
+                let only_passes = step.exits.on.iter().all(|(outcome, _)| outcome.as_str() == PASSED);
+                if only_passes || step.node.seat.is_some() { Some(called()) } else { Some(reported()) }
+            }
+            Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) => Some(called()),
+            _ => None,
+        };
+        if let Some(kind) = opaque(step) {
+            step.node.accept.clear();
+            step.node.kind = kind;
+        }
+        match &mut step.node.kind {
+            Kind::Subflow { args: Some(args), .. } => *args = Expr::Literal(Arc::new(Value::Object(Map::new()))),
+            Kind::Loop(looping) => {
+                match &mut looping.kind {
+                    LoopKind::ForEach { over, .. } => {
+                        if self.array(seen, over).is_none() {
+                            let items = array_named(&self.free_variable(site.free));
+                            site.free += usize::from(items.is_some());
+                            *over = items.unwrap_or_else(|| Expr::Literal(Arc::new(Value::Array(Vec::new()))));
+                        }
+                    }
+                    LoopKind::While(condition) | LoopKind::DoWhile(condition) => self.freed(seen, condition, site),
+                }
+                if let Some(stop) = &mut looping.stop {
+                    self.freed(seen, stop, site);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A condition that cannot be told is asked of a made-up variable.
+    fn freed(&self, seen: &Variables<'_>, expr: &mut Expr, site: &mut Site) {
+        if self.known(seen, expr).is_some() {
+            return;
+        }
+        let asked = Condition::compare(&self.free_variable(site.free), Comparison::Equal, Value::Bool(true));
+        site.free += 1;
+        *expr = Expr::Condition(asked.expect("the name is a name, and a boolean is compared"));
+    }
+
+    /// What being at a node may give which values.
+    fn given_at(&self, seen: &Variables<'_>, node: &Node) -> Vec<(usize, Mask)> {
+        let declared = (0..self.names.len()).filter_map(|name| Some((name, *seen.declared.get(self.text(name))?)));
+        let is_given: &dyn Fn(&Variable) -> bool = match &node.kind {
+            Kind::Work { .. } => {
+                let learns = node.accept.iter().any(|check| matches!(check.by, CheckBy::Gate { .. }));
+                &move |variable| learns || may_give(node, variable)
+            }
+            Kind::State(state) if gives_anything(state) => &|_| true,
+            Kind::State(state) => &|variable| state.sets.iter().any(|(set, _)| set.value == variable.name.value),
+            _ => return Vec::new(),
+        };
+        let given = declared.filter(|(_, variable)| is_given(variable));
+        given.map(|(name, variable)| (name, self.any_of(Some(variable.kind), name))).collect()
+    }
+
+    pub(super) fn text(&self, name: usize) -> &str {
+        self.names.get_index(name).map_or("", |(text, _)| text)
+    }
+
+    /// What may be read on the way from each node: all of it backwards from where it is read.
+    fn find_live(&mut self) {
+        let Model { workflow, flows, .. } = self;
+        for (id, sites) in flows {
+            let flow = workflow.flow(id);
+            let mut before: BTreeMap<&NodeId, Vec<&NodeId>> = BTreeMap::new();
+            for (node, step) in &flow.steps {
+                let join = match &step.node.kind {
+                    Kind::Fork { join, .. } => Some(&join.value),
+                    Kind::Repeat { of } => Some(&of.value),
+                    _ => None,
+                };
+                step.exits.targets().chain(join).for_each(|to| before.entry(to).or_default().push(node));
+            }
+            sites.values_mut().for_each(|site| site.live = site.reads);
+            let mut waiting: Vec<&NodeId> = flow.steps.keys().collect();
+            while let Some(node) = waiting.pop() {
+                let live = sites[node].live;
+                for from in before.get(node).into_iter().flatten() {
+                    let Some(site) = sites.get_mut(*from).filter(|site| site.live | live != site.live) else {
+                        continue;
+                    };
+                    site.live |= live;
+                    waiting.push(from);
+                }
+            }
+            // Each branch has variables of its own: what is the same in all of them is settled before.
+            for (node, site) in sites {
+                if matches!(flow.step(node).node.kind, Kind::Fork { .. }) {
+                    site.reads |= site.live;
+                }
+            }
+        }
+    }
+}
+
+/// The bit of a cell of values.
+fn cell_bit(cell: usize) -> Mask {
+    1 << (cell + 1)
+}
+
+impl Model {
+    /// The cell of a value, as a mask.
+    pub(super) fn mask_of(&self, name: usize, value: &Value) -> Mask {
+        self.names[name].cell_of(value).map_or(MISSING, cell_bit)
+    }
+}
+
+/// The variables of a flow, by their names.
+struct Variables<'f> {
+    flow: &'f Flow,
+    declared: BTreeMap<&'f str, &'f Variable>,
+    /// What holds the items of a loop: values of any type.
+    items: BTreeSet<&'f str>,
+}
+
+impl<'f> Variables<'f> {
+    fn of(flow: &'f Flow) -> Variables<'f> {
+        let declared = flow.variables.iter().map(|variable| (variable.name.value.as_str(), variable)).collect();
+        let items = flow.steps.values().filter_map(|step| match &step.node.kind {
+            Kind::Loop(looping) => looping.variable(),
+            _ => None,
+        });
+        Variables { flow, declared, items: items.collect() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.declared.contains_key(name) || self.items.contains(name)
+    }
+
+    fn takes(&self, name: &str, value: &Value) -> bool {
+        self.items.contains(name) || self.declared.get(name).is_some_and(|variable| variable.kind.takes(value))
+    }
+}
+
+/// The variables that conditions of a workflow compare, and their cells.
+fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> IndexMap<String, Partition> {
+    let mut wanted: IndexMap<String, Vec<&Expr>> = IndexMap::new();
+    let mut arrays: BTreeSet<String> = BTreeSet::new();
+    for (id, flow) in workflow.flows() {
+        for expr in conditions(flow) {
+            for name in condition_names(expr).unwrap_or_default() {
+                if seen[id].has(name) {
+                    wanted.entry(name.to_owned()).or_default().push(expr);
+                }
+            }
+            if let Some(name) = array_name(expr).filter(|name| seen[id].has(name)) {
+                wanted.entry(name.clone()).or_default();
+                arrays.insert(name);
+            }
+        }
+    }
+    let mut names = IndexMap::new();
+    for (name, exprs) in wanted.into_iter().take(MAX_NAMES) {
+        let takes = |value: &Value| seen.values().any(|seen| seen.takes(&name, value));
+        let partition = Partition::of(&name, exprs.into_iter(), arrays.contains(&name), &takes);
+        if let Some(partition) = partition.filter(|partition| partition.values().len() < MAX_CELLS) {
+            names.insert(name, partition);
+        }
+    }
+    names
+}
+
+/// The conditions of a flow.
+fn conditions(flow: &Flow) -> impl Iterator<Item = &Expr> {
+    flow.steps.values().flat_map(|step| {
+        let looping = match &step.node.kind {
+            Kind::Loop(looping) => Some(looping),
+            _ => None,
+        };
+        let of_loop = looping.into_iter().flat_map(|looping| [Some(looping.condition()), looping.stop.as_ref()]);
+        step.exits.guards.iter().map(|(guard, _)| guard).chain(of_loop.flatten())
+    })
+}
+
+/// The variable whose items a loop goes through, where it names one and nothing else.
+fn array_name(over: &Expr) -> Option<String> {
+    let Expr::Jsonata(jsonata) = over else { return None };
+    let name = jsonata.text().trim_matches('`');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    is_name.then(|| name.to_owned())
+}
+
+fn array_named(name: &str) -> Option<Expr> {
+    crate::expr::Jsonata::parse(&format!("`{name}`")).ok().map(Expr::Jsonata)
+}
+
+/// A name that no variable begins with.
+fn free_name(workflow: &Workflow) -> String {
+    let mut name = "free".to_owned();
+    let variables = || workflow.flows().flat_map(|(_, flow)| &flow.variables);
+    while variables().any(|variable| variable.name.value.starts_with(&name)) {
+        name.push('_');
+    }
+    name
+}
+
+/// The flows that are given an input which is computed.
+fn called_with_arguments(workflow: &Workflow) -> BTreeSet<&str> {
+    let steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    let called = steps.filter_map(|step| match &step.node.kind {
+        Kind::Subflow { workflow, args: Some(_), .. } => Some(workflow.value.as_str()),
+        _ => None,
+    });
+    called.collect()
+}
+
+/// The variables that flows are handed.
+fn handed(workflow: &Workflow) -> Vec<&str> {
+    let steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
+    let handed = steps.filter_map(|step| match &step.node.kind {
+        Kind::Subflow { context, .. } => Some(context),
+        _ => None,
+    });
+    handed.flatten().map(String::as_str).collect()
+}
+
+/// Whether a state may set any variable.
+fn gives_anything(state: &State) -> bool {
+    let sets = state.tools.iter().any(|tool| tool.value == crate::engine::SHARED_SET);
+    sets || matches!(state.work, Worker::Function(_))
+}
+
+fn made_up(name: String) -> Variable {
+    Variable {
+        name: Spanned { value: name, span: Default::default() },
+        kind: VariableKind::Boolean,
+        description: None,
+        default: None,
+        required: false,
+        keeper: Keeper::Person,
+        only_at: None,
+    }
+}
+
+/// What somebody else comes to: it succeeds or fails.
+fn called() -> Kind {
+    let word = |text: &str| Spanned { value: text.to_owned(), span: Default::default() };
+    Kind::Call(Box::new(Call {
+        server: word("any"),
+        tool: word("any"),
+        args: Expr::Literal(Arc::new(Value::Object(Map::new()))),
+        post: None,
+        retry: Retry::default(),
+        timeout_ms: None,
+        idempotent: true,
+    }))
+}
+
+/// What somebody else comes to, by one of several outcomes.
+fn reported() -> Kind {
+    Kind::Work { gate: false, outputs: Vec::new() }
+}
+
+/// An interface that takes everything: what is given and what comes of it is computed.
+fn open(interface: &Interface) -> Interface {
+    Interface { input: None, output: None, bounds: Default::default(), ..interface.clone() }
+}

@@ -1,0 +1,202 @@
+//! An abstract state: a run without what makes no difference to what can still happen in it.
+//!
+//! It is kept as a [`Run`], so that the engine decides over it. A variable that is followed holds a *mark* in place of its
+//! value, the cells that it may be in; what has no mark has no value. Marks are values, and go wherever the engine copies
+//! them: into branches, out of them, into workflows that others run.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::model::{MISSING, Mask, Model, Names};
+use crate::graph::Workflow;
+use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
+use crate::value::Timestamp;
+
+/// The member by which a mark is told from values.
+const MARK: &str = "\u{a7}cells";
+
+/// The value that stands for one of several cells.
+pub(super) fn mark(mask: Mask) -> Value {
+    let mut members = Map::new();
+    members.insert(MARK.to_owned(), Value::from(mask));
+    Value::Object(members)
+}
+
+/// The cells that a mark stands for.
+pub(super) fn marked(value: &Value) -> Option<Mask> {
+    value.get(MARK)?.as_u64()
+}
+
+/// The frame of a run at `path`, to be changed.
+pub(super) fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
+    let mut frame = &mut run.root;
+    for name in &path.0 {
+        let at = frame.inner().position(|(inner, _)| inner == name)?;
+        frame = frame.inner_frames_mut().into_iter().nth(at)?;
+    }
+    Some(frame)
+}
+
+/// The cells that a variable may be in, in the data of one frame.
+pub(super) fn mask_in(data: &Data, name: &str) -> Mask {
+    data.variables.get(name).and_then(marked).unwrap_or(MISSING)
+}
+
+/// Leaves of a run only what can make a difference.
+pub(super) fn normalise(model: &Model, run: &mut Run) {
+    run.revision = 0;
+    run.executed = 0;
+    run.tallies = None;
+    normalise_frame(model, &mut run.root);
+}
+
+fn normalise_frame(model: &Model, frame: &mut Frame) {
+    let live = live(model, frame);
+    frame.since = 0;
+    frame.spent.clear();
+    frame.feedback = None;
+    frame.raised = None;
+    if let Some(data) = &mut frame.data {
+        normalise_data(model, data, live);
+    }
+    match &mut frame.place {
+        Place::Passing { passed, .. } => *passed = 0,
+        Place::Calling { retries, not_before, .. } => (*retries, *not_before) = (0, None),
+        Place::Checking { note, .. } => *note = None,
+        Place::Waiting { due, .. } => *due = due.map(|_| Timestamp(0)),
+        Place::Looping { pass, items, frame, .. } => {
+            *pass = 0;
+            *items = items.as_ref().map(|_| Arc::default());
+            normalise_frame(model, frame);
+        }
+        Place::Within { frame, .. } => normalise_frame(model, frame),
+        Place::Forked { branches, .. } => {
+            for branch in branches {
+                if let Some(data) = &mut branch.data {
+                    normalise_data(model, data, live);
+                }
+                if let BranchState::Open(frame) = &mut branch.state {
+                    normalise_frame(model, frame);
+                }
+            }
+        }
+        Place::Ready { .. }
+        | Place::Conversing { .. }
+        | Place::Each { .. }
+        | Place::Gathering { .. }
+        | Place::Arrived { .. }
+        | Place::Ended { .. } => {}
+    }
+}
+
+fn normalise_data(model: &Model, data: &mut Data, live: Names) {
+    let skipped = std::mem::take(&mut data.skipped);
+    let variables = std::mem::take(&mut data.variables);
+    *data = Data { skipped, ..Data::default() };
+    for (at, name) in model.names.keys().enumerate().filter(|(at, _)| live & (1 << at) != 0) {
+        let Some(value) = variables.get(name) else { continue };
+        let mask = marked(value).unwrap_or_else(|| model.mask_of(at, value));
+        if mask != MISSING {
+            data.variables.insert(name.clone(), mark(mask));
+        }
+    }
+}
+
+/// The variables that may still be read in a frame and those inside of it that walk the same flow.
+fn live(model: &Model, frame: &Frame) -> Names {
+    let own = model.site(&frame.flow, frame.place.node()).map_or(0, |site| site.live);
+    let inner = frame.inner().filter(|(_, inner)| inner.flow == frame.flow);
+    inner.fold(own, |live, (_, inner)| live | self::live(model, inner))
+}
+
+/// A short text that is the same for two states exactly when they are.
+pub(super) fn key(workflow: &Workflow, run: &Run) -> Box<[u8]> {
+    let mut key = Vec::with_capacity(64);
+    frame_key(workflow, &run.root, &mut key);
+    key.into_boxed_slice()
+}
+
+/// Whether two states are at the same places, whatever their variables hold.
+pub(super) fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
+    forget(&mut run.root);
+    forget(&mut other.root);
+    key(workflow, &run) == key(workflow, &other)
+}
+
+fn forget(frame: &mut Frame) {
+    frame.data = None;
+    if let Place::Forked { branches, .. } = &mut frame.place {
+        branches.iter_mut().for_each(|branch| branch.data = None);
+    }
+    frame.inner_frames_mut().into_iter().for_each(forget);
+}
+
+fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
+    let flow = workflow.flows().position(|(id, _)| *id == frame.flow).unwrap_or_default();
+    number(flow, key);
+    let steps = &workflow.flow(&frame.flow).steps;
+    let node = |id: &crate::value::NodeId| steps.get_index_of(id).unwrap_or(usize::MAX);
+    number(node(frame.place.node()), key);
+    if let Some(data) = &frame.data {
+        data_key(data, key);
+    }
+    let (tag, inner): (u8, Option<&Frame>) = match &frame.place {
+        Place::Ready { .. } => (1, None),
+        Place::Checking { outcome, .. } => {
+            key.extend(outcome.as_str().bytes().chain([0]));
+            (2, None)
+        }
+        Place::Passing { .. } => (3, None),
+        Place::Calling { .. } => (4, None),
+        Place::Conversing { .. } => (5, None),
+        Place::Each { .. } => (6, None),
+        Place::Looping { frame, .. } => (7, Some(frame)),
+        Place::Waiting { on, due, .. } => (8 + 2 * (*on as u8) + u8::from(due.is_some()), None),
+        Place::Forked { branches, .. } => {
+            for branch in branches {
+                match &branch.state {
+                    BranchState::Held => key.push(0),
+                    BranchState::Open(frame) => {
+                        key.push(1);
+                        frame_key(workflow, frame, key);
+                    }
+                    BranchState::Done(outcome) => key.push(2 + u8::from(outcome.is_failed())),
+                    BranchState::Cancelled => key.push(4),
+                }
+                if let Some(data) = &branch.data {
+                    data_key(data, key);
+                }
+            }
+            (30, None)
+        }
+        Place::Gathering { .. } => (31, None),
+        Place::Within { frame, .. } => (32, Some(frame)),
+        Place::Arrived { outcome, .. } => (33 + u8::from(outcome.is_failed()), None),
+        Place::Ended { result, .. } => (35 + *result as u8, None),
+    };
+    key.push(tag);
+    if let Some(inner) = inner {
+        frame_key(workflow, inner, key);
+    }
+}
+
+fn data_key(data: &Data, key: &mut Vec<u8>) {
+    for (name, value) in &data.variables {
+        key.extend(name.bytes().chain([0]));
+        number(marked(value).unwrap_or_default() as usize, key);
+    }
+    for skipped in &data.skipped {
+        key.extend(skipped.as_str().bytes().chain([1]));
+    }
+    key.push(2);
+}
+
+/// A number in as few bytes as it takes.
+fn number(mut number: usize, key: &mut Vec<u8>) {
+    while number >= 0x80 {
+        key.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    key.push(number as u8);
+}

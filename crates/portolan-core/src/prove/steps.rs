@@ -1,0 +1,454 @@
+//! What can happen next in an abstract state: each thing that somebody may do, with each way in which what is not known
+//! may come out, decided by the engine.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::model::{MISSING, Mask, Model, Site};
+use super::state::{frame_mut, mark, marked, mask_in, normalise};
+use crate::engine::decide;
+use crate::graph::{self, Check, Kind, LoopKind, MAX_ITEMS};
+use crate::run::{
+    Actor, Branch, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame,
+    FramePath, Move, Place, Reply, Run, Spent, Verdict, WaitingFor, moves,
+};
+use crate::value::{CANCELLED, NodeId, Outcome, Timestamp, WorkflowId};
+
+/// What somebody does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// The run begins.
+    Begin,
+    /// Work is reported, by the agent.
+    Report(Outcome),
+    /// A question is answered, by a person.
+    Answer(Outcome),
+    /// A question answers itself.
+    TimeOut,
+    /// The checks of a claim are performed: all hold, or one does not.
+    Checks(bool),
+    /// The engine goes on by itself.
+    Advance,
+    /// What somebody else does succeeds, or fails.
+    Return(bool),
+}
+
+/// How something that is not known comes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// A variable turns out to be in one of its cells.
+    Cell { frame: FramePath, name: usize, cell: u32 },
+    /// The free condition of a number holds or does not.
+    Free { at: usize, holds: bool },
+    /// Nothing is left of a node's budget.
+    Spent { frame: FramePath, gate: NodeId },
+    /// The loop around goes on, is through, or has made as many passes as it may.
+    Pass(Pass),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Another,
+    Last,
+    Most,
+}
+
+/// Something that happens, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) frame: FramePath,
+    pub(super) flow: WorkflowId,
+    pub(super) node: NodeId,
+    pub(super) act: Act,
+    pub(super) picks: Vec<Pick>,
+    /// Whether it takes from a budget, so that it cannot happen again and again.
+    pub(super) bounded: bool,
+    /// The nodes whose budgets it takes from.
+    pub(super) retried: Vec<NodeId>,
+}
+
+/// What comes of a step.
+pub(super) struct Taken {
+    pub(super) step: Step,
+    pub(super) run: Run,
+    pub(super) changes: Vec<Change>,
+}
+
+/// Everything that may happen next.
+pub(super) fn steps(model: &Model, run: &Run) -> Vec<Taken> {
+    let mut taken = Vec::new();
+    for (path, frame) in chosen(run) {
+        for act in acts(model, frame) {
+            let at = At { model, path: &path, frame, act };
+            at.settled(run, &mut taken);
+        }
+    }
+    taken
+}
+
+/// The positions at which something happens next. Branches share nothing until their join, so that their order makes no
+/// difference: once one has moved it goes on alone, and any may be the first.
+fn chosen(run: &Run) -> Vec<(FramePath, &Frame)> {
+    let mut found = Vec::new();
+    choose(FramePath::default(), &run.root, &mut found);
+    found
+}
+
+fn choose<'r>(path: FramePath, frame: &'r Frame, found: &mut Vec<(FramePath, &'r Frame)>) {
+    if let Place::Forked { branches, .. } = &frame.place {
+        let open = |branch: &'r Branch| match &branch.state {
+            BranchState::Open(inner) => Some((&branch.name, inner)),
+            _ => None,
+        };
+        let open: Vec<(&NodeId, &Frame)> = branches.iter().filter_map(open).collect();
+        let has_moved = |(name, inner): &&(&NodeId, &Frame)| {
+            !matches!(inner.place, Place::Ready { .. } | Place::Passing { .. }) || inner.place.node() != *name
+        };
+        let is_first = branches.iter().all(|branch| !matches!(branch.state, BranchState::Done(_)));
+        let begun = open.iter().find(has_moved);
+        let first = if is_first { None } else { open.first() };
+        match begun.or(first) {
+            Some((name, inner)) => choose(path.join(name), inner, found),
+            None => open.iter().for_each(|(name, inner)| choose(path.join(name), inner, found)),
+        }
+        return;
+    }
+    let mut inner = frame.inner().peekable();
+    if inner.peek().is_none() {
+        found.push((path, frame));
+        return;
+    }
+    inner.for_each(|(name, inner)| choose(path.join(name), inner, found));
+}
+
+/// What can be done at a position.
+fn acts(model: &Model, frame: &Frame) -> Vec<Act> {
+    match &frame.place {
+        Place::Ready { .. } | Place::Waiting { .. } => {
+            let step = model.workflow.flow(&frame.flow).step(frame.place.node());
+            let leads = |outcome: &Outcome| step.exits.target(outcome).is_some();
+            let counts = |act: &Act| match (&frame.place, act) {
+                // Whoever gives up, or calls the run off, ends it anywhere: that is no way on.
+                (Place::Waiting { on: WaitingFor::Answer, .. }, Act::Answer(answer)) => {
+                    answer.as_str() != CANCELLED || leads(answer)
+                }
+                (Place::Waiting { .. }, Act::Answer(answer)) => !answer.is_failed() && answer.as_str() != CANCELLED,
+                _ => true,
+            };
+            let act = |wanted: Move| match wanted {
+                Move::Begin => Act::Begin,
+                Move::Report(outcome) => Act::Report(outcome),
+                Move::Answer(outcome) => Act::Answer(outcome),
+            };
+            let times_out = matches!(frame.place, Place::Waiting { due: Some(_), .. }).then_some(Act::TimeOut);
+            moves(&model.workflow, frame).into_iter().map(act).filter(counts).chain(times_out).collect()
+        }
+        Place::Checking { .. } => vec![Act::Checks(true), Act::Checks(false)],
+        Place::Passing { .. } => vec![Act::Advance],
+        Place::Calling { .. } => vec![Act::Return(true), Act::Return(false)],
+        _ => Vec::new(),
+    }
+}
+
+/// Something that is done at a position.
+struct At<'s> {
+    model: &'s Model,
+    path: &'s FramePath,
+    frame: &'s Frame,
+    act: Act,
+}
+
+impl At<'_> {
+    fn node(&self) -> &NodeId {
+        self.frame.place.node()
+    }
+
+    fn site(&self) -> Option<&Site> {
+        self.model.site(&self.frame.flow, self.node())
+    }
+
+    /// Does it, once for each way in which what is not known may come out.
+    fn settled(&self, run: &Run, taken: &mut Vec<Taken>) {
+        let mut drafts = vec![(run.clone(), Vec::new())];
+        if self.act == Act::Advance {
+            drafts = self.resolved(drafts);
+            drafts = self.freed(drafts);
+            drafts = self.passed(drafts);
+        }
+        for (mut run, picks) in drafts {
+            self.give(&mut run);
+            self.decided(&run, picks, taken);
+        }
+    }
+
+    /// Each variable that is read has one value.
+    fn resolved(&self, mut drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
+        let reads = self.site().map_or(0, |site| site.reads);
+        for name in (0..self.model.names.len()).filter(|name| reads & (1 << name) != 0) {
+            let each = |(run, picks): (Run, Vec<Pick>)| self.split(name, &run, &picks);
+            drafts = drafts.into_iter().flat_map(each).collect();
+        }
+        drafts
+    }
+
+    fn split(&self, name: usize, run: &Run, picks: &[Pick]) -> Vec<(Run, Vec<Pick>)> {
+        let text = self.model.text(name);
+        let owner = run.owner(self.path).0.len();
+        let mut split = Vec::new();
+        // The innermost frame that has it counts; in one that may lack it, those around it may count too.
+        let holder =
+            (owner..=self.path.0.len()).rev().map(|length| FramePath(self.path.0[..length].to_vec())).find(|path| {
+                run.frame(path)
+                    .and_then(|frame| frame.data.as_ref())
+                    .is_some_and(|data| data.variables.contains_key(text))
+            });
+        let Some(holder) = holder else { return vec![(run.clone(), picks.to_vec())] };
+        let mask = run.frame(&holder).and_then(|frame| frame.data.as_ref()).map_or(MISSING, |data| mask_in(data, text));
+        let is_open = mask.count_ones() > 1;
+        for cell in (0..Mask::BITS).filter(|cell| mask & (1 << cell) != 0) {
+            let (mut run, mut picks) = (run.clone(), picks.to_vec());
+            let Some(data) = frame_mut(&mut run, &holder).and_then(|frame| frame.data.as_mut()) else { continue };
+            match self.model.value(name, cell) {
+                Some(value) => data.variables.insert(text.to_owned(), value.clone()),
+                None => data.variables.remove(text),
+            };
+            if is_open {
+                picks.push(Pick::Cell { frame: holder.clone(), name, cell });
+            }
+            split.push((run, picks));
+        }
+        split
+    }
+
+    /// Each free condition holds or does not. Of those of a switch, only the first that holds makes a difference.
+    fn freed(&self, drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
+        let free = self.site().map_or(0, |site| site.free);
+        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let of_loop = match kind {
+            Kind::Repeat { of } => self.model.site(&self.frame.flow, &of.value).map_or(0, |site| site.free),
+            _ => free,
+        };
+        if of_loop == 0 {
+            return drafts;
+        }
+        let answers: Vec<Vec<bool>> = match kind {
+            Kind::Switch => (0..=free).map(|first| (0..free).map(|at| at == first).collect()).collect(),
+            _ => (0..1_usize << of_loop.min(4))
+                .map(|bits| (0..of_loop).map(|at| bits >> at & 1 == 1).collect())
+                .collect(),
+        };
+        let each = |(run, picks): (Run, Vec<Pick>)| {
+            answers.iter().map(|answers| self.answered(run.clone(), picks.clone(), answers)).collect::<Vec<_>>()
+        };
+        drafts.into_iter().flat_map(each).collect()
+    }
+
+    fn answered(&self, mut run: Run, mut picks: Vec<Pick>, answers: &[bool]) -> (Run, Vec<Pick>) {
+        let owner = run.owner(self.path);
+        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let counts_items = matches!(kind, Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }));
+        if let Some(frame) = frame_mut(&mut run, &owner) {
+            let data = frame.data.get_or_insert_default();
+            for (at, holds) in answers.iter().enumerate() {
+                let value = match counts_items && at == 0 {
+                    true => Value::Array(vec![Value::from(0); usize::from(*holds)]),
+                    false => Value::Bool(*holds),
+                };
+                data.variables.insert(self.model.free_variable(at), value);
+                picks.push(Pick::Free { at, holds: *holds });
+            }
+        }
+        (run, picks)
+    }
+
+    /// At the end of a pass, it is one of those between, the last one, or the last that may be.
+    fn passed(&self, drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
+        let flow = self.model.workflow.flow(&self.frame.flow);
+        let Kind::Repeat { of } = &flow.step(self.node()).node.kind else { return drafts };
+        let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
+        let Some((outer, _)) = self.path.split() else { return drafts };
+        let most = looping.most;
+        let has_items = looping.variable().is_some();
+        let mut ways = Vec::new();
+        if most > 1 {
+            ways.push((Pass::Another, 0, 3));
+        }
+        if has_items {
+            ways.push((Pass::Last, 0, 1));
+        }
+        if !has_items || (most as usize) < MAX_ITEMS {
+            ways.push((Pass::Most, most.saturating_sub(1), most as usize + 1));
+        }
+        let each = |(run, picks): (Run, Vec<Pick>)| {
+            let outer = &outer;
+            ways.iter()
+                .map(move |(way, at, length)| {
+                    let (mut run, mut picks) = (run.clone(), picks.clone());
+                    if let Some(Place::Looping { pass, items, .. }) =
+                        frame_mut(&mut run, outer).map(|frame| &mut frame.place)
+                    {
+                        *pass = *at;
+                        *items = items.as_ref().map(|_| Arc::new(vec![Value::Null; *length]));
+                    }
+                    picks.push(Pick::Pass(*way));
+                    (run, picks)
+                })
+                .collect::<Vec<_>>()
+        };
+        drafts.into_iter().flat_map(each).collect()
+    }
+
+    /// What is done may give variables their values.
+    fn give(&self, run: &mut Run) {
+        let gives = self.site().map_or(&[][..], |site| &site.gives);
+        if gives.is_empty() || !matches!(self.act, Act::Report(_) | Act::Return(_) | Act::Checks(_)) {
+            return;
+        }
+        let owner = run.owner(self.path);
+        let Some(data) = frame_mut(run, &owner).and_then(|frame| frame.data.as_mut()) else { return };
+        for (name, mask) in gives {
+            let text = self.model.text(*name);
+            let known = mask_in(data, text);
+            data.variables.insert(text.to_owned(), mark(known | mask));
+        }
+    }
+
+    /// Decides it, once with every budget left, and once for each that it would take from with nothing left.
+    fn decided(&self, run: &Run, picks: Vec<Pick>, taken: &mut Vec<Taken>) {
+        let mut waiting: Vec<Vec<(FramePath, NodeId)>> = vec![Vec::new()];
+        while let Some(spent) = waiting.pop() {
+            let mut run = run.clone();
+            let mut picks = picks.clone();
+            for (frame, gate) in &spent {
+                spend(self.model, &mut run, frame, gate);
+                picks.push(Pick::Spent { frame: frame.clone(), gate: gate.clone() });
+            }
+            let Some(changes) = self.done(&mut run) else { continue };
+            let mut retried = Vec::new();
+            for change in &changes {
+                if let Change::Retried { frame, gate, .. } = change {
+                    retried.push(gate.clone());
+                    let more = spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect();
+                    waiting.push(more);
+                }
+            }
+            self.begun(&mut run, &changes);
+            normalise(self.model, &mut run);
+            let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
+            let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
+            let step = Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried };
+            taken.push(Taken { step, run, changes });
+        }
+    }
+
+    /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.
+    fn begun(&self, run: &mut Run, changes: &[Change]) {
+        let flow = self.model.workflow.flow(&self.frame.flow);
+        let kind = &flow.step(self.node()).node.kind;
+        let looping = match kind {
+            Kind::Loop(_) => Some((self.path.join(self.node()), self.node())),
+            Kind::Repeat { of } => Some((self.path.clone(), &of.value)),
+            _ => None,
+        };
+        let begins = |path: &FramePath| {
+            changes.iter().any(|change| matches!(change, Change::Moved { frame, place: Place::Looping { .. }, .. } if Some(frame) == path.split().map(|(outer, _)| outer).as_ref()))
+        };
+        if let Some((path, of)) = looping.filter(|(path, _)| begins(path))
+            && let Kind::Loop(looping) = &flow.step(of).node.kind
+            && let Some(name) = looping.variable().and_then(|name| self.model.names.get_index_of(name))
+            && let Some(data) = frame_mut(run, &path).and_then(|frame| frame.data.as_mut())
+        {
+            data.variables.insert(self.model.text(name).to_owned(), mark(self.model.any_of(None, name)));
+        }
+        if self.site().is_some_and(|site| site.computes_input) {
+            let path = self.path.join(self.node());
+            let workflow = &self.model.workflow;
+            let Some(frame) = frame_mut(run, &path) else { return };
+            let inner = workflow.flow(&frame.flow);
+            let data = frame.data.get_or_insert_default();
+            for (at, name) in self.model.names.keys().enumerate() {
+                let Some(variable) = inner.variable(name) else { continue };
+                let known = data
+                    .variables
+                    .get(name)
+                    .map_or(MISSING, |value| marked(value).unwrap_or_else(|| self.model.mask_of(at, value)));
+                data.variables.insert(name.clone(), mark(known | self.model.any_of(Some(variable.kind), at)));
+            }
+        }
+    }
+
+    /// What the engine makes of it; nothing where it refuses it.
+    fn done(&self, run: &mut Run) -> Option<Vec<Change>> {
+        let node = || EffectPart::Node;
+        let events: Vec<EventKind> = match &self.act {
+            Act::Begin => vec![EventKind::Begun { revision: None }],
+            Act::Report(outcome) | Act::Answer(outcome) => vec![EventKind::Reported {
+                frame: self.path.clone(),
+                outcome: outcome.clone(),
+                revision: None,
+                note: None,
+                outputs: None,
+            }],
+            Act::TimeOut => vec![self.effect(EffectPart::Timer, EffectResult::Due)],
+            Act::Advance => vec![self.effect(node(), EffectResult::Due)],
+            Act::Return(true) => vec![self.effect(node(), EffectResult::Reply(Reply::Output(None)))],
+            Act::Return(false) => vec![self.effect(node(), EffectResult::Reply(Reply::Failed(failure(self.node()))))],
+            Act::Checks(hold) => self.verdicts(*hold),
+        };
+        let mut changes = Vec::new();
+        for what in events {
+            let by = match &self.act {
+                Act::Answer(_) => Actor::Person { name: String::new(), via: Channel::CommandLine },
+                Act::Begin | Act::Report(_) => Actor::Agent(String::new()),
+                _ => Actor::Engine,
+            };
+            let decided = decide(&self.model.workflow, run, &Event { at: Timestamp(0), by, what }).ok()?;
+            decided.iter().for_each(|change| run.apply(change));
+            changes.extend(decided);
+        }
+        Some(changes)
+    }
+
+    fn effect(&self, part: EffectPart, result: EffectResult) -> EventKind {
+        let id = EffectId { frame: self.path.clone(), node: self.node().clone(), since: self.frame.since, part };
+        id.settled(result, 0)
+    }
+
+    /// The verdicts of all checks: all hold, or the first does not.
+    fn verdicts(&self, hold: bool) -> Vec<EventKind> {
+        let checks = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.accept;
+        let verdict = |at: usize| match hold || at > 0 {
+            true => Verdict::Held,
+            false => Verdict::Broken { reason: "it does not hold".to_owned(), output: String::new() },
+        };
+        let settled = |(at, check): (usize, &Check)| {
+            self.effect(EffectPart::Check(check.id.clone()), EffectResult::Verdict(verdict(at)))
+        };
+        checks.iter().enumerate().map(settled).collect()
+    }
+}
+
+/// Nothing is left of a budget.
+fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
+    let Some(frame) = frame_mut(run, path) else { return };
+    let flow = model.workflow.flow(&frame.flow);
+    let budget = |step: &graph::Step| step.exits.failing.budget();
+    let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
+    let used = match flow.steps.get(gate) {
+        Some(step) if step.node.phase.is_none() => budget(step),
+        // Phases may share one: it is spent for all of them.
+        _ => flow.steps.values().filter(counted_at).map(budget).max().unwrap_or(0),
+    };
+    frame.spent.push(Spent { gate: gate.clone(), used });
+}
+
+/// Why what somebody else did has failed.
+pub(super) fn failure(node: &NodeId) -> Fault {
+    Fault {
+        node: node.to_string(),
+        code: "failed".to_owned(),
+        message: format!("`{node}` failed"),
+        detail: String::new(),
+    }
+}

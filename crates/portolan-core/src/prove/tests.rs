@@ -1,0 +1,123 @@
+use crate::dialect::{Strictness, parse};
+use crate::graph::Workflow;
+use crate::source::Source;
+use crate::validate;
+
+use super::*;
+
+fn read(name: &str, text: &str) -> Workflow {
+    let source = Source::new(name, text);
+    let (graph, faults) = parse(&source, Strictness::Lenient).first();
+    let graph = graph.unwrap_or_else(|| panic!("{faults:#?}"));
+    let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Lenient);
+    workflow.unwrap_or_else(|| panic!("{faults:#?}"))
+}
+
+fn proof(name: &str, text: &str) -> Proof {
+    prove(&read(name, text), &Limits::default(), &mut || false)
+}
+
+fn activities(text: &str) -> Proof {
+    proof("story.yaml", &format!("id: story\nversion: 1.0.0\ntitle: A story\n{text}"))
+}
+
+#[test]
+fn a_checkpoint_that_may_send_back_is_sound() {
+    let proof = activities(
+        "activities:
+  - id: plan
+    steps:
+      - { id: write, kind: step }
+      - { id: good, kind: checkpoint, message: Good?, options: [{ id: 'yes', label: 'Yes' }, { id: 'no', label: 'No', effect: { transitionTo: plan } }] }
+    transitions: [{ to: build }]
+  - { id: build, steps: [{ id: work, kind: step }] }
+",
+    );
+    assert_eq!((&proof.finishes, &proof.ends, &proof.alive), (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved));
+}
+
+#[test]
+fn a_way_out_that_a_step_may_open_is_one() {
+    let text = |outputs: &str| {
+        format!(
+            "variables: [{{ name: x, type: number, default: 0 }}, {{ name: y, type: number, default: 0 }}]
+activities:
+  - id: a
+    steps: [{{ id: work, kind: step, outputs: [{outputs}] }}]
+    transitions: [{{ to: b, when: x == 1 }}, {{ to: a, isDefault: true }}]
+  - {{ id: b, steps: [{{ id: work, kind: step, outputs: [y] }}] }}
+"
+        )
+    };
+    assert_eq!(activities(&text("x, y")).ends, Verdict::Proved);
+    let endless = activities(&text("y"));
+    let [trap] = endless.ends.refutations() else { panic!("{endless:#?}") };
+    let round: Vec<&str> = trap.round.iter().map(|place| place.node.as_str()).collect();
+    assert_eq!(round, ["a", "a.leave", "a.work"]);
+    assert!(trap.run.is_replayed, "{:#?}", trap.run);
+}
+
+#[test]
+fn two_ways_of_a_boolean_leave_nothing_out() {
+    let proof = activities(
+        "variables: [{ name: x, type: boolean, default: false }]
+activities:
+  - id: a
+    steps: [{ id: work, kind: step, outputs: [x] }]
+    transitions: [{ to: b, when: x == true }, { to: c, when: x == false }]
+  - { id: b, steps: [{ id: work, kind: step }] }
+  - { id: c, steps: [{ id: work, kind: step }] }
+",
+    );
+    assert_eq!(
+        (&proof.has_ways, &proof.finishes, &proof.alive),
+        (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved)
+    );
+}
+
+#[test]
+fn what_contradicts_itself_is_never_shown() {
+    let proof = activities(
+        "variables: [{ name: x, type: boolean, default: false }]
+activities:
+  - id: a
+    steps:
+      - { id: work, kind: step, outputs: [x] }
+      - id: ask
+        kind: checkpoint
+        message: Sure?
+        condition: { type: and, conditions: [{ type: simple, variable: x, operator: '==', value: true }, { type: simple, variable: x, operator: '==', value: false }] }
+        options: [{ id: 'yes', label: 'Yes' }]
+",
+    );
+    let dead: Vec<&Dead> = proof.alive.refutations().iter().filter(|dead| matches!(dead, Dead::Node(_))).collect();
+    let [Dead::Node(place)] = dead.as_slice() else { panic!("{proof:#?}") };
+    assert_eq!(place.node.as_str(), "a.ask");
+}
+
+#[test]
+fn an_exit_behind_what_never_holds_is_not_reached() {
+    let proof = proof(
+        "graph.yaml",
+        "version: \"1.0\"
+server: { name: story, version: 1.0.0 }
+tools:
+  - name: story
+    description: A story
+    inputSchema: { type: object }
+    nodes:
+      - { id: entry, type: entry, next: work }
+      - { id: work, type: transform, transform: { expr: '1' }, next: choose }
+      - id: choose
+        type: switch
+        conditions:
+          - { rule: { \"==\": [1, 2] }, target: exit }
+          - { target: work }
+      - { id: exit, type: exit }
+",
+    );
+    assert!(!proof.finishes.refutations().is_empty(), "{proof:#?}");
+    let is_exit = |dead: &Dead| matches!(dead, Dead::Node(place) if place.node.as_str() == "exit");
+    assert!(proof.alive.refutations().iter().any(is_exit), "{proof:#?}");
+    assert!(proof.ends.refutations().iter().all(|trap| trap.run.is_replayed), "{proof:#?}");
+}
