@@ -15,6 +15,8 @@ use super::truth::{Numbers, Truth};
 const MAX_COMBINED: usize = 256;
 /// How many comparisons of one variable are looked at.
 const MAX_COMPARED: usize = 128;
+/// How long the arrays are that are tried: no longer one is accepted anywhere.
+const MAX_LENGTH: usize = 10_000;
 
 /// What a condition compares, where that can be told.
 fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
@@ -33,19 +35,19 @@ pub(crate) fn condition_names(expr: &Expr) -> Option<Vec<&str>> {
 /// The cells of one variable.
 pub(crate) struct Partition {
     leaves: Vec<(Truth, Numbers)>,
-    /// Whether arrays count as empty or not.
-    sized: bool,
+    /// How many items loops go through at most: arrays count as empty, as no longer than that, or as longer.
+    sizes: Vec<usize>,
     values: Vec<Value>,
     signatures: Vec<Vec<bool>>,
 }
 
 impl Partition {
     /// Sorts the values of the variable `name` that `takes` accepts by what `exprs` compare of it; nothing where that
-    /// would take too many values. `sized` is whether something goes through its items.
+    /// would take too many values. `sizes` are the limits of the loops that go through its items.
     pub(crate) fn of<'e>(
         name: &str,
         exprs: impl Iterator<Item = &'e Expr>,
-        sized: bool,
+        sizes: Vec<usize>,
         takes: &dyn Fn(&Value) -> bool,
     ) -> Option<Partition> {
         let mut leaves: Vec<(Truth, Numbers)> = Vec::new();
@@ -61,7 +63,7 @@ impl Partition {
                 }
             }
         }
-        let mut partition = Partition { leaves, sized, values: Vec::new(), signatures: Vec::new() };
+        let mut partition = Partition { leaves, sizes, values: Vec::new(), signatures: Vec::new() };
         let mut cells: BTreeMap<Vec<bool>, Value> = BTreeMap::new();
         for value in partition.candidates()?.into_iter().filter(|value| takes(value)) {
             cells.entry(partition.signature(&value)).or_insert(value);
@@ -85,8 +87,11 @@ impl Partition {
     fn signature(&self, value: &Value) -> Vec<bool> {
         let at = |path: &[String]| path[1..].iter().try_fold(value, |value, name| value.as_object()?.get(name));
         let comparisons = self.leaves.iter().map(|(leaf, numbers)| leaf.holds_where(&at, *numbers));
-        let sizes = [value.is_array(), value.as_array().is_some_and(|items| !items.is_empty())];
-        comparisons.chain(sizes.into_iter().filter(|_| self.sized)).collect()
+        let length = value.as_array().map(Vec::len);
+        let longer = |than: usize| length.is_some_and(|length| length > than);
+        let is_sized = !self.sizes.is_empty();
+        let items = [length.is_some(), longer(0)].into_iter().filter(|_| is_sized);
+        comparisons.chain(items).chain(self.sizes.iter().map(|size| longer(*size))).collect()
     }
 
     /// Values of every type, and objects in which each path that is compared has one.
@@ -100,7 +105,9 @@ impl Partition {
         let own = by_path.iter().filter(|(path, _)| path.len() == 1).flat_map(|(_, leaves)| leaves.clone());
         let mut values: Vec<Value> = samples(&own.collect::<Vec<_>>()).into_iter().flatten().collect();
         values.retain(|value| !value.is_null());
-        values.push(Value::Array(vec![Value::from(0)]));
+        let lengths = [1].into_iter().chain(self.sizes.iter().map(|size| size.saturating_add(1)));
+        let lengths = lengths.filter(|length| *length <= MAX_LENGTH);
+        values.extend(lengths.map(|length| Value::Array(vec![Value::from(0); length])));
         let mut objects = vec![Value::Object(Map::new())];
         for (path, leaves) in by_path.iter().filter(|(path, _)| path.len() > 1) {
             let inner = samples(leaves);
@@ -145,7 +152,7 @@ mod tests {
     fn cells(conditions: &[&str], takes: fn(&Value) -> bool) -> Partition {
         let conditions: Vec<Expr> =
             conditions.iter().map(|text| Expr::When(When::parse(text).expect("it can be read"))).collect();
-        Partition::of("x", conditions.iter(), false, &takes).expect("there are not too many")
+        Partition::of("x", conditions.iter(), Vec::new(), &takes).expect("there are not too many")
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Story<'_> {
         let is_loop = matches!(self.workflow.flow(&step.flow).step(&step.node).node.kind, Kind::Loop(_));
         let count = passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1);
         match value {
-            Value::Array(items) if is_loop && !items.is_empty() => Some(Value::Array(vec![items[0].clone(); count])),
+            Value::Array(items) if is_loop && items.len() == 1 => Some(Value::Array(vec![items[0].clone(); count])),
             value => Some(value),
         }
     }

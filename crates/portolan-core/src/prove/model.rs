@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use crate::engine::may_give;
 use crate::expr::{Comparison, Condition, Expr, Partition, condition_names};
 use crate::graph::{
-    Call, CheckBy, Flow, Interface, Keeper, Kind, LoopKind, Node, Retry, State, Step, Variable, VariableKind, Worker,
-    Workflow,
+    Call, CheckBy, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, State, Step, Variable, VariableKind,
+    Worker, Workflow,
 };
 use crate::source::Spanned;
 use crate::value::{NodeId, PASSED, WorkflowId};
@@ -23,6 +23,9 @@ use crate::value::{NodeId, PASSED, WorkflowId};
 const MAX_NAMES: usize = 120;
 /// How many cells a variable may have to be followed.
 const MAX_CELLS: usize = 60;
+
+/// How many limits of loops an array may be compared with to be followed.
+const MAX_SIZES: usize = 8;
 
 /// Variables, one bit each by their number.
 pub(super) type Names = u128;
@@ -209,7 +212,8 @@ impl Model {
                     LoopKind::ForEach { over, .. } => {
                         if self.array(seen, over).is_none() {
                             let items = array_named(&self.free_variable(site.free));
-                            site.free += usize::from(items.is_some());
+                            // Whether it has items, and whether more than the loop makes passes.
+                            site.free += 2;
                             *over = items.unwrap_or_else(|| Expr::Literal(Arc::new(Value::Array(Vec::new()))));
                         }
                     }
@@ -305,50 +309,61 @@ impl Model {
 struct Variables<'f> {
     flow: &'f Flow,
     declared: BTreeMap<&'f str, &'f Variable>,
-    /// What holds the items of a loop: values of any type.
-    items: BTreeSet<&'f str>,
+    /// What holds the items of a loop, or what only the definition sets: values of any type.
+    untyped: BTreeSet<&'f str>,
 }
 
 impl<'f> Variables<'f> {
     fn of(flow: &'f Flow) -> Variables<'f> {
-        let declared = flow.variables.iter().map(|variable| (variable.name.value.as_str(), variable)).collect();
+        let declared: BTreeMap<&str, &Variable> =
+            flow.variables.iter().map(|variable| (variable.name.value.as_str(), variable)).collect();
         let items = flow.steps.values().filter_map(|step| match &step.node.kind {
             Kind::Loop(looping) => looping.variable(),
             _ => None,
         });
-        Variables { flow, declared, items: items.collect() }
+        let set = flow.steps.values().flat_map(|step| sets(&step.node)).map(|(name, _)| name.as_str());
+        let set: Vec<&str> = set.filter(|name| !declared.contains_key(name)).collect();
+        let untyped = items.chain(set).collect();
+        Variables { flow, declared, untyped }
     }
 
     fn has(&self, name: &str) -> bool {
-        self.declared.contains_key(name) || self.items.contains(name)
+        self.declared.contains_key(name) || self.untyped.contains(name)
     }
 
     fn takes(&self, name: &str, value: &Value) -> bool {
-        self.items.contains(name) || self.declared.get(name).is_some_and(|variable| variable.kind.takes(value))
+        self.untyped.contains(name) || self.declared.get(name).is_some_and(|variable| variable.kind.takes(value))
     }
 }
 
 /// The variables that conditions of a workflow compare, and their cells.
 fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> IndexMap<String, Partition> {
     let mut wanted: IndexMap<String, Vec<&Expr>> = IndexMap::new();
-    let mut arrays: BTreeSet<String> = BTreeSet::new();
+    let mut arrays: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (id, flow) in workflow.flows() {
+        for looping in flow.steps.values().filter_map(|step| loop_of(&step.node)) {
+            let LoopKind::ForEach { over, .. } = &looping.kind else { continue };
+            if let Some(name) = array_name(over).filter(|name| seen[id].has(name)) {
+                wanted.entry(name.clone()).or_default();
+                arrays.entry(name).or_default().insert(looping.most as usize);
+            }
+        }
         for expr in conditions(flow) {
             for name in condition_names(expr).unwrap_or_default() {
                 if seen[id].has(name) {
                     wanted.entry(name.to_owned()).or_default().push(expr);
                 }
             }
-            if let Some(name) = array_name(expr).filter(|name| seen[id].has(name)) {
-                wanted.entry(name.clone()).or_default();
-                arrays.insert(name);
-            }
         }
     }
     let mut names = IndexMap::new();
     for (name, exprs) in wanted.into_iter().take(MAX_NAMES) {
         let takes = |value: &Value| seen.values().any(|seen| seen.takes(&name, value));
-        let partition = Partition::of(&name, exprs.into_iter(), arrays.contains(&name), &takes);
+        let sizes: Vec<usize> = arrays.get(&name).into_iter().flatten().copied().collect();
+        if sizes.len() > MAX_SIZES {
+            continue;
+        }
+        let partition = Partition::of(&name, exprs.into_iter(), sizes, &takes);
         if let Some(partition) = partition.filter(|partition| partition.values().len() < MAX_CELLS) {
             names.insert(name, partition);
         }
@@ -359,17 +374,31 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
 /// The conditions of a flow.
 fn conditions(flow: &Flow) -> impl Iterator<Item = &Expr> {
     flow.steps.values().flat_map(|step| {
-        let looping = match &step.node.kind {
-            Kind::Loop(looping) => Some(looping),
-            _ => None,
-        };
-        let of_loop = looping.into_iter().flat_map(|looping| [Some(looping.condition()), looping.stop.as_ref()]);
+        let of_loop =
+            loop_of(&step.node).into_iter().flat_map(|looping| [Some(looping.condition()), looping.stop.as_ref()]);
         step.exits.guards.iter().map(|(guard, _)| guard).chain(of_loop.flatten())
     })
 }
 
+/// What being at a node sets, whatever comes of it.
+fn sets(node: &Node) -> impl Iterator<Item = &(String, Value)> {
+    let question = match &node.kind {
+        Kind::Checkpoint { question, .. } => question.as_deref(),
+        _ => None,
+    };
+    let answers = question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.sets);
+    node.sets.iter().chain(answers)
+}
+
+fn loop_of(node: &Node) -> Option<&Loop> {
+    match &node.kind {
+        Kind::Loop(looping) => Some(looping),
+        _ => None,
+    }
+}
+
 /// The variable whose items a loop goes through, where it names one and nothing else.
-fn array_name(over: &Expr) -> Option<String> {
+pub(super) fn array_name(over: &Expr) -> Option<String> {
     let Expr::Jsonata(jsonata) = over else { return None };
     let name = jsonata.text().trim_matches('`');
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));

@@ -1,11 +1,14 @@
 //! Budgets and passes: where the analysis says that nothing is left of a budget, a run first has to use it up.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::explore::Explored;
-use super::model::Model;
+use super::explore::{Edge, Explored};
+use super::model::{Model, array_name};
 use super::steps::{Act, Pass, Pick, Step};
-use crate::graph::Kind;
+use serde_json::Value;
+
+use crate::graph::{Flow, Kind, Loop, LoopKind};
 use crate::run::FramePath;
 use crate::value::NodeId;
 
@@ -29,14 +32,24 @@ struct Pump<'f> {
     steps: Vec<u32>,
 }
 
+/// The steps of a round, and the one that is taken after it.
+type Round = (Vec<u32>, u32);
+
+/// Whether a step is what happens when a budget is spent, or as many passes are made as may be.
+fn is_limit(step: &Step) -> bool {
+    step.picks.iter().any(|pick| matches!(pick, Pick::Spent { .. } | Pick::Pass(Pass::Most | Pass::Last)))
+}
+
 impl Pump<'_> {
     fn step(&self, edge: u32) -> &Step {
         &self.found.edges[edge as usize].step
     }
 
-    fn reach(&mut self, edge: u32) -> Option<()> {
+    fn reach(&mut self, mut edge: u32) -> Option<()> {
         while let Some(round) = self.lacks(edge) {
-            round?.into_iter().for_each(|edge| self.take(edge));
+            let (steps, last) = round?;
+            steps.into_iter().for_each(|edge| self.take(edge));
+            edge = last;
             if self.steps.len() > MAX_STEPS {
                 return None;
             }
@@ -46,24 +59,28 @@ impl Pump<'_> {
     }
 
     /// What has to be gone through before a step can come out as it does: a round, or that none was found.
-    fn lacks(&self, edge: u32) -> Option<Option<Vec<u32>>> {
+    fn lacks(&self, edge: u32) -> Option<Option<Round>> {
         for pick in &self.step(edge).picks {
             match pick {
                 Pick::Spent { frame, gate } => {
                     let budget =
                         self.model.workflow.flow(&self.step(edge).flow).steps.get(gate)?.exits.failing.budget();
                     if self.used.get(&(frame.clone(), gate.clone())).copied().unwrap_or(0) < budget {
-                        return Some(self.round(edge, &|step| step.retried.contains(gate)));
+                        // A person's answer would fill the budget again.
+                        let refills = |step: &Step| matches!(step.act, Act::Answer(_)) && step.frame == *frame;
+                        return Some(self.round(edge, &|step| step.retried.contains(gate), &refills));
                     }
                 }
-                Pick::Pass(Pass::Most) => {
+                Pick::Pass(pass @ (Pass::Most | Pass::Last)) => {
                     let step = self.step(edge);
                     let flow = self.model.workflow.flow(&step.flow);
                     let Kind::Repeat { of } = &flow.step(&step.node).node.kind else { continue };
                     let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { continue };
                     let passes = self.passes.get(&step.frame).copied().unwrap_or(0);
-                    if passes + 1 < looping.most {
-                        return Some(self.round(edge, &|step| step.picks.contains(&Pick::Pass(Pass::Another))));
+                    let wanted = if *pass == Pass::Most { looping.most } else { self.items(flow, looping) };
+                    if passes + 1 < wanted {
+                        let goes_on = |step: &Step| step.picks.contains(&Pick::Pass(Pass::Another));
+                        return Some(self.round(edge, &goes_on, &|_| false));
                     }
                 }
                 _ => {}
@@ -72,48 +89,67 @@ impl Pump<'_> {
         None
     }
 
-    /// A round from the state before a step back to it, that begins with a step of the same kind.
-    fn round(&self, edge: u32, begins: &dyn Fn(&Step) -> bool) -> Option<Vec<u32>> {
-        let from = self.found.edges[edge as usize].from;
-        let step = self.step(edge);
-        let is_alike = |other: &Step| other.act == step.act && other.frame == step.frame;
-        let firsts = self.found.edges_of(from).filter(|(_, edge)| is_alike(&edge.step) && begins(&edge.step));
+    /// How many items a loop goes through at least, by what its array turned out to be on the way.
+    fn items(&self, flow: &Flow, looping: &Loop) -> u32 {
+        let LoopKind::ForEach { over, .. } = &looping.kind else { return 0 };
+        let Some(name) = array_name(over) else { return 0 };
+        let Some(number) = self.model.names.get_index_of(&name) else { return 0 };
+        let picks = self.steps.iter().rev().flat_map(|edge| &self.step(*edge).picks);
+        let cell = picks.into_iter().find_map(|pick| match pick {
+            Pick::Cell { name, cell, .. } if *name == number => Some(*cell),
+            _ => None,
+        });
+        let value = match cell {
+            Some(cell) => self.model.value(number, cell),
+            None => flow.variable(&name).and_then(|variable| variable.default.as_ref()),
+        };
+        value.and_then(Value::as_array).map_or(0, |items| u32::try_from(items.len()).unwrap_or(u32::MAX))
+    }
+
+    /// A round that begins with a step like `edge` and comes to where such a step can be taken again. What was open before
+    /// the round may be settled after it, so that this need not be the same state.
+    fn round(&self, edge: u32, begins: &dyn Fn(&Step) -> bool, avoids: &dyn Fn(&Step) -> bool) -> Option<Round> {
+        let Edge { from, to, step } = &self.found.edges[edge as usize];
+        let is_alike = |other: &Step| other.act == step.act && other.frame == step.frame && other.node == step.node;
+        let ends = |state: u32| {
+            let same = |(_, edge): &(u32, &Edge)| edge.to == *to && is_alike(&edge.step) && is_limit(&edge.step);
+            self.found.edges_of(state).find(same).map(|(number, _)| number)
+        };
         let mut reached: BTreeMap<u32, u32> = BTreeMap::new();
         let mut waiting = VecDeque::new();
-        for (first, edge) in firsts {
-            if edge.to == from {
-                return Some(vec![first]);
-            }
+        for (first, edge) in self.found.edges_of(*from).filter(|(_, edge)| is_alike(&edge.step) && begins(&edge.step)) {
             if reached.insert(edge.to, first).is_none() {
                 waiting.push_back(edge.to);
             }
         }
+        let firsts: BTreeSet<u32> = reached.values().copied().collect();
         while let Some(at) = waiting.pop_front() {
-            let plain = |step: &Step| {
-                let is_limit = |pick: &Pick| matches!(pick, Pick::Spent { .. } | Pick::Pass(Pass::Most));
-                !step.picks.iter().any(is_limit) && !matches!(step.act, Act::Answer(_))
-            };
+            if let Some(last) = ends(at) {
+                return Some((self.back(&reached, &firsts, at), last));
+            }
+            let plain = |step: &Step| !is_limit(step) && !avoids(step);
             for (number, edge) in self.found.edges_of(at).filter(|(_, edge)| plain(&edge.step)) {
-                if edge.to == from {
-                    let mut round = vec![number];
-                    let mut state = at;
-                    loop {
-                        let by = reached[&state];
-                        round.push(by);
-                        state = self.found.edges[by as usize].from;
-                        if state == from {
-                            round.reverse();
-                            return Some(round);
-                        }
-                    }
-                }
-                if edge.to != from && !reached.contains_key(&edge.to) {
-                    reached.insert(edge.to, number);
+                if let Entry::Vacant(entry) = reached.entry(edge.to) {
+                    entry.insert(number);
                     waiting.push_back(edge.to);
                 }
             }
         }
         None
+    }
+
+    /// The steps of a round, in order.
+    fn back(&self, reached: &BTreeMap<u32, u32>, firsts: &BTreeSet<u32>, mut at: u32) -> Vec<u32> {
+        let mut round = Vec::new();
+        loop {
+            let by = reached[&at];
+            round.push(by);
+            if firsts.contains(&by) {
+                round.reverse();
+                return round;
+            }
+            at = self.found.edges[by as usize].from;
+        }
     }
 
     fn take(&mut self, edge: u32) {

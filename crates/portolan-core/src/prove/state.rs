@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::model::{MISSING, Mask, Model, Names};
-use crate::graph::Workflow;
+use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
 
@@ -65,9 +65,13 @@ fn normalise_frame(model: &Model, frame: &mut Frame) {
         Place::Calling { retries, not_before, .. } => (*retries, *not_before) = (0, None),
         Place::Checking { note, .. } => *note = None,
         Place::Waiting { due, .. } => *due = due.map(|_| Timestamp(0)),
-        Place::Looping { pass, items, frame, .. } => {
+        Place::Looping { node, pass, items, frame: inner } => {
+            let kind = &model.workflow.flow(&frame.flow).step(node).node.kind;
+            let most = if let Kind::Loop(looping) = kind { looping.most as usize } else { 0 };
             *pass = 0;
-            *items = items.as_ref().map(|_| Arc::default());
+            // Of the items, only whether there are more than passes may be made.
+            *items = items.as_ref().map(|items| Arc::new(vec![Value::Null; usize::from(is_longer(items, most))]));
+            let frame = inner;
             normalise_frame(model, frame);
         }
         Place::Within { frame, .. } => normalise_frame(model, frame),
@@ -88,6 +92,11 @@ fn normalise_frame(model: &Model, frame: &mut Frame) {
         | Place::Arrived { .. }
         | Place::Ended { .. } => {}
     }
+}
+
+/// Whether items are more than a loop makes passes; in a state, that is told by one.
+fn is_longer(items: &[Value], most: usize) -> bool {
+    items.len() > most || matches!(items, [Value::Null])
 }
 
 fn normalise_data(model: &Model, data: &mut Data, live: Names) {
@@ -151,7 +160,10 @@ fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
         Place::Calling { .. } => (4, None),
         Place::Conversing { .. } => (5, None),
         Place::Each { .. } => (6, None),
-        Place::Looping { frame, .. } => (7, Some(frame)),
+        Place::Looping { items, frame, .. } => {
+            key.push(u8::from(items.as_ref().is_some_and(|items| !items.is_empty())));
+            (7, Some(frame))
+        }
         Place::Waiting { on, due, .. } => (8 + 2 * (*on as u8) + u8::from(due.is_some()), None),
         Place::Forked { branches, .. } => {
             for branch in branches {

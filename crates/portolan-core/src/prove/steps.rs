@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::model::{MISSING, Mask, Model, Site};
 use super::state::{frame_mut, mark, marked, mask_in, normalise};
 use crate::engine::decide;
-use crate::graph::{self, Check, Kind, LoopKind, MAX_ITEMS};
+use crate::graph::{self, Check, Failing, Kind, LoopKind, MAX_ITEMS, Strategy};
 use crate::run::{
     Actor, Branch, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame,
     FramePath, Move, Place, Reply, Run, Spent, Verdict, WaitingFor, moves,
@@ -78,7 +78,7 @@ pub(super) struct Taken {
 /// Everything that may happen next.
 pub(super) fn steps(model: &Model, run: &Run) -> Vec<Taken> {
     let mut taken = Vec::new();
-    for (path, frame) in chosen(run) {
+    for (path, frame) in chosen(model, run) {
         for act in acts(model, frame) {
             let at = At { model, path: &path, frame, act };
             at.settled(run, &mut taken);
@@ -88,38 +88,47 @@ pub(super) fn steps(model: &Model, run: &Run) -> Vec<Taken> {
 }
 
 /// The positions at which something happens next. Branches share nothing until their join, so that their order makes no
-/// difference: once one has moved it goes on alone, and any may be the first.
-fn chosen(run: &Run) -> Vec<(FramePath, &Frame)> {
+/// difference where all of them have to come there: once one has moved it goes on alone, and any may be the first.
+fn chosen<'r>(model: &Model, run: &'r Run) -> Vec<(FramePath, &'r Frame)> {
     let mut found = Vec::new();
-    choose(FramePath::default(), &run.root, &mut found);
+    choose(model, FramePath::default(), &run.root, &mut found);
     found
 }
 
-fn choose<'r>(path: FramePath, frame: &'r Frame, found: &mut Vec<(FramePath, &'r Frame)>) {
-    if let Place::Forked { branches, .. } = &frame.place {
-        let open = |branch: &'r Branch| match &branch.state {
-            BranchState::Open(inner) => Some((&branch.name, inner)),
-            _ => None,
-        };
-        let open: Vec<(&NodeId, &Frame)> = branches.iter().filter_map(open).collect();
-        let has_moved = |(name, inner): &&(&NodeId, &Frame)| {
-            !matches!(inner.place, Place::Ready { .. } | Place::Passing { .. }) || inner.place.node() != *name
-        };
-        let is_first = branches.iter().all(|branch| !matches!(branch.state, BranchState::Done(_)));
-        let begun = open.iter().find(has_moved);
-        let first = if is_first { None } else { open.first() };
-        match begun.or(first) {
-            Some((name, inner)) => choose(path.join(name), inner, found),
-            None => open.iter().for_each(|(name, inner)| choose(path.join(name), inner, found)),
-        }
-        return;
-    }
-    let mut inner = frame.inner().peekable();
-    if inner.peek().is_none() {
+fn choose<'r>(model: &Model, path: FramePath, frame: &'r Frame, found: &mut Vec<(FramePath, &'r Frame)>) {
+    let inner: Vec<(&NodeId, &Frame)> = frame.inner().collect();
+    if inner.is_empty() {
         found.push((path, frame));
         return;
     }
-    inner.for_each(|(name, inner)| choose(path.join(name), inner, found));
+    let next = match &frame.place {
+        Place::Forked { node, branches } if all_must_come(model, frame, node) => next_branch(branches, &inner),
+        _ => None,
+    };
+    match next {
+        Some((name, inner)) => choose(model, path.join(name), inner, found),
+        None => inner.iter().for_each(|(name, inner)| choose(model, path.join(name), inner, found)),
+    }
+}
+
+/// Whether a join waits for every branch, whatever becomes of the others: one that never comes there is then waited for in
+/// vain, and no other one can help.
+fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
+    let flow = model.workflow.flow(&frame.flow);
+    let Kind::Fork { join, .. } = &flow.step(fork).node.kind else { return false };
+    let join = flow.step(&join.value);
+    let waits = matches!(join.node.kind, Kind::Join { strategy: Strategy::AllPass, .. });
+    waits && !matches!(join.exits.failing, Failing::Ends | Failing::Caught(_))
+}
+
+/// The branch that goes on: the one that has begun, or else the first when one is done; nothing where any may be it.
+fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Option<(&'r NodeId, &'r Frame)> {
+    let has_moved = |(name, inner): &&(&'r NodeId, &'r Frame)| {
+        !matches!(inner.place, Place::Ready { .. } | Place::Passing { .. }) || inner.place.node() != *name
+    };
+    let is_first = branches.iter().all(|branch| !matches!(branch.state, BranchState::Done(_)));
+    let first = if is_first { None } else { open.first() };
+    open.iter().find(has_moved).or(first).copied()
 }
 
 /// What can be done at a position.
@@ -247,13 +256,21 @@ impl At<'_> {
     fn answered(&self, mut run: Run, mut picks: Vec<Pick>, answers: &[bool]) -> (Run, Vec<Pick>) {
         let owner = run.owner(self.path);
         let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
-        let counts_items = matches!(kind, Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }));
+        let most = match kind {
+            Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }) => Some(looping.most as usize),
+            _ => None,
+        };
+        let length = |most: usize| match answers {
+            [true, true, ..] => (most + 1).min(MAX_ITEMS),
+            [has_items, ..] => usize::from(*has_items),
+            [] => 0,
+        };
         if let Some(frame) = frame_mut(&mut run, &owner) {
             let data = frame.data.get_or_insert_default();
             for (at, holds) in answers.iter().enumerate() {
-                let value = match counts_items && at == 0 {
-                    true => Value::Array(vec![Value::from(0); usize::from(*holds)]),
-                    false => Value::Bool(*holds),
+                let value = match most.filter(|_| at == 0) {
+                    Some(most) => Value::Array(vec![Value::from(0); length(most)]),
+                    None => Value::Bool(*holds),
                 };
                 data.variables.insert(self.model.free_variable(at), value);
                 picks.push(Pick::Free { at, holds: *holds });
@@ -269,16 +286,23 @@ impl At<'_> {
         let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
         let Some((outer, _)) = self.path.split() else { return drafts };
         let most = looping.most;
-        let has_items = looping.variable().is_some();
+        let Some(Place::Looping { items, .. }) =
+            drafts.first().and_then(|(run, _)| run.frame(&outer)).map(|it| &it.place)
+        else {
+            return drafts;
+        };
+        let is_longer = items.as_ref().is_none_or(|items| !items.is_empty());
+        let has_items = items.is_some();
+        let length = if is_longer { most as usize + 1 } else { (most as usize).min(2) };
         let mut ways = Vec::new();
         if most > 1 {
-            ways.push((Pass::Another, 0, 3));
+            ways.push((Pass::Another, 0, length));
         }
-        if has_items {
+        if has_items && !is_longer {
             ways.push((Pass::Last, 0, 1));
         }
-        if !has_items || (most as usize) < MAX_ITEMS {
-            ways.push((Pass::Most, most.saturating_sub(1), most as usize + 1));
+        if is_longer {
+            ways.push((Pass::Most, most.saturating_sub(1), length));
         }
         let each = |(run, picks): (Run, Vec<Pick>)| {
             let outer = &outer;

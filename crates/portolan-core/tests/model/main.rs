@@ -14,6 +14,7 @@ mod generate;
 mod original;
 mod picture;
 mod promises;
+mod proof;
 mod reference;
 mod walk;
 

@@ -1,0 +1,420 @@
+//! The analysis against brute force: every run of a small workflow, step by step, with nothing left out and nothing
+//! summed up. What the analysis proves or refutes must come out the same.
+//!
+//! `PORTOLAN_PROOFS` says how many workflows of each kind are drawn, `PORTOLAN_SEED` draws others.
+#![expect(clippy::disallowed_methods, reason = "how many and which are chosen outside")]
+#![expect(clippy::print_stdout, reason = "the counts are what the test is for")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use portolan_core::engine::{EffectKind, decide, open};
+use portolan_core::graph::{Flow, Keeper, Kind, Variable, VariableKind, Workflow};
+use portolan_core::prove::{Dead, Limits, Proof, Verdict as Proven, prove};
+use portolan_core::run::EffectResult;
+use portolan_core::run::{
+    BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor, moves,
+};
+use portolan_core::value::{NodeId, Outcome, WorkflowId};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRng, TestRunner};
+use serde_json::{Map, Value, json};
+
+use crate::generate::Files;
+use crate::walk::{by_agent, by_engine, by_person, repaired};
+
+/// How many states brute force looks at before it gives up on a workflow.
+const MOST_STATES: usize = 3_000;
+
+type Site = (WorkflowId, NodeId);
+
+/// What was found by going everywhere.
+#[derive(Debug, Default)]
+struct Everything {
+    seen: BTreeSet<Site>,
+    astray: BTreeSet<Site>,
+    /// Whether an end can be reached from every state.
+    finishes: bool,
+}
+
+struct Search<'w> {
+    workflow: &'w Workflow,
+    /// The variables that something reads.
+    read: BTreeSet<String>,
+    known: BTreeMap<String, usize>,
+    before: Vec<Vec<usize>>,
+    ends: Vec<usize>,
+    over: BTreeSet<usize>,
+    waiting: VecDeque<(usize, Run)>,
+    found: Everything,
+}
+
+fn everything(workflow: &Workflow) -> Option<Everything> {
+    let mut search = Search {
+        workflow,
+        read: read(workflow),
+        known: BTreeMap::new(),
+        before: Vec::new(),
+        ends: Vec::new(),
+        over: BTreeSet::new(),
+        waiting: VecDeque::new(),
+        found: Everything::default(),
+    };
+    for opening in search.openings() {
+        let run = Run::fold(&open(workflow, &opening).ok()?)?;
+        search.reach(None, run);
+    }
+    while let Some((at, run)) = search.waiting.pop_front() {
+        if search.known.len() > MOST_STATES {
+            return None;
+        }
+        search.all_from(at, &run);
+    }
+    let mut finishes = vec![false; search.before.len()];
+    let mut waiting = search.ends.clone();
+    while let Some(at) = waiting.pop() {
+        if !std::mem::replace(&mut finishes[at], true) {
+            waiting.extend(&search.before[at]);
+        }
+    }
+    search.found.finishes = (0..finishes.len()).all(|at| finishes[at] || search.over.contains(&at));
+    Some(search.found)
+}
+
+/// The variables that conditions and loops mention.
+fn read(workflow: &Workflow) -> BTreeSet<String> {
+    let mut read = BTreeSet::new();
+    for (_, flow) in workflow.flows() {
+        for step in flow.steps.values() {
+            let own = step.exits.guards.iter().map(|(guard, _)| guard).chain(step.node.kind.expressions());
+            let texts: String = own.map(|expr| format!("{} ", expr.text())).collect();
+            let words: BTreeSet<&str> = texts.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+            let mentioned = flow.variables.iter().filter(|variable| words.contains(variable.name.value.as_str()));
+            read.extend(mentioned.map(|variable| variable.name.value.clone()));
+        }
+    }
+    read
+}
+
+/// Values of a type that the conditions of the generator tell apart.
+fn values(kind: VariableKind) -> Vec<Value> {
+    match kind {
+        VariableKind::Boolean => vec![json!(false), json!(true)],
+        VariableKind::Number => vec![json!(0), json!(2), json!(3), json!(4)],
+        VariableKind::String => vec![json!("x"), json!("y")],
+        VariableKind::Array => vec![json!([]), json!(["p"]), json!(["p", 2, 3, 4, 5])],
+        VariableKind::Object => vec![json!({})],
+    }
+}
+
+/// Every way in which some of these variables are given values, and others none.
+fn given(variables: &[&Variable], may_lack: impl Fn(&Variable) -> bool) -> Vec<Map<String, Value>> {
+    let mut all = vec![Map::new()];
+    for variable in variables {
+        let mut next = if may_lack(variable) { all.clone() } else { Vec::new() };
+        for value in values(variable.kind) {
+            next.extend(all.iter().map(|given| {
+                let mut given = given.clone();
+                given.insert(variable.name.value.clone(), value.clone());
+                given
+            }));
+        }
+        all = next;
+    }
+    all
+}
+
+impl Search<'_> {
+    fn openings(&self) -> Vec<Opening> {
+        let flow = self.workflow.root();
+        let is_given = |variable: &&Variable| {
+            let needed = variable.required && variable.default.is_none();
+            let may = variable.keeper != Keeper::Person || variable.required;
+            needed || may && self.read.contains(&variable.name.value)
+        };
+        let variables: Vec<&Variable> = flow.variables.iter().filter(is_given).collect();
+        let may_lack = |variable: &Variable| !variable.required || variable.default.is_some();
+        let opening = |input: Map<String, Value>| Opening {
+            input: (!input.is_empty()).then(|| Arc::new(Value::Object(input))),
+            ..Opening::of(self.workflow.id().clone())
+        };
+        given(&variables, may_lack).into_iter().map(opening).collect()
+    }
+
+    fn reach(&mut self, from: Option<usize>, run: Run) {
+        let next = self.known.len();
+        let at = *self.known.entry(key(&run, &self.read)).or_insert(next);
+        if at == next {
+            self.before.push(Vec::new());
+            self.see(&run.root);
+            if run.is_over() {
+                let step = self.workflow.root().step(run.root.place.node());
+                match step.node.kind {
+                    Kind::End { .. } => self.ends.push(at),
+                    _ => drop(self.over.insert(at)),
+                }
+            }
+            self.waiting.push_back((at, run));
+        }
+        self.before[at].extend(from);
+    }
+
+    fn see(&mut self, frame: &Frame) {
+        self.found.seen.insert((frame.flow.clone(), frame.place.node().clone()));
+        frame.inner().for_each(|(_, inner)| self.see(inner));
+    }
+
+    fn all_from(&mut self, at: usize, run: &Run) {
+        for (path, frame) in run.positions() {
+            for event in self.events(run, &path, frame) {
+                self.go(at, run, &path, frame, &event);
+            }
+        }
+    }
+
+    fn go(&mut self, at: usize, run: &Run, path: &FramePath, frame: &Frame, event: &Event) {
+        let Ok(changes) = decide(self.workflow, run, event) else { return };
+        let mut next = run.clone();
+        changes.iter().for_each(|change| next.apply(change));
+        for change in &changes {
+            if let Change::Moved { frame, place, .. } = change {
+                let flow = next.frame(frame).or_else(|| run.frame(frame)).map(|frame| frame.flow.clone());
+                self.found.seen.extend(flow.map(|flow| (flow, place.node().clone())));
+            }
+        }
+        if matches!(frame.place, Place::Passing { .. }) {
+            let around = (0..=path.0.len()).map(|length| FramePath(path.0[..length].to_vec()));
+            let is_lost = |path: FramePath| {
+                let place = next.frame(&path).map(|frame| &frame.place);
+                matches!(place, Some(Place::Waiting { on: WaitingFor::Progress, .. }))
+            };
+            if around.into_iter().any(is_lost) {
+                self.found.astray.insert((frame.flow.clone(), frame.place.node().clone()));
+            }
+        }
+        self.reach(Some(at), next);
+    }
+
+    fn events(&self, run: &Run, path: &FramePath, frame: &Frame) -> Vec<Event> {
+        let flow = self.workflow.flow(&frame.flow);
+        let reported = |outcome: &Outcome, outputs: Map<String, Value>| EventKind::Reported {
+            frame: path.clone(),
+            outcome: outcome.clone(),
+            revision: None,
+            note: None,
+            outputs: (!outputs.is_empty()).then(|| Arc::new(Value::Object(outputs))),
+        };
+        let pending = || run.pending(self.workflow).into_iter().filter(|effect| effect.id.frame == *path);
+        match &frame.place {
+            Place::Ready { .. } => {
+                let open = |variable: &&Variable| self.is_open(run, path, frame, variable);
+                let variables: Vec<&Variable> = flow.variables.iter().filter(open).collect();
+                let mut events = Vec::new();
+                for wanted in moves(self.workflow, frame) {
+                    match wanted {
+                        Move::Report(outcome) => {
+                            let outputs = given(&variables, |_| true).into_iter();
+                            events.extend(outputs.map(|outputs| by_agent(reported(&outcome, outputs))));
+                        }
+                        _ => events.push(by_agent(EventKind::Begun { revision: None })),
+                    }
+                }
+                events
+            }
+            Place::Checking { .. } => pending()
+                .flat_map(|check| {
+                    let broken = Verdict::Broken { reason: "no".to_owned(), output: String::new() };
+                    [Verdict::Held, broken].map(|verdict| by_engine(check.id.clone().settled(verdict, 0)))
+                })
+                .collect(),
+            Place::Waiting { on, .. } => {
+                let step = flow.step(frame.place.node());
+                let leads = |outcome: &Outcome| match on {
+                    WaitingFor::Answer => outcome.as_str() != "cancelled" || step.exits.target(outcome).is_some(),
+                    _ => outcome.as_str() == "passed",
+                };
+                let answers = moves(self.workflow, frame).into_iter().filter_map(|wanted| wanted.outcome().cloned());
+                let answers = answers.filter(leads).map(|outcome| by_person(reported(&outcome, Map::new())));
+                let timer = pending().filter(|effect| effect.what == EffectKind::TimeOut).map(|effect| Event {
+                    at: effect.not_before.unwrap_or_default(),
+                    ..by_engine(effect.id.settled(EffectResult::Due, 0))
+                });
+                answers.chain(timer).collect()
+            }
+            _ => pending().map(|effect| by_engine(effect.id.settled(EffectResult::Due, 0))).collect(),
+        }
+    }
+
+    /// Whether the work at a position may give a variable a value: it is tried.
+    fn is_open(&self, run: &Run, path: &FramePath, frame: &Frame, variable: &Variable) -> bool {
+        let Some(Move::Report(outcome)) = moves(self.workflow, frame).into_iter().next() else { return false };
+        let Some(value) = values(variable.kind).into_iter().next() else { return false };
+        let outputs = Some(Arc::new(json!({ variable.name.value.as_str(): value })));
+        let what = EventKind::Reported { frame: path.clone(), outcome, revision: None, note: None, outputs };
+        self.read.contains(&variable.name.value) && decide(self.workflow, run, &by_agent(what)).is_ok()
+    }
+}
+
+/// What makes a difference to what can still happen.
+fn key(run: &Run, read: &BTreeSet<String>) -> String {
+    let mut key = String::new();
+    frame_key(&run.root, read, &mut key);
+    key
+}
+
+fn frame_key(frame: &Frame, read: &BTreeSet<String>, key: &mut String) {
+    let _ = write!(key, "{} {} ", frame.flow, frame.place.node());
+    for spent in &frame.spent {
+        let _ = write!(key, "{}={} ", spent.gate, spent.used);
+    }
+    if let Some(data) = &frame.data {
+        data_key(data, read, key);
+    }
+    match &frame.place {
+        Place::Checking { outcome, settled, .. } => {
+            let settled: BTreeMap<&str, bool> =
+                settled.iter().map(|(id, verdict)| (id.as_str(), *verdict == Verdict::Held)).collect();
+            let _ = write!(key, "checks {outcome} {settled:?}");
+        }
+        Place::Looping { pass, items, .. } => {
+            let _ = write!(key, "loops {pass} {:?}", items.as_ref().map(|items| items.len()));
+        }
+        Place::Waiting { on, due, .. } => {
+            let _ = write!(key, "waits {on:?} {}", due.is_some());
+        }
+        Place::Forked { branches, .. } => {
+            for branch in branches {
+                let state = match &branch.state {
+                    BranchState::Held => "held".to_owned(),
+                    BranchState::Open(_) => "open".to_owned(),
+                    BranchState::Done(outcome) => format!("done {}", outcome.is_failed()),
+                    BranchState::Cancelled => "cancelled".to_owned(),
+                };
+                let _ = write!(key, "{} {state} ", branch.name);
+                if let Some(data) = &branch.data {
+                    data_key(data, read, key);
+                }
+            }
+        }
+        Place::Ended { result, .. } => {
+            let _ = write!(key, "ended {result:?}");
+        }
+        Place::Arrived { outcome, .. } => {
+            let _ = write!(key, "arrived {}", outcome.is_failed());
+        }
+        Place::Ready { .. } => key.push_str("ready"),
+        Place::Passing { .. } => key.push_str("passing"),
+        _ => {}
+    }
+    for (name, inner) in frame.inner() {
+        let _ = write!(key, "({name}: ");
+        frame_key(inner, read, key);
+        key.push(')');
+    }
+}
+
+fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut String) {
+    let read: BTreeMap<&String, &Value> =
+        data.variables.iter().filter(|(name, _)| read.contains(*name) || name.starts_with('_')).collect();
+    let _ = write!(key, "{read:?} {:?} ", data.skipped);
+}
+
+/// What the analysis says against what is.
+fn compared(workflow: &Workflow) -> Option<(Proof, Result<(), String>)> {
+    let is = everything(workflow)?;
+    let proof = prove(workflow, &Limits::default(), &mut || false);
+    let came = agree(workflow, &is, &proof);
+    Some((proof, came))
+}
+
+fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), String> {
+    if is.finishes != (proof.finishes == Proven::Proved) {
+        let traps: Vec<_> = proof.finishes.refutations().iter().map(|trap| (&trap.round, &trap.run.lines)).collect();
+        return Err(format!("finishes: {} but said to be caught in {traps:?}", is.finishes));
+    }
+    let dead: BTreeSet<Site> = proof
+        .alive
+        .refutations()
+        .iter()
+        .filter_map(|dead| match dead {
+            Dead::Node(place) => Some((place.flow.clone(), place.node.clone())),
+            _ => None,
+        })
+        .collect();
+    let all = workflow.flows().flat_map(|(id, flow)| nodes(id, flow));
+    let unseen: BTreeSet<Site> = all.filter(|site| !is.seen.contains(site)).collect();
+    if unseen != dead {
+        let differing: Vec<_> = unseen.symmetric_difference(&dead).collect();
+        return Err(format!("never come to: {unseen:?}, said to be: {dead:?}, differing: {differing:?}"));
+    }
+    let astray: BTreeSet<Site> =
+        proof.has_ways.refutations().iter().map(|it| (it.at.flow.clone(), it.at.node.clone())).collect();
+    if astray != is.astray {
+        return Err(format!("astray: {:?}, said to be: {astray:?}", is.astray));
+    }
+    Ok(())
+}
+
+/// The runs that the engine does not go: one that it does not is no evidence.
+fn astray_runs(proof: &Proof) -> u64 {
+    let runs = proof.finishes.refutations().iter().map(|trap| &trap.run);
+    let runs = runs.chain(proof.has_ways.refutations().iter().map(|astray| &astray.run));
+    runs.into_iter().map(|run| u64::from(!run.is_replayed)).sum()
+}
+
+fn nodes<'f>(id: &'f WorkflowId, flow: &'f Flow) -> impl Iterator<Item = Site> + 'f {
+    flow.steps.keys().map(move |node| (id.clone(), node.clone()))
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Draws workflows, and compares. Says how many were compared, too large, and undecided.
+fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
+    let (count, seed) = (number("PORTOLAN_PROOFS", 40), number("PORTOLAN_SEED", 0));
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
+    let mut runner = TestRunner::new_with_rng(Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() }, rng);
+    let (mut compared_with, mut large, mut refuted, mut undecided, mut untold) = (0, 0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    for _ in 0..count {
+        let files = crate::current(&files, &mut runner);
+        let Some(workflow) = repaired(&files.0) else { continue };
+        let Some((proof, came)) = compared(&workflow) else {
+            large += 1;
+            continue;
+        };
+        compared_with += 1;
+        refuted += u64::from(!proof.finishes.refutations().is_empty());
+        undecided += u64::from(matches!(proof.alive, Proven::Undecided(_)));
+        untold += astray_runs(&proof);
+        if let Err(why) = came {
+            let files: Vec<String> = files.0.iter().map(Value::to_string).collect();
+            wrong.push(format!("{why}\n{}", files.join("\n")));
+        }
+    }
+    println!(
+        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {untold} runs that the engine does not go, {} wrong",
+        wrong.len()
+    );
+    wrong.sort_by_key(String::len);
+    assert!(wrong.is_empty(), "{} of {compared_with} differ; the shortest:\n{}", wrong.len(), wrong[0]);
+    assert!(untold * 100 <= compared_with, "{untold} runs lead nowhere");
+    assert!(undecided * 100 <= compared_with, "{undecided} of {compared_with} are not decided");
+}
+
+#[test]
+fn the_analysis_and_brute_force_agree_about_navigator_files() {
+    all_agree("navigator", crate::generate::files());
+}
+
+#[test]
+fn the_analysis_and_brute_force_agree_about_activities() {
+    all_agree("activities", crate::activities::files());
+}
+
+#[test]
+fn the_analysis_and_brute_force_agree_about_phases() {
+    all_agree("phases", crate::activities::phases());
+}
