@@ -85,7 +85,7 @@ pub use value::{NodeId, Outcome, Timestamp, WorkflowId};
 
 /// Every code that a definition can be reported with, in alphabetical order; `docs/diagnostics.md` has a paragraph for each.
 pub fn codes() -> Vec<&'static diagnostic::Code> {
-    let mut codes: Vec<&diagnostic::Code> = dialect::codes().chain(validate::codes()).collect();
+    let mut codes: Vec<&diagnostic::Code> = dialect::codes().chain(validate::codes()).chain(prove::CODES).collect();
     codes.sort_by_key(|code| code.code);
     codes
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Failing, Graph, Step, Workflow};
+use portolan_core::prove::{Limits, prove};
 use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source};
 use portolan_core::validate;
 
@@ -133,6 +134,9 @@ impl Case {
             faults.extend(validate::servers(graph, &servers(graph)));
             workflows.extend(workflow);
         }
+        if strictness == Strictness::Strict && !faults.iter().any(Diagnostic::is_error) {
+            faults.extend(workflows.iter().flat_map(proved));
+        }
         let all = workflows.len() == graphs.len() && !faults.iter().any(Diagnostic::is_error);
         (if all { workflows } else { Vec::new() }, faults)
     }
@@ -149,6 +153,17 @@ impl Case {
         lines.extend(steps.map(|step| format!("lenient:   {}", ways(step))));
         lines.join("\n") + "\n"
     }
+}
+
+/// What the analysis finds.
+fn proved(workflow: &Workflow) -> Vec<Diagnostic> {
+    let proof = prove(workflow, &Limits::default(), &mut || false);
+    assert_eq!(proof.bound(), None, "`{}` is not decided", workflow.id());
+    let findings = proof.findings(workflow);
+    let runs = findings.iter().filter_map(|finding| finding.run.as_ref());
+    runs.filter(|run| run.assumes.is_empty())
+        .for_each(|run| assert!(run.is_replayed, "the engine does not go there: {:#?}", run.lines));
+    findings.into_iter().map(|finding| finding.diagnostic).collect()
 }
 
 fn line(source: &Source, fault: &Diagnostic) -> String {

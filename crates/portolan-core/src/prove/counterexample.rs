@@ -99,7 +99,7 @@ impl Story<'_> {
         let mut run = self.found.first.clone();
         for edge in way {
             let wanted = &self.found.edges[*edge as usize].step;
-            run = steps(self.model, &run).into_iter().find(|taken| taken.step == *wanted)?.run;
+            run = steps(self.model, &run)?.into_iter().find(|taken| taken.step == *wanted)?.run;
         }
         Some(run)
     }
@@ -111,8 +111,8 @@ impl Story<'_> {
         let mut passes: BTreeMap<FramePath, usize> = BTreeMap::new();
         for (at, step) in steps.iter().enumerate().rev() {
             let site = self.model.site(&step.flow, &step.node);
-            let gives = site.map_or(&[][..], |site| &site.gives);
-            if matches!(step.act, Act::Report(_)) {
+            let gives = site.map_or(&[][..], |site| if step.helps { &site.helps } else { &site.gives });
+            if matches!(step.act, Act::Report(_)) || step.helps {
                 wanted.retain(|(frame, name, cell, value)| {
                     let may = gives.iter().any(|(given, mask)| given == name && mask >> cell & 1 != 0);
                     let Some(value) = value.as_ref().filter(|_| may && step.frame.0.starts_with(&frame.0)) else {
@@ -228,7 +228,7 @@ impl Story<'_> {
             Act::Report(outcome) => vec![by(agent(), reported(outcome, outputs()))],
             Act::Answer(outcome) => {
                 let person = Actor::Person { name: "person".to_owned(), via: Channel::CommandLine };
-                vec![by(person, reported(outcome, None))]
+                vec![by(person, reported(outcome, outputs()))]
             }
             Act::TimeOut => {
                 let Place::Waiting { due: Some(due), .. } = &frame.place else { return None };
@@ -290,7 +290,7 @@ fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
     let what = match &step.act {
         Act::Begin => "the work begins".to_owned(),
         Act::Report(outcome) => format!("the agent reports `{outcome}`{with}"),
-        Act::Answer(outcome) => format!("a person answers `{outcome}`"),
+        Act::Answer(outcome) => format!("a person answers `{outcome}`{with}"),
         Act::TimeOut => "nobody answers in time".to_owned(),
         Act::Checks(true) => "its checks hold".to_owned(),
         Act::Checks(false) => "a check does not hold".to_owned(),

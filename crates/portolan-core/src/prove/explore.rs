@@ -11,8 +11,9 @@ use super::state::{key, mark, marked, normalise};
 use super::steps::{Act, Step, Taken, steps};
 use super::{Bound, Limits};
 use crate::engine::open;
-use crate::graph::{Flow, Keeper, Kind, Variable};
+use crate::graph::{EndResult, Keeper, Kind, Variable};
 use crate::run::{Change, Frame, Opening, Place, Run, WaitingFor};
+use crate::source::Span;
 use crate::value::{NodeId, Outcome, WorkflowId};
 
 /// About how much a step takes, and a run that waits to be looked at.
@@ -86,13 +87,14 @@ pub(super) fn explore(model: &Model, limits: &Limits, out_of_time: &mut dyn FnMu
     search.reach(run, None);
     while let Some((from, run)) = search.waiting.pop_front() {
         let bound = search.over(limits, from as usize, out_of_time);
-        if bound.is_some() {
-            search.found.bound = bound;
+        let ahead = if bound.is_some() { None } else { steps(model, &run) };
+        let Some(ahead) = ahead else {
+            search.found.bound = bound.or(Some(Bound::Ways));
             search.waiting.push_front((from, run));
             break;
-        }
+        };
         search.found.first_edge.push(search.found.edges.len() as u32);
-        for taken in steps(model, &run) {
+        for taken in ahead {
             search.take(from, &run, taken);
         }
     }
@@ -146,7 +148,7 @@ impl<'m> Search<'m> {
         let Taken { step, run, changes } = taken;
         self.note(&step, before, &run, &changes);
         let edge = self.found.edges.len() as u32;
-        if is_astray(&run, &step) {
+        if is_astray(self.model, &run, &step) {
             self.found.astray.entry((step.flow.clone(), step.node.clone())).or_insert(edge);
         }
         let to = self.reach(run, Some(edge));
@@ -220,9 +222,18 @@ fn standing(model: &Model, run: &Run) -> Standing {
     }
 }
 
-/// Whether the run does not know how to go on where the step was: a person is asked for what the definition lacks.
-fn is_astray(after: &Run, step: &Step) -> bool {
-    let is_lost = |frame: &Frame| matches!(frame.place, Place::Waiting { on: WaitingFor::Progress, .. });
+/// Whether the run does not know how to go on where the step was: a person is asked for what the definition lacks, or it
+/// comes to the end that reading has put where no way leads on.
+fn is_astray(model: &Model, after: &Run, step: &Step) -> bool {
+    let is_lost = |frame: &Frame| match &frame.place {
+        Place::Waiting { on: WaitingFor::Progress, .. } => true,
+        Place::Passing { node, .. } => {
+            let node = &model.workflow.flow(&frame.flow).step(node).node;
+            let ends_blocked = matches!(node.kind, Kind::End { result: EndResult::Blocked, .. });
+            ends_blocked && node.span == Span::default() && node.id.as_str().starts_with("no_way_on")
+        }
+        _ => false,
+    };
     let here = (0..=step.frame.0.len()).rev().map(|length| crate::run::FramePath(step.frame.0[..length].to_vec()));
     step.act == Act::Advance && here.into_iter().any(|path| after.frame(&path).is_some_and(is_lost))
 }
@@ -256,7 +267,7 @@ fn opened(model: &Model, run: &mut Run) {
         return;
     }
     for (at, name) in model.names.keys().enumerate() {
-        let Some(variable) = flow.variable(name).filter(|variable| is_given(flow, variable)) else { continue };
+        let Some(variable) = flow.variable(name).filter(|variable| is_given(variable)) else { continue };
         let data = run.root.data.get_or_insert_default();
         let begins_with = data.variables.get(name);
         let any = model.any_of(Some(variable.kind), at);
@@ -266,6 +277,6 @@ fn opened(model: &Model, run: &mut Run) {
 }
 
 /// Whether whoever opens a run may give a variable its value.
-pub(super) fn is_given(_: &Flow, variable: &Variable) -> bool {
+fn is_given(variable: &Variable) -> bool {
     variable.required || variable.keeper != Keeper::Person
 }

@@ -8,6 +8,7 @@ mod counterexample;
 mod explore;
 mod model;
 mod pump;
+mod report;
 mod state;
 mod steps;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, Standing, explore};
 use model::Model;
+pub use report::{CODES, Finding};
 
 /// How far the analysis goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub enum Bound {
     States(usize),
     /// It would take more memory than it may.
     Bytes(usize),
+    /// One choice depends on more than is looked at together.
+    Ways,
     /// The time was up.
     Time,
     /// The definition is too large for the analysis to begin.
@@ -150,6 +154,9 @@ pub struct Proof {
     pub states: usize,
 }
 
+/// How many places are told at which a run is lost: each with a run of its own.
+const MAX_TRAPS: usize = 16;
+
 /// How many nodes and variables together may be looked at: each is compared with each before the exploration begins.
 const MAX_SIZE: usize = 4_000_000;
 
@@ -197,7 +204,12 @@ fn concluded(story: &Story<'_>) -> Proof {
     let found = story.found;
     let traps = traps(story);
     let round: Vec<Trap> = traps.iter().filter(|trap| trap.goes_round).cloned().collect();
-    let astray = found.astray.iter().map(|(site, edge)| Astray { run: story.told(*edge), at: place(site) }).collect();
+    let astray = found
+        .astray
+        .iter()
+        .take(MAX_TRAPS)
+        .map(|(site, edge)| Astray { run: story.told(*edge), at: place(site) })
+        .collect();
     let dead = if found.bound.is_some() { Vec::new() } else { dead(story.workflow, found) };
     Proof {
         finishes: Verdict::of(traps, found.bound),
@@ -230,6 +242,9 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
         let step = &found.edges[edge as usize].step;
         let at = place(&(step.flow.clone(), step.node.clone()));
         let round: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+        if traps.len() == MAX_TRAPS {
+            break;
+        }
         if !traps.iter().any(|trap| trap.round == round) {
             traps.push(Trap { run: story.told(edge), at, round, goes_round });
         }
@@ -241,6 +256,10 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
 fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
     let mut dead = Vec::new();
     for (flow_id, flow) in workflow.flows() {
+        // What a tool, a model or an item of a list runs is looked at by itself.
+        if !found.nodes.contains(&(flow_id.clone(), flow.start.clone())) {
+            continue;
+        }
         for (id, step) in &flow.steps {
             let site = (flow_id.clone(), id.clone());
             if !found.nodes.contains(&site) {
@@ -266,22 +285,19 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
     dead
 }
 
-/// The circles that no budget and no limit bounds.
+/// The circles that no budget and no limit bounds. That a person helps where nothing is left of a budget is none: it is for
+/// that person to go on.
 fn cycles(found: &Explored) -> Vec<Cycle> {
+    let goes_on = |edge: &explore::Edge| !edge.step.helps;
+    let is_free = |edge: &explore::Edge| goes_on(edge) && !edge.step.bounded;
     let mut cycles: Vec<Cycle> = Vec::new();
-    for circle in verdict::circles(found, &|_| true, &|_| true) {
+    for circle in verdict::circles(found, &|_| true, &goes_on) {
         let states: BTreeSet<u32> = circle.iter().copied().collect();
-        if !verdict::goes_round(found, &circle, &|_| true) {
-            continue;
-        }
         // A person's answer fills every budget.
         let by_person = verdict::has_answers(found, &states);
-        let inner = match by_person {
-            true => vec![circle],
-            false => verdict::circles(found, &|at| states.contains(&at), &|edge| !edge.step.bounded),
-        };
-        let unbounded = |circle: &Vec<u32>| by_person || verdict::goes_round(found, circle, &|edge| !edge.step.bounded);
-        for circle in inner.iter().filter(|circle| unbounded(circle)) {
+        let follows: &dyn Fn(&explore::Edge) -> bool = if by_person { &goes_on } else { &is_free };
+        let inner = verdict::circles(found, &|at| states.contains(&at), follows);
+        for circle in inner.iter().filter(|circle| verdict::goes_round(found, circle, follows)) {
             let states: BTreeSet<u32> = circle.iter().copied().collect();
             let nodes: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
             if !cycles.iter().any(|cycle| cycle.nodes == nodes) {

@@ -58,6 +58,8 @@ pub(super) struct Site {
     pub(super) free: usize,
     /// What being here may give a value, and which.
     pub(super) gives: Vec<(usize, Mask)>,
+    /// What a person may give a value who is asked because the work cannot go on here.
+    pub(super) helps: Vec<(usize, Mask)>,
     /// Whether it runs a flow whose input is computed.
     pub(super) computes_input: bool,
 }
@@ -111,10 +113,14 @@ impl Model {
     fn flow(&self, flow: &Flow, seen: &Variables<'_>, requires: bool) -> (Flow, BTreeMap<NodeId, Site>) {
         let mut sites = BTreeMap::new();
         let mut made = flow.clone();
+        let declared = (0..self.names.len()).filter_map(|name| Some((name, seen.declared.get(self.text(name))?)));
+        let helps: Vec<(usize, Mask)> =
+            declared.map(|(name, variable)| (name, self.any_of(Some(variable.kind), name))).collect();
         for (node, step) in &mut made.steps {
             let mut site = self.read_at(seen, &flow.steps[node]);
             self.abstracted(seen, step, &mut site);
             site.gives = self.given_at(seen, &flow.steps[node].node);
+            site.helps.clone_from(&helps);
             sites.insert(node.clone(), site);
         }
         made.interface = flow.interface.as_ref().map(|interface| Arc::new(open(interface)));

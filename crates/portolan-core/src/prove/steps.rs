@@ -66,6 +66,8 @@ pub(super) struct Step {
     pub(super) bounded: bool,
     /// The nodes whose budgets it takes from.
     pub(super) retried: Vec<NodeId>,
+    /// Whether it is the help of a person who was asked because the work could not go on.
+    pub(super) helps: bool,
 }
 
 /// What comes of a step.
@@ -75,16 +77,19 @@ pub(super) struct Taken {
     pub(super) changes: Vec<Change>,
 }
 
-/// Everything that may happen next.
-pub(super) fn steps(model: &Model, run: &Run) -> Vec<Taken> {
+/// In how many ways one thing may come out; of more it is not found out what they lead to.
+const MAX_WAYS: usize = 4_096;
+
+/// Everything that may happen next; nothing where that is too much.
+pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<Taken>> {
     let mut taken = Vec::new();
     for (path, frame) in chosen(model, run) {
         for act in acts(model, frame) {
             let at = At { model, path: &path, frame, act };
-            at.settled(run, &mut taken);
+            at.settled(run, &mut taken)?;
         }
     }
-    taken
+    Some(taken)
 }
 
 /// The positions at which something happens next. Branches share nothing until their join, so that their order makes no
@@ -138,11 +143,10 @@ fn acts(model: &Model, frame: &Frame) -> Vec<Act> {
             let step = model.workflow.flow(&frame.flow).step(frame.place.node());
             let leads = |outcome: &Outcome| step.exits.target(outcome).is_some();
             let counts = |act: &Act| match (&frame.place, act) {
-                // Whoever gives up, or calls the run off, ends it anywhere: that is no way on.
-                (Place::Waiting { on: WaitingFor::Answer, .. }, Act::Answer(answer)) => {
-                    answer.as_str() != CANCELLED || leads(answer)
+                // Whoever calls the run off ends it anywhere: that is no way on.
+                (Place::Waiting { on, .. }, Act::Answer(answer)) => {
+                    answer.as_str() != CANCELLED || *on == WaitingFor::Answer && leads(answer)
                 }
-                (Place::Waiting { .. }, Act::Answer(answer)) => !answer.is_failed() && answer.as_str() != CANCELLED,
                 _ => true,
             };
             let act = |wanted: Move| match wanted {
@@ -178,10 +182,13 @@ impl At<'_> {
     }
 
     /// Does it, once for each way in which what is not known may come out.
-    fn settled(&self, run: &Run, taken: &mut Vec<Taken>) {
+    fn settled(&self, run: &Run, taken: &mut Vec<Taken>) -> Option<()> {
         let mut drafts = vec![(run.clone(), Vec::new())];
         if self.act == Act::Advance {
-            drafts = self.resolved(drafts);
+            drafts = self.resolved(drafts)?;
+            if drafts.len().saturating_mul(self.site().map_or(0, |site| site.free) + 1) > MAX_WAYS {
+                return None;
+            }
             drafts = self.freed(drafts);
             drafts = self.passed(drafts);
         }
@@ -189,16 +196,20 @@ impl At<'_> {
             self.give(&mut run);
             self.decided(&run, picks, taken);
         }
+        Some(())
     }
 
     /// Each variable that is read has one value.
-    fn resolved(&self, mut drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
+    fn resolved(&self, mut drafts: Vec<(Run, Vec<Pick>)>) -> Option<Vec<(Run, Vec<Pick>)>> {
         let reads = self.site().map_or(0, |site| site.reads);
         for name in (0..self.model.names.len()).filter(|name| reads & (1 << name) != 0) {
             let each = |(run, picks): (Run, Vec<Pick>)| self.split(name, &run, &picks);
             drafts = drafts.into_iter().flat_map(each).collect();
+            if drafts.len() > MAX_WAYS {
+                return None;
+            }
         }
-        drafts
+        Some(drafts)
     }
 
     fn split(&self, name: usize, run: &Run, picks: &[Pick]) -> Vec<(Run, Vec<Pick>)> {
@@ -323,10 +334,19 @@ impl At<'_> {
         drafts.into_iter().flat_map(each).collect()
     }
 
+    /// Whether a person is asked because the work cannot go on: what is in the way may be what a variable holds.
+    fn helps(&self) -> bool {
+        matches!(self.frame.place, Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. })
+    }
+
     /// What is done may give variables their values.
     fn give(&self, run: &mut Run) {
-        let gives = self.site().map_or(&[][..], |site| &site.gives);
-        if gives.is_empty() || !matches!(self.act, Act::Report(_) | Act::Return(_) | Act::Checks(_)) {
+        let gives = self.site().map_or(&[][..], |site| match &self.act {
+            Act::Answer(answer) if self.helps() && !answer.is_failed() => &site.helps,
+            Act::Report(_) | Act::Return(_) | Act::Checks(_) => &site.gives,
+            _ => &[],
+        });
+        if gives.is_empty() {
             return;
         }
         let owner = run.owner(self.path);
@@ -361,7 +381,8 @@ impl At<'_> {
             normalise(self.model, &mut run);
             let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
             let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
-            let step = Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried };
+            let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
+            let step = Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, helps };
             taken.push(Taken { step, run, changes });
         }
     }

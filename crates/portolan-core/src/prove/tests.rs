@@ -121,3 +121,45 @@ tools:
     assert!(proof.alive.refutations().iter().any(is_exit), "{proof:#?}");
     assert!(proof.ends.refutations().iter().all(|trap| trap.run.is_replayed), "{proof:#?}");
 }
+
+#[test]
+fn a_long_line_is_proved_and_what_depends_on_too_much_is_undecided() {
+    let mut nodes = vec![r#""s":{"type":"start"},"e":{"type":"end","result":"success"}"#.to_owned()];
+    let mut edges = vec![r#"{"from":"s","to":"t0"}"#.to_owned()];
+    for at in 0..500 {
+        nodes.push(format!(r#""t{at}":{{"type":"gate"}}"#));
+        let next = if at == 499 { "e".to_owned() } else { format!("t{}", at + 1) };
+        edges.push(format!(r#"{{"from":"t{at}","to":"{next}"}}"#));
+    }
+    let line = proof("line.json", &format!("{{\"nodes\":{{{}}},\"edges\":[{}]}}", nodes.join(","), edges.join(",")));
+    assert_eq!((&line.finishes, &line.alive, line.cycles.as_slice()), (&Verdict::Proved, &Verdict::Proved, &[][..]));
+
+    let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();
+    let variables: Vec<String> = names.iter().map(|name| format!("{{ name: {name}, type: boolean }}")).collect();
+    let all = names.join(" && ");
+    let wide = activities(&format!(
+        "variables: [{}]
+activities:
+  - id: a
+    steps: [{{ id: work, kind: step }}]
+    transitions: [{{ to: b, when: {all} }}, {{ to: a, isDefault: true }}]
+  - {{ id: b, steps: [{{ id: work, kind: step }}] }}
+",
+        variables.join(", ")
+    ));
+    assert_eq!(wide.bound(), Some(Bound::Ways));
+}
+
+#[test]
+fn no_more_is_looked_at_than_the_limits_allow() {
+    let text = r#"{"nodes": {"s": {"type": "start"}, "a": {"type": "task"}, "b": {"type": "task"}, "e": {"type": "end", "result": "success"}},
+      "edges": [{"from": "s", "to": "a"}, {"from": "a", "to": "b"}, {"from": "b", "to": "e"}]}"#;
+    let workflow = read("line.json", text);
+    let few = prove(&workflow, &Limits { states: 2, ..Limits::default() }, &mut || false);
+    assert_eq!((few.bound(), &few.finishes), (Some(Bound::States(2)), &Verdict::Undecided(Bound::States(2))));
+    assert_eq!(
+        prove(&workflow, &Limits { bytes: 10, ..Limits::default() }, &mut || false).bound(),
+        Some(Bound::Bytes(10))
+    );
+    assert_eq!(prove(&workflow, &Limits::default(), &mut || true).bound(), Some(Bound::Time));
+}

@@ -133,5 +133,5 @@ pub(super) fn sites(found: &Explored, circle: &BTreeSet<u32>) -> BTreeSet<Site> 
 /// Whether a person answers in a circle, so that every budget is full again.
 pub(super) fn has_answers(found: &Explored, circle: &BTreeSet<u32>) -> bool {
     let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| circle.contains(&edge.to));
-    inside.into_iter().any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)))
+    inside.into_iter().any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
 }

@@ -187,7 +187,12 @@ impl Search<'_> {
             let around = (0..=path.0.len()).map(|length| FramePath(path.0[..length].to_vec()));
             let is_lost = |path: FramePath| {
                 let place = next.frame(&path).map(|frame| &frame.place);
-                matches!(place, Some(Place::Waiting { on: WaitingFor::Progress, .. }))
+                let ends = |node: &NodeId| node.as_str().starts_with("no_way_on");
+                match place {
+                    Some(Place::Waiting { on: WaitingFor::Progress, .. }) => true,
+                    Some(Place::Passing { node, .. }) => ends(node),
+                    _ => false,
+                }
             };
             if around.into_iter().any(is_lost) {
                 self.found.astray.insert((frame.flow.clone(), frame.place.node().clone()));
@@ -232,10 +237,17 @@ impl Search<'_> {
                 let step = flow.step(frame.place.node());
                 let leads = |outcome: &Outcome| match on {
                     WaitingFor::Answer => outcome.as_str() != "cancelled" || step.exits.target(outcome).is_some(),
-                    _ => outcome.as_str() == "passed",
+                    _ => outcome.as_str() != "cancelled",
                 };
                 let answers = moves(self.workflow, frame).into_iter().filter_map(|wanted| wanted.outcome().cloned());
-                let answers = answers.filter(leads).map(|outcome| by_person(reported(&outcome, Map::new())));
+                let helps = matches!(on, WaitingFor::Budget | WaitingFor::Progress);
+                let read = |variable: &&Variable| helps && self.read.contains(&variable.name.value);
+                let variables: Vec<&Variable> = flow.variables.iter().filter(read).collect();
+                let each = |outcome: Outcome| {
+                    let outputs = given(&variables, |_| true).into_iter();
+                    outputs.map(|outputs| by_person(reported(&outcome, outputs))).collect::<Vec<_>>()
+                };
+                let answers = answers.filter(leads).flat_map(each);
                 let timer = pending().filter(|effect| effect.what == EffectKind::TimeOut).map(|effect| Event {
                     at: effect.not_before.unwrap_or_default(),
                     ..by_engine(effect.id.settled(EffectResult::Due, 0))
