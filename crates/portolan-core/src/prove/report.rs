@@ -14,7 +14,7 @@ pub const CODES: &[Code] = &[
     Code {
         code: "cannot-finish",
         what: "A run can come to where it can never finish: from there on it only goes round, or stands still. A step may fail, a variable may hold another value, or nobody may be able to answer what is needed.",
-        fix: "Let something on the way round change what its conditions read, or let another way lead out. `portolan check --explain cannot-finish` shows how a run comes there.",
+        fix: "Let something on the way round change what its conditions read, or let another way lead out. `--explain cannot-finish` shows how a run comes there.",
     },
     Code {
         code: "never-happens",
@@ -24,7 +24,7 @@ pub const CODES: &[Code] = &[
     Code {
         code: "may-have-no-way",
         what: "A run can come to a choice of which no condition holds, or to a loop without a value for what it goes through. A person is then asked what the definition does not say.",
-        fix: "Add a way without a condition, or give what the conditions read a `default`. `portolan check --explain may-have-no-way` shows how a run comes there.",
+        fix: "Add a way without a condition, or give what the conditions read a `default`. `--explain may-have-no-way` shows how a run comes there.",
     },
 ];
 
