@@ -105,6 +105,7 @@ fn values(kind: VariableKind) -> Vec<Value> {
         VariableKind::String => vec![json!("x"), json!("y")],
         VariableKind::Array => vec![json!([]), json!(["p"]), json!(["p", 2, 3, 4, 5])],
         VariableKind::Object => vec![json!({})],
+        VariableKind::Any => vec![json!(true), json!(2), json!("x"), json!(["p"])],
     }
 }
 
