@@ -64,7 +64,10 @@ impl Reader<'_> {
             Ok(when) => Some(Spanned { value: Expr::When(when), span: tree.span }),
             Err(fault) => {
                 let span = fault.offset.map_or(tree.span, |offset| self.character(tree, offset));
-                self.bad(what, fault, span)
+                let _: Option<()> = self.bad(what, fault, span);
+                self.repaired("it never holds");
+                let never = When::parse("true == false").ok()?;
+                Some(Spanned { value: Expr::When(never), span: tree.span })
             }
         }
     }

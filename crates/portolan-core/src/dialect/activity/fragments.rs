@@ -109,6 +109,7 @@ pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut Faults) {
         let mut reader = Reader::new(source, faults);
         reader.is_elsewhere = true;
         file.shared_checkpoints.extend(reader.shared_checkpoints(&tree));
+        reader.settle();
     }
 }
 

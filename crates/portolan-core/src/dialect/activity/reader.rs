@@ -45,6 +45,7 @@ const LEFT_OUT: &[&str] = &[
     "bad-version",
     "missing-field",
     "bad-id",
+    "bad-path",
     "duplicate-id",
     "unknown-option",
 ];

@@ -208,12 +208,12 @@ impl<'f> Lowering<'f, '_> {
         let step = activity.steps.iter().map(Part::of).find(|part| part.id() == id.value);
         let other = if whole { self.places.get(id.value.as_str()).copied() } else { None };
         match (step, other) {
-            (Some(_), Some(_)) => {
+            (Some(step), Some(_)) => {
                 let message = format!("`{}` is both a step of `{}` and an activity", id.value, activity.id.value);
                 let fault = Diagnostic::error("duplicate-id", message).at(id.span);
-                self.faults
-                    .push(fault.help("give one of them another id, so that the loop says which it goes through"));
-                None
+                let help = "give one of them another id, so that the loop says which it goes through";
+                self.faults.push(fault.help(help).repaired("the loop goes through the step"));
+                Some(Through::Part(step))
             }
             (Some(step), None) => Some(Through::Part(step)),
             (None, Some(_)) if seat.within.contains(&id.value.as_str()) => {

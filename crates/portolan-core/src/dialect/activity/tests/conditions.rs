@@ -11,7 +11,7 @@ fn of(condition: &str) -> String {
 #[test]
 fn a_condition_that_cannot_be_read_says_where() {
     expect![[r#"
-        4:28 error bad-condition: `condition` of a transition of activity `a` is no condition: a name is expected, and `|` is there
+        4:28 error bad-condition: `condition` of a transition of activity `a` is no condition: a name is expected, and `|` is there (it never holds)
             help: compare a name with a value, as in `state == done`
     "#]].assert_eq(&of("a == 'x' && || b"));
     expect![[r#"

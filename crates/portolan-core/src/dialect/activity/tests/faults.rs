@@ -57,7 +57,7 @@ fn the_folder_of_activities_is_inside_that_of_the_workflow_and_all_there_is() {
           activity a
         4:1 error either-or: the workflow has both `activities` and `activitiesDir` (the first of the two counts)
             help: keep one of the two
-        4:16 error bad-path: `activitiesDir` is `../x`, which leads out of the workflow's folder
+        4:16 error bad-path: `activitiesDir` is `../x`, which leads out of the workflow's folder (it is left out)
             help: name a folder inside that of the workflow, such as `activities`
     "#]]
     .assert_eq(&workflow("id: a\nversion: 1.0.0\ntitle: T\nactivitiesDir: ../x\nactivities: [{ id: a }]\n"));
@@ -473,7 +473,7 @@ loops:
             help: did you mean `forEach`?
         9:14 error either-or: loop `f` has both `loopType` and `type` (the first of the two counts)
             help: keep one of the two
-        10:35 error bad-path: `over` of loop `g` leads nowhere: `xs[0]` is no path to a value
+        10:35 error bad-path: `over` of loop `g` leads nowhere: `xs[0]` is no path to a value (it is left out)
             help: name a variable, and with dots what is inside it, as in `review.state`
         10:54 error bad-id: `a.b` cannot be the name of a variable (it is left out)
             help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them a letter or `_`
@@ -495,7 +495,7 @@ loops:
             help: write such a number, without quotes
         17:64 error wrong-type: `steps` of loop `n` must be an array, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
-        18:41 error bad-condition: `condition` of loop `o` is no condition: `b` cannot stand here
+        18:41 error bad-condition: `condition` of loop `o` is no condition: `b` cannot stand here (it never holds)
             help: join conditions with `&&` or `||`; text with blanks stands in quotes
         18:61 error wrong-type: `breakCondition` of loop `o` must be a condition, but is a number (it is left out)
             help: write `state == done`, or `{type: simple, variable: state, operator: ==, value: done}`
@@ -578,7 +578,7 @@ artifacts: [{ id: a }, { id: b, name: B, action: delete }]
             help: add `action: …`
         18:28 error wrong-type: `target` of action `set` of activity `a` must be a string, but is an array (it counts as absent)
             help: write it as a text
-        18:44 error bad-condition: `when` of action `set` of activity `a` is no condition: a value is expected, and the end is there
+        18:44 error bad-condition: `when` of action `set` of activity `a` is no condition: a value is expected, and the end is there (it never holds)
             help: compare a name with a value, as in `state == done`
         19:14 error wrong-type: `exitActions` of activity `a` must be an array, but is an object (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
