@@ -86,6 +86,7 @@ mod program;
 #[doc(hidden)]
 pub mod project_checks;
 pub mod project_folder;
+pub mod proof;
 #[doc(hidden)]
 pub mod repository;
 #[doc(hidden)]

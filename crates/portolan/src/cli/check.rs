@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
@@ -14,12 +15,14 @@ use portolan_core::gates::{guidelines, merge, project};
 use portolan_core::source::{Location, Source, TreeKind, parse};
 use portolan_runtime::definition::{DefinitionError, Findings, placed};
 use portolan_runtime::library::{Found, Library, Reviewed, read_definition, run_as, workflow_files};
+use portolan_runtime::proof::{DEFAULT_SECONDS, Effort};
 use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, ServiceError};
 use portolan_runtime::{plugins, project_checks};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
+use super::proofs::Proofs;
 use super::{Common, Denial, Exit, Leniency, exit_of};
 
 /// Check definitions: all faults at once, each in its place, with what to do.
@@ -35,6 +38,18 @@ pub(super) struct Check {
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
+    /// Show how a run comes to each finding of this code, step by step.
+    #[arg(long, value_name = "CODE")]
+    explain: Option<String>,
+    /// Write the runs that refute something into this folder, a file each.
+    #[arg(long, value_name = "DIR")]
+    counterexamples: Option<PathBuf>,
+    /// How many states of a workflow are looked at; of more it is not known whether it can always finish.
+    #[arg(long, value_name = "NUMBER", default_value_t = Effort::default().states)]
+    states: usize,
+    /// How long that may take for one workflow.
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SECONDS)]
+    seconds: u64,
     #[command(flatten)]
     leniency: Leniency,
     #[command(flatten)]
@@ -48,9 +63,15 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<Reviewed> = Vec::new();
+    let mut proofs = Proofs::of(args);
     for file in &files {
         match library.review(&file.id) {
-            Ok(review) => reviews.push(review),
+            Ok(review) => {
+                let sound = !review.faults.iter().any(Diagnostic::is_error);
+                let workflow = sound.then(|| library.definition(&file.id).ok()).flatten();
+                let workflows = workflow.iter().map(|definition| &*definition.workflow);
+                reviews.push(proofs.added(review, workflows));
+            }
             Err(error) => unread.push((file.path.clone(), error)),
         }
     }
@@ -63,17 +84,38 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     }
     for path in graphs {
         match library.review_functions(&path, args.mcp.as_deref()) {
-            Ok(findings) => reviews.extend(reviewed(&path.to_string_lossy(), findings)),
+            Ok(findings) => {
+                let mut found = reviewed(&path.to_string_lossy(), findings);
+                let sound = !found.iter().flat_map(|review| &review.faults).any(Diagnostic::is_error);
+                let workflows = if sound { library.drawable_functions(&path).unwrap_or_default() } else { Vec::new() };
+                if let Some(review) = found.first().cloned() {
+                    found[0] = proofs.added(review, workflows.iter());
+                }
+                reviews.extend(found);
+            }
             Err(error) => unread.push((path, error)),
         }
     }
     for review in &mut reviews {
         review.faults = std::mem::take(&mut review.faults).into_iter().map(|fault| args.denial.weigh(fault)).collect();
     }
-    print(&output, &reviews, &unread)?;
+    print(&output, &reviews, &proofs, &unread)?;
+    proofs.write()?;
     let faulty = reviews.iter().any(|review| review.faults.iter().any(Diagnostic::is_error));
     let failed = unread.first().map_or(Exit::Done, |(_, error)| exit_of(error.kind));
     Ok(if faulty { Exit::InvalidDefinition } else { failed })
+}
+
+impl Check {
+    /// How far the analysis goes.
+    pub(super) fn effort(&self) -> Effort {
+        Effort { states: self.states, time: Duration::from_secs(self.seconds) }
+    }
+
+    /// The code whose runs are shown, and the folder that runs are written into.
+    pub(super) fn wanted(&self) -> (Option<&str>, Option<&Path>) {
+        (self.explain.as_deref(), self.counterexamples.as_deref())
+    }
 }
 
 /// What finds the faults of a file.
@@ -228,7 +270,12 @@ pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
 /// The most faults of one file that are drawn: nobody reads on, and each has its lines. Programs get them all.
 const MAX_DRAWN: usize = 100;
 
-fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError)]) -> anyhow::Result<()> {
+fn print(
+    output: &Output,
+    reviews: &[Reviewed],
+    proofs: &Proofs,
+    unread: &[(PathBuf, ServiceError)],
+) -> anyhow::Result<()> {
     let count = |severity: Severity| {
         reviews.iter().flat_map(|review| &review.faults).filter(|fault| fault.severity == severity).count()
     };
@@ -241,6 +288,7 @@ fn print(output: &Output, reviews: &[Reviewed], unread: &[(PathBuf, ServiceError
     for review in reviews {
         draw(output, review)?;
     }
+    proofs.print(output)?;
     for (_, error) in unread {
         output.error(error.code, &error.message, &error.help);
     }

@@ -23,6 +23,7 @@ mod output;
 mod passkey;
 mod people;
 mod person;
+mod proofs;
 mod qa;
 mod resume;
 mod run;
