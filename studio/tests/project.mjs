@@ -34,6 +34,16 @@ export class Project {
     cpSync(join(repository, from), join(this.path, ".flow/workflows", to), { recursive: true });
   }
 
+  /** Has the project's own version of a workflow of the catalogue, at which an agent's word is enough. */
+  believe(id) {
+    const file = JSON.parse(readFileSync(join(repository, `crates/portolan-runtime/catalog/workflows/${id}.json`), "utf8"));
+    for (const node of Object.values(file.nodes)) {
+      delete node.accept;
+      delete node.deny;
+    }
+    this.write(`.flow/workflows/${id}.json`, JSON.stringify(file, null, 2));
+  }
+
   write(file, text) {
     const path = join(this.path, file);
     mkdirSync(dirname(path), { recursive: true });

@@ -11,6 +11,7 @@ prepare((project) => {
   project.example("examples/tool-graphs/inventory.yaml", "inventory.yaml");
   project.example("examples/agent-states/research", "research");
   project.example("crates/portolan-runtime/catalog/phases/delivery.yaml", "delivery.yaml");
+  project.believe("bug-fix");
   project.write("notes.txt", "twelve bytes");
 });
 

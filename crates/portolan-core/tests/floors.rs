@@ -23,7 +23,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     // How closely a definition is held to its format is the one word that reading and checking share.
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),
     ("present", &["run", "graph", "value", "diagnostic", "source", "chat"]),
-    ("prove", &["run", "graph", "value", "expr", "engine", "source", "diagnostic"]),
+    ("prove", &["run", "graph", "value", "expr", "engine", "schema", "source", "diagnostic"]),
     ("chat", &["source", "diagnostic"]),
     ("reply", &["diagnostic"]),
     ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),

@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::explore::{Explored, sample};
-use super::model::Model;
+use super::model::{Model, is_copied, sets};
 use super::pump::pumped;
 use super::state::{is_at, normalise};
 use super::steps::{Act, Pass, Pick, Step, failure, steps};
 use crate::engine::{EffectKind, decide, open};
-use crate::graph::{Kind, Workflow};
+use crate::graph::{Kind, Node, Workflow};
 use crate::run::{
     Actor, Channel, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place, Reply, Run, Verdict,
 };
-use crate::value::{NodeId, Timestamp};
+use crate::value::{NodeId, Outcome, Timestamp};
 
 /// A run that comes to where something is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,7 @@ impl Story<'_> {
             pumped.as_ref().unwrap_or(&way).iter().map(|edge| &self.found.edges[*edge as usize].step).collect();
         let given = self.given(&steps);
         let mut assumes: Vec<String> = steps.iter().flat_map(|step| self.assumed(step)).collect();
+        assumes.extend(steps.iter().flat_map(|step| self.unmade(step).into_iter().chain(self.copied(step))));
         assumes.dedup();
         let mut told = Counterexample {
             opening: self.opening(given.get(&0)),
@@ -195,6 +196,23 @@ impl Story<'_> {
         step.picks.iter().filter_map(text).collect()
     }
 
+    /// What a step sets to what another variable holds: what that is, nobody follows.
+    fn copied(&self, step: &Step) -> Vec<String> {
+        let node = &self.workflow.flow(&step.flow).step(&step.node).node;
+        let copied = sets(node).filter(|(_, value)| is_copied(value));
+        copied.map(|(name, value)| format!("`{name}` is what `{}` sets it to: {value}", node.id)).collect()
+    }
+
+    /// The values that a report must give, and of which none that fits is found.
+    fn unmade(&self, step: &Step) -> Vec<String> {
+        if !matches!(step.act, Act::Report(_)) {
+            return Vec::new();
+        }
+        let node = &self.workflow.flow(&step.flow).step(&step.node).node;
+        let unmade = wanted(node).filter(|(_, schema)| crate::schema::sample(schema).is_none());
+        unmade.map(|(name, _)| format!("`{name}` of `{}` is given a value that fits its schema", node.id)).collect()
+    }
+
     /// Has the engine go the way; nothing where it does not.
     fn played(&self, steps: &[&Step], given: &Given, told: &mut Counterexample) -> Option<Run> {
         let mut run = Run::fold(&open(self.workflow, &told.opening).ok()?)?;
@@ -216,7 +234,7 @@ impl Story<'_> {
         let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
         let agent = || Actor::Agent("agent".to_owned());
         let outputs = || given.map(|given| Arc::new(Value::Object(given.clone())));
-        let reported = |outcome: &crate::value::Outcome, outputs| EventKind::Reported {
+        let reported = |outcome: &Outcome, outputs| EventKind::Reported {
             frame: step.frame.clone(),
             outcome: outcome.clone(),
             revision: None,
@@ -225,7 +243,7 @@ impl Story<'_> {
         };
         Some(match &step.act {
             Act::Begin => vec![by(agent(), EventKind::Begun { revision: None })],
-            Act::Report(outcome) => vec![by(agent(), reported(outcome, outputs()))],
+            Act::Report(outcome) => vec![by(agent(), reported(outcome, self.with_wanted(step, outcome, given)))],
             Act::Answer(outcome) => {
                 let person = Actor::Person { name: "person".to_owned(), via: Channel::CommandLine };
                 vec![by(person, reported(outcome, outputs()))]
@@ -249,6 +267,20 @@ impl Story<'_> {
                 self.engine_events(run, step)?.into_iter().map(|what| by(Actor::Engine, what)).collect()
             }
         })
+    }
+
+    /// What is reported, and what the checks of the step want besides.
+    fn with_wanted(&self, step: &Step, outcome: &Outcome, given: Option<&Map<String, Value>>) -> Option<Arc<Value>> {
+        let mut outputs = given.cloned().unwrap_or_default();
+        let node = &self.workflow.flow(&step.flow).step(&step.node).node;
+        if node.is_checked_on(outcome) {
+            for (name, schema) in wanted(node) {
+                if !outputs.contains_key(name) {
+                    outputs.insert(name.to_owned(), crate::schema::sample(schema).unwrap_or_default());
+                }
+            }
+        }
+        (!outputs.is_empty()).then(|| Arc::new(Value::Object(outputs)))
     }
 
     fn engine_events(&self, run: &Run, step: &Step) -> Option<Vec<EventKind>> {
@@ -277,6 +309,11 @@ impl Story<'_> {
         let id = crate::run::EffectId { frame: step.frame.clone(), node, since, part };
         Some(id.settled(result, 0))
     }
+}
+
+/// The values that a report must give, with their schemas.
+fn wanted(node: &Node) -> impl Iterator<Item = (&str, &Value)> {
+    node.accept.iter().filter_map(|check| check.by.evidence()?.fact.output())
 }
 
 /// Who does what, in words.

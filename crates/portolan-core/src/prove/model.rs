@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 use crate::engine::may_give;
 use crate::expr::{Comparison, Condition, Expr, Partition, condition_names};
 use crate::graph::{
-    Call, CheckBy, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, State, Step, Variable, VariableKind,
-    Worker, Workflow,
+    Call, Check, CheckBy, Evidence, Fact, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, Since, State,
+    Step, Variable, VariableKind, Worker, Workflow,
 };
 use crate::source::Spanned;
-use crate::value::{NodeId, PASSED, WorkflowId};
+use crate::value::{NodeId, PASSED, WorkflowId, template};
 
 /// How many variables are followed; conditions on others are free.
 const MAX_NAMES: usize = 120;
@@ -58,6 +58,8 @@ pub(super) struct Site {
     pub(super) free: usize,
     /// What being here may give a value, and which.
     pub(super) gives: Vec<(usize, Mask)>,
+    /// What being left sets to what another variable holds, and so to anything.
+    pub(super) copies: Vec<(usize, Mask)>,
     /// What a person may give a value who is asked because the work cannot go on here.
     pub(super) helps: Vec<(usize, Mask)>,
     /// Whether it runs a flow whose input is computed.
@@ -119,6 +121,8 @@ impl Model {
         for (node, step) in &mut made.steps {
             let mut site = self.read_at(seen, &flow.steps[node]);
             self.abstracted(seen, step, &mut site);
+            step.node.accept.iter_mut().for_each(given_freely);
+            site.copies = self.copied(seen, &mut step.node);
             site.gives = self.given_at(seen, &flow.steps[node].node);
             site.helps.clone_from(&helps);
             sites.insert(node.clone(), site);
@@ -243,13 +247,33 @@ impl Model {
         *expr = Expr::Condition(asked.expect("the name is a name, and a boolean is compared"));
     }
 
+    /// Takes from a node what it sets to what other variables hold.
+    fn copied(&self, seen: &Variables<'_>, node: &mut Node) -> Vec<(usize, Mask)> {
+        let mut copied = Vec::new();
+        let mut take = |sets: &mut Vec<(String, Value)>| {
+            sets.retain(|(name, value)| {
+                if !is_copied(value) {
+                    return true;
+                }
+                let kind = seen.declared.get(name.as_str()).map(|variable| variable.kind);
+                copied.extend(self.names.get_index_of(name.as_str()).map(|name| (name, self.any_of(kind, name))));
+                false
+            });
+        };
+        take(&mut node.sets);
+        if let Kind::Checkpoint { question: Some(question), .. } = &mut node.kind {
+            question.options.iter_mut().for_each(|option| take(&mut option.sets));
+        }
+        copied
+    }
+
     /// What being at a node may give which values.
     fn given_at(&self, seen: &Variables<'_>, node: &Node) -> Vec<(usize, Mask)> {
         let declared = (0..self.names.len()).filter_map(|name| Some((name, *seen.declared.get(self.text(name))?)));
         let is_given: &dyn Fn(&Variable) -> bool = match &node.kind {
             Kind::Work { .. } => {
                 let learns = node.accept.iter().any(|check| matches!(check.by, CheckBy::Gate { .. }));
-                &move |variable| learns || may_give(node, variable)
+                &move |variable| learns || may_give(node, variable) || node.must_give(&variable.name.value)
             }
             Kind::State(state) if gives_anything(state) => &|_| true,
             Kind::State(state) => &|variable| state.sets.iter().any(|(set, _)| set.value == variable.name.value),
@@ -386,8 +410,13 @@ fn conditions(flow: &Flow) -> impl Iterator<Item = &Expr> {
     })
 }
 
+/// Whether what is set is what another variable holds.
+pub(super) fn is_copied(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| template::whole(text).is_some())
+}
+
 /// What being at a node sets, whatever comes of it.
-fn sets(node: &Node) -> impl Iterator<Item = &(String, Value)> {
+pub(super) fn sets(node: &Node) -> impl Iterator<Item = &(String, Value)> {
     let question = match &node.kind {
         Kind::Checkpoint { question, .. } => question.as_deref(),
         _ => None,
@@ -423,6 +452,13 @@ fn free_name(workflow: &Workflow) -> String {
         name.push('_');
     }
     name
+}
+
+/// A value that a report must give is given: the agent can always find one that fits.
+fn given_freely(check: &mut Check) {
+    if check.by.evidence().is_some_and(|wanted| wanted.fact.output().is_some()) {
+        check.by = CheckBy::Evidence(Evidence { fact: Fact::Person, since: Since::Step });
+    }
 }
 
 /// The flows that are given an input which is computed.

@@ -151,7 +151,13 @@ fn trapped(workflow: &Workflow, trap: &Trap) -> Finding {
         read => format!("let something on the way round change {}, or let another way lead out", list(read)),
     };
     let place = trap.round.iter().find_map(|place| span(workflow, place)).or(span(workflow, &trap.at));
-    let diagnostic = at(Diagnostic::error("cannot-finish", message).help(help), place);
+    // The format of activities says nothing about where ways lead: its own program takes what goes round.
+    let is_advice = !workflow.flow(&trap.at.flow).activities.is_empty();
+    let finding = match is_advice {
+        true => Diagnostic::warning("cannot-finish", message),
+        false => Diagnostic::error("cannot-finish", message),
+    };
+    let diagnostic = at(finding.help(help), place);
     Finding { diagnostic, run: Some(trap.run.clone()) }
 }
 

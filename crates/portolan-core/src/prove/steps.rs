@@ -346,12 +346,13 @@ impl At<'_> {
             Act::Report(_) | Act::Return(_) | Act::Checks(_) => &site.gives,
             _ => &[],
         });
-        if gives.is_empty() {
+        let copies = self.site().map_or(&[][..], |site| &site.copies);
+        if gives.is_empty() && copies.is_empty() {
             return;
         }
         let owner = run.owner(self.path);
         let Some(data) = frame_mut(run, &owner).and_then(|frame| frame.data.as_mut()) else { return };
-        for (name, mask) in gives {
+        for (name, mask) in gives.iter().chain(copies) {
             let text = self.model.text(*name);
             let known = mask_in(data, text);
             data.variables.insert(text.to_owned(), mark(known | mask));

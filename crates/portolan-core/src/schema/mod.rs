@@ -5,6 +5,7 @@
 
 mod cost;
 mod hidden;
+mod sample;
 mod words;
 
 use std::fmt;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
+
+pub use sample::sample;
 
 /// The most faults that are told of one value.
 pub const MAX_FAULTS: usize = 50;
