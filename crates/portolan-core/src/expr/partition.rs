@@ -110,7 +110,7 @@ impl Partition {
         values.extend(lengths.map(|length| Value::Array(vec![Value::from(0); length])));
         let mut objects = vec![Value::Object(Map::new())];
         for (path, leaves) in by_path.iter().filter(|(path, _)| path.len() > 1) {
-            let inner = samples(leaves);
+            let inner = told_apart(leaves);
             if objects.len().saturating_mul(inner.len()) > MAX_COMBINED {
                 return None;
             }
@@ -126,6 +126,17 @@ impl Partition {
         values.extend(objects);
         Some(values)
     }
+}
+
+/// Of the values at one path, one for each way in which what compares them comes out.
+fn told_apart(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
+    let mut kinds: BTreeMap<Vec<bool>, Option<Value>> = BTreeMap::new();
+    for value in samples(leaves) {
+        let at = |_: &[String]| value.as_ref();
+        let kind = leaves.iter().map(|(leaf, numbers)| leaf.holds_where(&at, *numbers)).collect();
+        kinds.entry(kind).or_insert(value);
+    }
+    kinds.into_values().collect()
 }
 
 /// Puts a value under a path, over what stands in its way.
