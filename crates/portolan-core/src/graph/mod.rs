@@ -39,7 +39,7 @@ pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
     Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
 };
-pub use workflow::{Checked, Exits, Failing, Flow, Step, Workflow};
+pub use workflow::{CheckedSteps, Exits, Failing, Flow, Step, Workflow};
 
 /// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
 pub const DEFAULT_RETRIES: u32 = 3;

@@ -106,17 +106,25 @@ pub struct Flow {
 
 /// At how many steps of work something is checked, and at which the agent is believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked<'f> {
+pub struct CheckedSteps<'f> {
     /// How many steps have checks.
     pub checked: usize,
     /// The steps of work that have none, in the order written.
     pub believed: Vec<&'f NodeId>,
 }
 
+impl CheckedSteps<'_> {
+    /// At how many of how many steps something is checked; nothing where there are none.
+    pub fn counted(&self) -> Option<String> {
+        let all = self.checked + self.believed.len();
+        (all > 0).then(|| format!("checked: {} of {all} steps", self.checked))
+    }
+}
+
 impl Flow {
     /// What is checked of the work that an agent is led through; nothing in a flow that is called.
-    pub fn checked(&self) -> Checked<'_> {
-        let mut told = Checked::default();
+    pub fn checked(&self) -> CheckedSteps<'_> {
+        let mut told = CheckedSteps::default();
         if self.interface.is_some() {
             return told;
         }

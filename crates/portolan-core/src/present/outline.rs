@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::picture::{cut, one_line};
 use super::trace::function_word;
-use crate::graph::{CheckBy, Checked, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
+use crate::graph::{CheckBy, CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
 /// One line for each node that a run can come to, beginning with the main line of work.
@@ -30,7 +30,7 @@ const MOST_BELIEVED: usize = 12;
 
 /// At how many steps of work something is checked, and at which an agent is believed.
 fn believed(workflow: &Workflow) -> String {
-    let Checked { checked, believed } = workflow.root().checked();
+    let CheckedSteps { checked, believed } = workflow.root().checked();
     let all = checked + believed.len();
     let named: Vec<&str> = believed.iter().take(MOST_BELIEVED).map(|node| node.as_str()).collect();
     let more = believed.len().saturating_sub(named.len());

@@ -165,8 +165,6 @@ fn a_markdown_page_keeps_every_text_in_its_place() {
         &expect![[r#"
 
 
-            At steps with ✓ something is checked; at others the agent is believed.
-
             | Stage | Step | Name | Agent | Instructions |
             |-------|------|------|-------|--------------|
             | s | end | Say "hi" \| wave | Dev | Run `a` or \<b>. |

@@ -38,7 +38,8 @@ impl Proofs {
         for workflow in workflows {
             let proof = analyse(workflow, self.effort);
             let id = workflow.id().to_string();
-            self.lines.push((id.clone(), proof.summary()));
+            let counted = workflow.root().checked().counted().map(|counted| format!(" · {counted}"));
+            self.lines.push((id.clone(), proof.summary() + &counted.unwrap_or_default()));
             for Finding { diagnostic, run } in proof.findings(workflow) {
                 self.runs.extend(run.map(|run| (id.clone(), diagnostic.code, run)));
                 faults.push(diagnostic);

@@ -22,7 +22,7 @@ const MISSPELT: &str = r#"{
 fn what_is_sound_is_counted() {
     let project = Project::small();
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's)
+        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -50,7 +50,7 @@ fn a_project_is_its_flow_folder() {
     project.write("package.json", "{}");
     let whole = project.says("check .");
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's)
+        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -68,7 +68,7 @@ fn a_folder_may_hold_graphs_in_yaml_and_their_tests() {
     project.write("all/mcp.json", "{}");
     project.write("all/small.json", SMALL);
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's)
+        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
         sum: proved: can always finish · nothing dead · always a way
         sum: proved: can always finish · nothing dead · always a way
         3 files checked: 0 errors, 0 warnings
@@ -142,7 +142,7 @@ fn lenient_reading_warns_and_says_what_it_does() {
           |
         help: did you mean `lint_format`? (until then the edge is left out)
 
-        misspelt: proved: can always finish · always a way
+        misspelt: proved: can always finish · always a way · checked: 0 of 1 steps
         1 file checked: 0 errors, 1 warning
         exit: 0
     "#]]
@@ -162,7 +162,7 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
         1 | {"nodes": 
           |           ^
 
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's)
+        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings; 3 paths not read
         stderr: error: `missing.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
@@ -239,7 +239,7 @@ fn two_files_of_one_id_are_told_apart() {
          |
         help: rename one of the files
 
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's)
+        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings
         exit: 3
     "#]]
@@ -429,7 +429,7 @@ fn a_warning_that_is_denied_is_an_error() {
         stderr: 8 |       - { id: one, kind: action, when: nobody }
         stderr:   |                                        ^^^^^^
         stderr:   |
-        stderr: help: declare it under `variables`; until then it never has a value
+        stderr: help: declare it under `variables`; until then it has a value only where a step reports one
         stderr: 
         stderr: error: `advised.yaml` has 1 error
         stderr: help: mend them; nothing was done

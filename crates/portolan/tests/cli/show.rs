@@ -42,6 +42,8 @@ fn a_workflow_is_an_outline_or_a_picture() {
         stuck   checkpoint    → work
 
         Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
+
+        Believed: every step (2); nothing is checked.
         exit: 0
     "#]]
     .assert_eq(&project.says("show small"));
@@ -129,7 +131,7 @@ fn a_workflow_is_an_outline_or_a_picture() {
               "kind": "end"
             }
           ],
-          "drawn": "Small (small)\n\nstart   start         → work\nwork    task          → verify\nverify  gate          → done\n                    failed → work (retry up to 1, then stuck)\ndone    end           ends: success\nstuck   checkpoint    → work\n\nWhere no `failed` is shown, failed work is tried again up to 3 times; then a person decides.\n"
+          "drawn": "Small (small)\n\nstart   start         → work\nwork    task          → verify\nverify  gate          → done\n                    failed → work (retry up to 1, then stuck)\ndone    end           ends: success\nstuck   checkpoint    → work\n\nWhere no `failed` is shown, failed work is tried again up to 3 times; then a person decides.\n\nBelieved: every step (2); nothing is checked.\n"
         }
         exit: 0
     "#]].assert_eq(&without_places(&project.says("show small --format json")));
@@ -145,9 +147,12 @@ fn the_catalogue_needs_no_project() {
 
         start        start               → execute
         execute      task   Do the work  → end_success
+                            check output: the report gives `result`, which fits its schema
         end_success  end    Done         ends: success
 
         Where no `failed` is shown, failed work is tried again up to 3 times; then a person decides.
+
+        Checked: every step (1).
         exit: 0
     "#]]
     .assert_eq(&project.says("show execute"));

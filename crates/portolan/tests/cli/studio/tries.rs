@@ -121,7 +121,7 @@ fn a_run_that_was_stopped_is_forked_and_tried_again_elsewhere() {
     let again = studio.told_to(&run, &json!({ "do": "pause" }));
     assert_eq!(again["error"]["code"], "out_of_place");
     let other = studio.post("/runs/abcdefgh/control", &json!({ "do": "pause" }));
-    assert_eq!(other.refusal(), "422 not_running");
+    assert_eq!(other.refusal(), "404 unknown_run");
 }
 
 #[test]
