@@ -62,15 +62,17 @@ impl Claim {
 impl Claim {
     /// That it was not believed, and why; nothing where it was.
     pub fn refused(&self) -> Option<String> {
-        let failed: Vec<String> =
-            self.checks.iter().filter(|check| !check.held).map(|check| format!("`{}`", check.id)).collect();
-        (!self.held).then(|| {
-            format!(
-                "Refused: `{}` was reported {}, but {} did not hold, so it counts as failed.",
-                self.step,
-                self.reported,
-                failed.join(" and ")
-            )
-        })
+        let named = |asked: bool| {
+            let open = self.checks.iter().filter(|check| !check.held && check.asked == asked);
+            open.map(|check| format!("`{}`", check.id)).collect::<Vec<_>>().join(" and ")
+        };
+        let (step, reported, failed, asked) = (&self.step, &self.reported, named(false), named(true));
+        match (failed.is_empty(), asked.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(format!("`{step}` was reported {reported}; whether {asked} holds, a person says.")),
+            (false, _) => Some(format!(
+                "Refused: `{step}` was reported {reported}, but {failed} did not hold, so it counts as failed."
+            )),
+        }
     }
 }

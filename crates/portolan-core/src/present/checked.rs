@@ -12,6 +12,9 @@ pub struct Checked {
     pub id: String,
     /// Whether it held.
     pub held: bool,
+    /// Whether it is a person's to say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// Why it did not; what was found, where something was said of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -38,6 +41,7 @@ impl Checked {
             }
             Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
         };
-        Checked { id: check.to_string(), held, reason, output }
+        let asked = matches!(verdict, Verdict::ForPerson { .. });
+        Checked { id: check.to_string(), held, asked, reason, output }
     }
 }

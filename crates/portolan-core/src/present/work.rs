@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::here::Here;
 use super::situation::{State, state};
 use super::{ChildState, Viewer};
-use crate::graph::{Activity, CheckBy, Kind, Told};
+use crate::graph::{Activity, CheckBy, Kind, Told, ToolRules};
 use crate::run::{BranchState, Place};
 use crate::value::{CheckId, NodeId, Outcome};
 
@@ -39,6 +39,9 @@ pub struct Work {
     /// What it takes to do it, and the agent has said not to have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
+    /// The tools that may be used at it, and those that may not, by pattern; nothing where all may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolRules>,
     /// The activity that it stands in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityView>,
@@ -152,6 +155,7 @@ impl Here<'_> {
             retries: self.node.max_retries.as_ref().map(|most| most.value),
             gives: self.gives(),
             lacks: self.lacks(viewer),
+            tools: self.node.tools.as_deref().cloned(),
             activity: self.activity().map(|activity| self.told_of(activity)),
         }
     }

@@ -59,6 +59,18 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
     Some(lines.join("\n"))
 }
 
+/// Which tools may be used at the step, where not all may.
+pub(super) fn tools(situation: &Situation) -> Option<String> {
+    let rules = situation.work.tools.as_ref()?;
+    let listed = |patterns: &[String]| patterns.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let allow = rules.allow.as_ref().map(|allow| match allow.as_slice() {
+        [] => "No tool may be used at this step.".to_owned(),
+        allow => format!("Only these tools may be used at this step: {}.", listed(allow)),
+    });
+    let deny = (!rules.deny.is_empty()).then(|| format!("Not to be used at this step: {}.", listed(&rules.deny)));
+    Some([allow, deny].into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
+}
+
 /// What a value or a file must be, as JSON Schema says it.
 fn schema(fact: &Fact) -> String {
     match fact {

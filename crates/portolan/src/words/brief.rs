@@ -5,7 +5,7 @@ use portolan_core::graph::{EndResult, Escalation};
 use portolan_core::present::{AnsweredBy, BlockedBy, Fork, Point, Progress, Question, Situation, Why};
 use portolan_core::run::Feedback;
 
-use super::about::{about, checks, given};
+use super::about::{about, checks, given, tools};
 
 /// What to do at a place. `answer_by` is how a person answers at a shell.
 pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
@@ -82,6 +82,7 @@ fn work(text: &mut Blocks, situation: &Situation) {
     }
     text.block(work.description.as_deref());
     text.block(work.instructions.as_deref());
+    text.block(tools(situation).as_deref());
     text.block(checks(situation).as_deref());
     feedback(text, situation.feedback.as_ref());
     let mut last = Vec::new();

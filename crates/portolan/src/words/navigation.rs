@@ -10,7 +10,7 @@ use portolan_runtime::service::{Claim, View, lifted_by};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::about::{about, checks, given};
+use super::about::{about, checks, given, tools};
 use super::{Action, Actions};
 
 /// How much is shown of an item of a loop.
@@ -132,6 +132,7 @@ impl Teller<'_> {
             blocks.push(question.asked.message.clone());
             blocks.push(self.who_answers(question));
         } else {
+            blocks.extend(tools(situation));
             blocks.extend(checks(situation));
             blocks.extend(situation.position.agent.as_ref().map(|agent| format!("Agent: {agent}")));
         }

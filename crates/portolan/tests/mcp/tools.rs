@@ -94,6 +94,7 @@ fn a_task_is_led_by_init_start_current_and_next() {
 #[test]
 fn init_begins_at_a_step_and_under_a_parent() {
     let project = Project::new();
+    project.believe("bug-hunt");
     let mut wire = project.client(&[]);
     let (parent, child) = (project.task("parent"), project.task("child"));
     wire.done("Init", &json!({ "taskFilePath": parent, "workflowType": "bug-hunt" }));

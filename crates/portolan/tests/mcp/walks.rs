@@ -4,13 +4,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Chance, Obedient, Project, Wire};
 
-fn catalogue(wire: &mut Wire) -> Vec<String> {
+/// The workflows of the catalogue, of which the project has versions that believe what they are told.
+fn catalogue(wire: &mut Wire, project: &Project) -> Vec<String> {
     let listed = wire.done("ListWorkflows", &json!({ "source": "catalog" }));
     let ids = listed["workflows"].as_array().expect("workflows").iter();
     let ids: Vec<String> = ids.map(|workflow| workflow["id"].as_str().expect("an id").to_owned()).collect();
     assert_eq!(ids.len(), 18);
     // Phases are left when a repository shows it: no obedience is enough.
-    ids.into_iter().filter(|id| !["delivery", "sdlc-simple"].contains(&id.as_str())).collect()
+    let ids: Vec<String> = ids.into_iter().filter(|id| !["delivery", "sdlc-simple"].contains(&id.as_str())).collect();
+    ids.iter().for_each(|id| project.believe(id));
+    ids
 }
 
 fn agent<'a>(wire: &'a mut Wire, project: &'a Project, whims: usize, seed: u64) -> Obedient<'a> {
@@ -21,7 +24,7 @@ fn agent<'a>(wire: &'a mut Wire, project: &'a Project, whims: usize, seed: u64) 
 fn every_workflow_ends_well_in_the_store() {
     let project = Project::new();
     let mut wire = project.client(&[]);
-    for id in catalogue(&mut wire) {
+    for id in catalogue(&mut wire, &project) {
         let opened = wire.done("Init", &json!({ "workflowType": id, "description": "a walk" }));
         let run = opened["run"].as_str().expect("a handle").to_owned();
         let mut agent = agent(&mut wire, &project, 0, 0);
@@ -42,7 +45,7 @@ fn every_workflow_ends_well_in_the_store() {
 fn every_workflow_ends_well_in_a_task_file() {
     let project = Project::new();
     let mut wire = project.client(&[]);
-    for id in catalogue(&mut wire) {
+    for id in catalogue(&mut wire, &project) {
         let path = project.task(&id);
         let opened = wire.done("Init", &json!({ "taskFilePath": path, "workflowType": id, "description": "a walk" }));
         let mut agent = agent(&mut wire, &project, 0, 0);
@@ -65,7 +68,7 @@ fn every_workflow_ends_well_in_a_task_file() {
 fn whatever_is_offered_is_accepted() {
     let project = Project::new();
     let mut wire = project.client(&[]);
-    for (nth, id) in catalogue(&mut wire).iter().enumerate() {
+    for (nth, id) in catalogue(&mut wire, &project).iter().enumerate() {
         for carrier in ["store", "file"] {
             let mut init = json!({ "workflowType": id });
             if carrier == "file" {
