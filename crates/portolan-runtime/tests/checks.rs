@@ -320,6 +320,7 @@ fn a_check_that_two_calls_perform_is_settled_once() {
 #[test]
 fn the_folder_of_a_task_is_free_while_its_check_runs() {
     let world = trusted(r#"[{"id": "slow", "run": ["sh", "-c", "echo pid $$ > started; read line < go"]}]"#);
+    world.believe("execute");
     let (started, go) = (Gate::new(&world, "started"), Gate::new(&world, "go"));
     let [_, task] = both(&world);
     std::thread::scope(|scope| {

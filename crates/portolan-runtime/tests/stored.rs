@@ -78,7 +78,7 @@ fn a_run_that_is_not_there_is_named() {
 
 #[test]
 fn a_stored_move_names_the_revision_that_it_knows() {
-    let world = World::new();
+    let world = World::believing(&["execute"]);
     let run = world.open("execute");
     let view = world.start(&run).expect("it starts");
     expect![[r#"

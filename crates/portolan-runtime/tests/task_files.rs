@@ -571,7 +571,7 @@ fn where_a_persons_word_is_verified_the_agent_cannot_give_it_in_a_task_file_eith
 
 #[test]
 fn one_file_has_one_history_by_whatever_name_it_is_reached() {
-    let world = World::believing(&["quick-task"]);
+    let world = World::believing(&["execute"]);
     let task = world.begin("1", "execute");
     let roundabout = world.path("tasks/../tasks/1.json").to_string_lossy().into_owned();
     let other = Address::Task(roundabout);

@@ -284,7 +284,9 @@ async fn a_run_begins_on_one_machine_and_ends_on_another() {
     let wanted = Open { workflow: Some("execute".into()), ..Open::default() };
     let view = one.service.open(&wanted, &me).await.expect("it begins");
     let view = one.service.act(&Request::at(&view), &Act::Begin, &me).await.expect("it starts");
-    let (here, done) = (Request::at(&view), Act::Report(Report::of("passed")));
+    let result = json!({ "result": { "done": "the sum is right", "check": "true", "exit_status": 0 } });
+    let done = Act::Report(Report { outputs: Some(Arc::new(result)), ..Report::of("passed") });
+    let here = Request::at(&view);
     assert_eq!(other.service.act(&here, &done, &me).await.expect("it is there too").terminal, Some("success"));
     assert_eq!(one.service.act(&here, &done, &me).await.expect_err("it moved on meanwhile").code, "stale");
     assert!(one.has_nothing_of_its_own() && other.has_nothing_of_its_own());
