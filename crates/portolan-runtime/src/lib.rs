@@ -20,7 +20,10 @@
 //! let service = Service::new(Options { store: StoreAt::Memory, trust: Some(data), ..Options::of(project) })?;
 //! let opened = service.open(&wanted, &me).await?;
 //! let at_work = service.act(&Request::at(&opened), &Act::Begin, &me).await?;
-//! let ended = service.act(&Request::at(&at_work), &Act::Report(Report::of("passed")), &me).await?;
+//! // The step is left with a value by a schema, as the situation says.
+//! let result = serde_json::json!({ "result": { "done": "the login works", "check": "cargo test", "exit_status": 0 } });
+//! let report = Report { outputs: Some(result.into()), ..Report::of("passed") };
+//! let ended = service.act(&Request::at(&at_work), &Act::Report(report), &me).await?;
 //! assert_eq!(ended.terminal, Some("success"));
 //! // The same call again is refused: somebody (we) moved on meanwhile.
 //! let again = service.act(&Request::at(&at_work), &Act::Report(Report::of("passed")), &me).await;

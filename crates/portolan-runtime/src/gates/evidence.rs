@@ -10,6 +10,7 @@ use portolan_core::run::Verdict;
 use serde_json::{Map, Value};
 
 use crate::disk;
+use crate::merge_gate::texts_since;
 use crate::repository::{OnRemote, Repository, Standing};
 use crate::rules::{self, rules};
 use crate::runner::{self, broken, unknown};
@@ -87,8 +88,8 @@ async fn find(
             evidence::commit(&commits, has_rules.then_some(guidelines))
         }
         Fact::Pushed => pushed(&repository.on_remote().await?)?,
-        Fact::TestsTouched => evidence::tests_touched(&repository.texts_since(then()?).await?),
-        Fact::TestsNotWeakened => evidence::tests_not_weakened(&repository.texts_since(then()?).await?),
+        Fact::TestsTouched => evidence::tests_touched(&texts_since(repository, then()?).await?),
+        Fact::TestsNotWeakened => evidence::tests_not_weakened(&texts_since(repository, then()?).await?),
         Fact::NoConflictMarks => evidence::no_conflict_marks(&repository.marks_since(then()?).await?),
         Fact::File { path, .. } => file(&wanted.fact, path, repository, then()?).await?,
         Fact::Output { name, .. } => match claims.get(name).map(|value| wanted.fact.misfit(value)) {

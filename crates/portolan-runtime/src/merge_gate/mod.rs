@@ -6,11 +6,12 @@ mod forge;
 mod git;
 mod objects;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::gates::merge::{Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, gate};
+use portolan_core::gates::facts::Unknown;
+use portolan_core::gates::merge::{Change, Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, Text, gate};
 use portolan_core::source::Source;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +19,8 @@ use serde_json::json;
 use crate::audit::{Durability, Entry, Kind, Log};
 use crate::disk;
 use crate::error::ServiceError;
-use crate::repository::Repository;
+use crate::program::unknown;
+use crate::repository::{Repository, Standing};
 use forge::Request;
 use git::Commits;
 
@@ -88,15 +90,24 @@ pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unru
     Ok(ruled)
 }
 
-pub(crate) use objects::text_of;
-
-/// How the files of a worktree, which begins at `top`, differ from a commit or a tree, but for those that git does not
-/// know.
+/// The texts of the files that have changed since the files of a repository stood so. Of one that had changes then that
+/// were not committed, what was committed counts as what it held.
 ///
 /// # Errors
-/// Git cannot say, or there is too much.
-pub(crate) async fn diff_to_files(asked: &Repository, base: &str, top: &Path) -> Result<Diff, ServiceError> {
-    Commits::of(asked).diff_to_files(base, top).await
+/// What was checked out then is not there any more, or there is too much; or git cannot say.
+pub(crate) async fn texts_since(asked: &Repository, then: &Standing) -> Result<Diff, Unknown> {
+    let (top, found) = asked.touched_since(then).await?;
+    let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
+    let mut diff = Commits::of(asked).diff_to_files(&then.commit, &top).await.map_err(told)?;
+    let known: BTreeSet<String> = diff.files.iter().map(|change| change.path.clone()).collect();
+    diff.files.retain(|change| {
+        found.contains_key(&change.path) || change.from.as_ref().is_some_and(|from| found.contains_key(from))
+    });
+    for (path, _) in found.into_iter().filter(|(path, is_new)| *is_new && !known.contains(path)) {
+        let after = objects::text_of(&top.join(&path), &path);
+        diff.files.push(Change { path, from: None, before: Text::Absent, after, added: 0, deleted: 0 });
+    }
+    Ok(diff)
 }
 
 /// The policy of the base commit: the branch's own could let anything pass.

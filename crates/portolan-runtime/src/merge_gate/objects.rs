@@ -52,7 +52,7 @@ impl Wanted {
 }
 
 /// What a file of the worktree holds.
-pub(crate) fn text_of(file: &Path, path: &str) -> Text {
+pub(super) fn text_of(file: &Path, path: &str) -> Text {
     if !reads(path) {
         return Text::Unread;
     }

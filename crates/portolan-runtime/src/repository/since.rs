@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use portolan_core::gates::facts::{Commit, Unknown};
-use portolan_core::gates::merge::{Change, Diff, Text};
 use portolan_core::gates::names::is_oid;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +13,6 @@ use super::Repository;
 use super::git::Git;
 use crate::digest::Digest;
 use crate::disk::{self, LOCK_FILE};
-use crate::error::ServiceError;
-use crate::merge_gate;
 use crate::program::unknown;
 
 /// The most files that are not committed, for it to be noted how all stand.
@@ -129,26 +126,15 @@ impl Repository {
         }
     }
 
-    /// The texts of the files that have changed since the files stood so. Of one that had changes then that were not
-    /// committed, what was committed counts as what it held.
+    /// Where the worktree begins, and the files that have changed since the files stood so, by their paths from there, each
+    /// with whether git does not know it.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`], or there is too much to be read.
-    pub async fn texts_since(&self, then: &Standing) -> Result<Diff, Unknown> {
+    /// As of [`Repository::changes_since`].
+    pub(crate) async fn touched_since(&self, then: &Standing) -> Result<(PathBuf, BTreeMap<String, bool>), Unknown> {
         let git = Git::open(self.project(), &self.environment).await?;
         let found = then.found(&git).await?;
-        let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
-        let mut diff = merge_gate::diff_to_files(self, &then.commit, &git.top).await.map_err(told)?;
-        let known: BTreeSet<String> = diff.files.iter().map(|change| change.path.clone()).collect();
-        diff.files.retain(|change| {
-            found.contains_key(&change.path) || change.from.as_ref().is_some_and(|from| found.contains_key(from))
-        });
-        for (path, _) in found.iter().filter(|(path, differs)| differs.is_new && !known.contains(*path)) {
-            let after = merge_gate::text_of(&git.top.join(path), path);
-            let (path, before) = (path.clone(), Text::Absent);
-            diff.files.push(Change { path, from: None, before, after, added: 0, deleted: 0 });
-        }
-        Ok(diff)
+        Ok((git.top.clone(), found.into_iter().map(|(path, differs)| (path, differs.is_new)).collect()))
     }
 
     /// Where marks of conflicts have been left since the files stood so: paths in the repository, and lines.

@@ -437,3 +437,93 @@ fn a_warning_that_is_denied_is_an_error() {
     "#]]
     .assert_eq(&project.says("serve advised.yaml --deny unknown-variable"));
 }
+
+/// Whoever is tired once goes round for ever: nobody is asked anew.
+const TRAPPED: &str = "id: trapped\nversion: 1.0.0\ntitle: Trapped\nvariables:\n  \
+    - { name: tired, type: boolean, default: false }\nactivities:\n  - id: look\n    \
+    steps: [{ id: work, kind: step, outputs: [tired] }]\n    \
+    transitions: [{ to: again, when: tired }, { to: done, isDefault: true }]\n  - id: again\n    \
+    steps: [{ id: work, kind: step, outputs: [] }]\n    \
+    transitions: [{ to: done, when: tired == false }, { to: again, isDefault: true }]\n  \
+    - { id: done, steps: [{ id: work, kind: step, outputs: [] }] }\n";
+
+#[test]
+fn a_run_that_refutes_something_is_shown_and_written() {
+    let project = Project::new();
+    project.write("trapped.yaml", TRAPPED);
+    project.write("taken", "");
+    expect![[r#"
+        warning[cannot-finish]: a run can come to where it never finishes, and only goes round: `again`, `again.leave` and `again.work`
+          --> trapped.yaml:10:9
+           |
+        10 |   - id: again
+           |         ^^^^^
+           |
+        help: let something on the way round change `tired`, or let another way lead out
+
+        warning[never-happens]: the condition that leads from `again.leave` to `done` never decides
+          --> trapped.yaml:10:9
+           |
+        10 |   - id: again
+           |         ^^^^^
+           |
+        help: correct the conditions on the way to it, or remove it
+
+        warning[endless-loop]: when no condition holds, `again` is reached again and again: nothing on the way round changes `tired`
+          --> trapped.yaml:12:55
+           |
+        12 |     transitions: [{ to: done, when: tired == false }, { to: again, isDefault: true }]
+           |                                                       ^
+           |
+        help: let a step report it on the way (`outputs`), or an action or an answer set it; or let another way lead out (until then a run that comes there goes round)
+
+        trapped: proved: always a way · loops: again (unbounded) · checked: 0 of 3 steps
+
+        cannot-finish in trapped:
+            1  start: the work begins
+            2  look: passed
+            3  look.work: the agent reports `passed`, with `tired` = true
+            4  look.leave: passed
+        1 file checked: 0 errors, 3 warnings
+        exit: 0
+    "#]].assert_eq(&project.says("check trapped.yaml --explain cannot-finish"));
+    project.says("check trapped.yaml --counterexamples runs");
+    let names: Vec<String> = std::fs::read_dir(project.path().join("runs"))
+        .expect("it was made")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(names, ["trapped-cannot-finish-1.json"]);
+    let text = std::fs::read_to_string(project.path().join("runs").join(&names[0])).expect("it was written");
+    let run: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&run["is_replayed"], run["events"].as_array().map(Vec::is_empty)), (&true.into(), Some(false)));
+    expect![[r#"
+        warning[cannot-finish]: a run can come to where it never finishes, and only goes round: `again`, `again.leave` and `again.work`
+          --> trapped.yaml:10:9
+           |
+        10 |   - id: again
+           |         ^^^^^
+           |
+        help: let something on the way round change `tired`, or let another way lead out
+
+        warning[never-happens]: the condition that leads from `again.leave` to `done` never decides
+          --> trapped.yaml:10:9
+           |
+        10 |   - id: again
+           |         ^^^^^
+           |
+        help: correct the conditions on the way to it, or remove it
+
+        warning[endless-loop]: when no condition holds, `again` is reached again and again: nothing on the way round changes `tired`
+          --> trapped.yaml:12:55
+           |
+        12 |     transitions: [{ to: done, when: tired == false }, { to: again, isDefault: true }]
+           |                                                       ^
+           |
+        help: let a step report it on the way (`outputs`), or an action or an answer set it; or let another way lead out (until then a run that comes there goes round)
+
+        trapped: proved: always a way · loops: again (unbounded) · checked: 0 of 3 steps
+        1 file checked: 0 errors, 3 warnings
+        stderr: error: `taken` cannot be made: File exists
+        exit: 1
+    "#]].assert_eq(&project.says("check trapped.yaml --counterexamples taken"));
+}
