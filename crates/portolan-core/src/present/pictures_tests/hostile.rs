@@ -44,7 +44,11 @@ fn nodes_of(file: &Value) -> usize {
 fn meant(workflow: &Workflow) -> Value {
     let flow = workflow.root();
     let text = |node: &Node| {
-        let hand = if picture::Look::of(&node.kind) == picture::Look::Person { "✋ " } else { "" };
+        let hand = match picture::Look::of(&node.kind) {
+            picture::Look::Person => "✋ ",
+            _ if !node.accept.is_empty() => "✓ ",
+            _ => "",
+        };
         format!("{hand}{}{}", picture::label(node), picture::small_print(node))
     };
     let nodes: Vec<String> = flow.steps.values().map(|step| text(&step.node)).collect();
