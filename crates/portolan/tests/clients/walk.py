@@ -109,7 +109,9 @@ async def every_tool(walker, project, mode):
     await walker.call("Start", task)
     await walker.call("Current", task)
     await walker.call("Next", {**task, "result": "maybe"}, refused="no_matching_edge")
-    await walker.call("Next", {**task, "result": "passed", "note": "done"})
+    await walker.call("Next", {**task, "result": "passed", "note": "done"}, refused="bad_outputs")
+    goal = {"expected": "it says hello", "check": "hello", "files": ["hello.py"]}
+    await walker.call("Next", {**task, "result": "passed", "note": "done", "outputs": {"goal": goal}})
     await walker.call("ListWorkflows", {})
     await walker.call("SelectWorkflow", {})
     await walker.call("Diagram", {"workflowType": "quick-task", "filePath": f"{mode}.md"})
