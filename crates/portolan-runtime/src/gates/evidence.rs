@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence};
+use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence, weighed};
 use portolan_core::gates::facts::Unknown;
 use portolan_core::graph::{Evidence, Fact, Since};
 use portolan_core::run::Verdict;
@@ -56,7 +56,7 @@ pub(super) async fn look(
         Ok(found) => found,
         Err(ForPerson(reason)) => Finding::of(Holds::Unverified, "for-person", reason),
     };
-    let Finding { standing, reason, .. } = evidence::weighed(gate, &guidelines, found);
+    let Finding { standing, reason, .. } = weighed(&[gate], &guidelines, || found);
     match standing {
         Holds::Holds => Verdict::Shown { reason, sets: None },
         Holds::Fails => broken(reason),

@@ -2,27 +2,14 @@
 
 use super::conventional_commit_format::{judged, violation};
 use super::range::ruled;
-use super::{Finding, OFF, WARNED, fails, holds, message, quoted};
+use super::{Finding, fails, holds, message, quoted};
 use crate::gates::facts::Commit;
-use crate::gates::guidelines::{Guidelines, Level};
+use crate::gates::guidelines::Guidelines;
 use crate::gates::merge::{Diff, Text, is_test_path, tests_gained, tests_lost};
 use crate::gates::pattern::matches;
 
 /// The most paths that a reason names.
 const MOST_NAMED: usize = 5;
-
-/// A finding as closely as the guidelines want its gate kept.
-pub fn weighed(gate: &str, guidelines: &Guidelines, found: Finding) -> Finding {
-    match guidelines.level(&[gate]) {
-        Level::Block => found,
-        Level::Off => holds(OFF, format!("not looked at: `policies.{gate}` is `off`")),
-        Level::Warn if found.standing == super::Standing::Holds => found,
-        Level::Warn => {
-            let reason = format!("{}; passed, for `policies.{gate}` is `warn`", found.reason);
-            Finding { standing: super::Standing::Holds, code: WARNED, reason, ..found }
-        }
-    }
-}
 
 /// Whether files have changed as the patterns say: of each of `must` at least one, of the others only `may`, and none of
 /// `must_not`. Where nothing is said, any file will do. The paths are relative to the project.

@@ -111,28 +111,29 @@ impl CheckKind {
     /// Whether what it asks is so, as closely as the guidelines want it kept. What fails under a warning holds, and its
     /// code is [`WARNED`].
     pub fn decide(&self, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
-        match guidelines.level(&self.names()) {
-            Level::Block => (self.look)(claims, facts, guidelines),
-            Level::Off => holds(OFF, format!("not looked at: `policies.{}` is `off`", self.written(guidelines))),
-            Level::Warn => match (self.look)(claims, facts, guidelines) {
-                found if found.standing == Standing::Holds => found,
-                found => {
-                    let line = self.written(guidelines);
-                    let reason = format!("{}; passed, for `policies.{line}` is `warn`", found.reason);
-                    Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
-                }
-            },
-        }
+        weighed(&self.names(), guidelines, || (self.look)(claims, facts, guidelines))
     }
 
     /// The names that guidelines may know it by.
     fn names(&self) -> Vec<&'static str> {
         [Some(self.id), self.invariant].into_iter().flatten().collect()
     }
+}
 
-    /// The name that the guidelines use.
-    fn written(&self, guidelines: &Guidelines) -> &'static str {
-        self.names().into_iter().find(|name| guidelines.levels.contains_key(*name)).unwrap_or(self.id)
+/// What is found, as closely as the guidelines want what has these names kept.
+pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> Finding) -> Finding {
+    let named = names.iter().find(|name| guidelines.levels.contains_key(**name)).or(names.first());
+    let line = named.map_or("", |name| *name);
+    match guidelines.level(names) {
+        Level::Block => look(),
+        Level::Off => holds(OFF, format!("not looked at: `policies.{line}` is `off`")),
+        Level::Warn => match look() {
+            found if found.standing == Standing::Holds => found,
+            found => {
+                let reason = format!("{}; passed, for `policies.{line}` is `warn`", found.reason);
+                Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
+            }
+        },
     }
 }
 
