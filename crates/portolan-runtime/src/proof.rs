@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use portolan_core::diagnostic::Diagnostic;
 use portolan_core::graph::Workflow;
 use portolan_core::prove::{Limits, Proof, prove};
 
@@ -17,6 +18,11 @@ pub struct Effort {
     pub time: Duration,
 }
 
+impl Effort {
+    /// What somebody who is writing does not notice.
+    pub const WHILE_WRITING: Effort = Effort { states: 20_000, time: Duration::from_millis(100) };
+}
+
 impl Default for Effort {
     fn default() -> Effort {
         Effort { states: Limits::default().states, time: Duration::from_secs(DEFAULT_SECONDS) }
@@ -28,4 +34,9 @@ pub fn analyse(workflow: &Workflow, effort: Effort) -> Proof {
     let begun = Instant::now();
     let limits = Limits { states: effort.states, ..Limits::default() };
     prove(workflow, &limits, &mut || begun.elapsed() >= effort.time)
+}
+
+/// What is not so of a workflow, as far as the effort goes, each with its place.
+pub fn findings(workflow: &Workflow, effort: Effort) -> Vec<Diagnostic> {
+    analyse(workflow, effort).findings(workflow).into_iter().map(|finding| finding.diagnostic).collect()
 }

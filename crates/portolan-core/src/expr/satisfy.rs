@@ -1,4 +1,4 @@
-//! Which conditions can hold at all, and which together.
+//! Whether a condition can hold at all, and what it compares in vain.
 //!
 //! Conditions compare single values with values that are written out, so that there are finitely many cases: each name is
 //! given one value for every way in which the comparisons can come out, and the conditions are evaluated as a run would
@@ -18,23 +18,22 @@ pub(crate) type CanBe<'a> = &'a dyn Fn(&[String], Option<&Value>) -> bool;
 /// How many cases are looked at; of more it is not known whether one of them fits.
 const MAX_CASES: usize = 4_000;
 
-/// Whether there are surely no values for which each of `hold` holds and none of `fail` does.
-pub(crate) fn never(hold: &[&Expr], fail: &[&Expr], can_be: CanBe<'_>) -> bool {
-    let parts = hold.iter().map(|expr| (expr, true)).chain(fail.iter().map(|expr| (expr, false)));
-    let parts: Vec<Part<'_>> = parts.filter_map(|(expr, wanted)| Part::of(expr, wanted)).collect();
-    let names = values(&parts, can_be);
+/// Whether there are surely no values for which a condition holds.
+pub(crate) fn never(expr: &Expr, can_be: CanBe<'_>) -> bool {
+    let Some(part) = Part::of(expr) else { return false };
+    let names = values(&part, can_be);
     let cases = names.values().try_fold(1_usize, |cases, values| cases.checked_mul(values.len()));
-    cases.is_some_and(|cases| cases <= MAX_CASES && fitting(&parts, &names, cases).is_none())
+    cases.is_some_and(|cases| cases <= MAX_CASES && fitting(&part, &names, cases).is_none())
 }
 
 /// A value for each path, or that it is missing.
 type Case<'v> = BTreeMap<&'v [String], Option<&'v Value>>;
 
-/// The first case in which each part comes out as it is wanted.
-fn fitting<'v>(parts: &[Part<'_>], names: &'v Names<'_>, cases: usize) -> Option<Case<'v>> {
+/// The first case in which the condition holds.
+fn fitting<'v>(part: &Part<'_>, names: &'v Names<'_>, cases: usize) -> Option<Case<'v>> {
     (0..cases).map(|case| chosen(names, case)).find(|case| {
         let value = |path: &[String]| case.get(path).copied().flatten();
-        parts.iter().all(|part| part.truth.holds_where(&value, part.numbers) == part.wanted)
+        part.truth.holds_where(&value, part.numbers)
     })
 }
 
@@ -48,7 +47,7 @@ pub(crate) struct Misfit {
 
 /// The comparisons whose value, or whose order, the path can never have.
 pub(crate) fn misfits(expr: &Expr, can_be: CanBe<'_>) -> Vec<Misfit> {
-    let Some(part) = Part::of(expr, true) else { return Vec::new() };
+    let Some(part) = Part::of(expr) else { return Vec::new() };
     let misfit = |leaf: &Truth| {
         let Truth::Compare(Side::Path(path), comparison, Side::Literal(value)) = leaf else { return None };
         let ordered = || can_be(path, Some(&Value::from(0))) || can_be(path, Some(&Value::from(1)));
@@ -58,36 +57,32 @@ pub(crate) fn misfits(expr: &Expr, can_be: CanBe<'_>) -> Vec<Misfit> {
     part.truth.leaves().into_iter().filter_map(misfit).collect()
 }
 
-/// A condition, and whether it is to hold.
+/// A condition that compares.
 struct Part<'e> {
     truth: Cow<'e, Truth>,
     numbers: Numbers,
-    wanted: bool,
 }
 
 impl<'e> Part<'e> {
-    fn of(expr: &'e Expr, wanted: bool) -> Option<Part<'e>> {
+    fn of(expr: &'e Expr) -> Option<Part<'e>> {
         let (truth, numbers) = match expr {
             Expr::When(when) => (Cow::Borrowed(when.truth()), Numbers::OrText),
             Expr::Condition(condition) => (Cow::Borrowed(condition.truth()), Numbers::Only),
-            // Where Python raises an exception, nothing holds: that it does not hold says little.
-            Expr::Python(python) if wanted => (Cow::Owned(python.truth()?), Numbers::Only),
+            Expr::Python(python) => (Cow::Owned(python.truth()?), Numbers::Only),
             _ => return None,
         };
-        Some(Part { truth, numbers, wanted })
+        Some(Part { truth, numbers })
     }
 }
 
 /// The values to try for each path: of those for which all comparisons come out alike, one.
 type Names<'p> = BTreeMap<&'p [String], Vec<Option<Value>>>;
 
-fn values<'p>(parts: &'p [Part<'_>], can_be: CanBe<'_>) -> Names<'p> {
+fn values<'p>(part: &'p Part<'_>, can_be: CanBe<'_>) -> Names<'p> {
     let mut leaves: BTreeMap<&[String], Vec<(&Truth, Numbers)>> = BTreeMap::new();
-    for part in parts {
-        for leaf in part.truth.leaves() {
-            if let Some(path) = leaf.path() {
-                leaves.entry(path).or_default().push((leaf, part.numbers));
-            }
+    for leaf in part.truth.leaves() {
+        if let Some(path) = leaf.path() {
+            leaves.entry(path).or_default().push((leaf, part.numbers));
         }
     }
     let values = leaves.into_iter().map(|(path, leaves)| {
@@ -184,7 +179,7 @@ mod tests {
 
     /// Whether a text is surely never true; of `n` it is known that it is a number, of `b` that it is a boolean.
     fn is_never(text: &str) -> bool {
-        never(&[&when(text)], &[], &known)
+        never(&when(text), &known)
     }
 
     fn known(path: &[String], value: Option<&Value>) -> bool {
@@ -226,16 +221,6 @@ mod tests {
     }
 
     #[test]
-    fn ways_cover_each_other() {
-        let parts = ["n > 5", "n > 1"].map(when);
-        assert!(never(&[&parts[0]], &[&parts[1]], &known));
-        assert!(!never(&[&parts[1]], &[&parts[0]], &known));
-        let [yes, no] = ["b == true", "b == false"].map(when);
-        assert!(never(&[], &[&yes, &no], &known), "one of the two holds");
-        assert!(!never(&[], &[&yes, &no], &|_, value| value.is_none_or(Value::is_boolean)), "it may be missing");
-    }
-
-    #[test]
     fn checks_in_python_that_nothing_meets() {
         for text in [
             "len(output) > 5 and len(output) < 3",
@@ -245,7 +230,7 @@ mod tests {
             "len(output) < 0",
             "output == True and output == 0",
         ] {
-            assert!(never(&[&python(text)], &[], &|_, _| true), "{text}");
+            assert!(never(&python(text), &|_, _| true), "{text}");
         }
         for text in [
             "len(output) > 5 and len(input) < 3",
@@ -256,7 +241,7 @@ mod tests {
             "output in ['a'] and output == 'b'",
             "output[0] > 5 and output[1] < 3",
         ] {
-            assert!(!never(&[&python(text)], &[], &|_, _| true), "{text}");
+            assert!(!never(&python(text), &|_, _| true), "{text}");
         }
     }
 
@@ -323,28 +308,21 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_what_is_evaluated(
-            hold in prop::collection::vec(conditions(), 0..3),
-            fail in prop::collection::vec(conditions(), 0..3),
+            expr in conditions(),
             (a, c, n) in (prop::option::of(value()), prop::option::of(value()), -6_i32..14),
         ) {
-            let hold: Vec<&Expr> = hold.iter().collect();
-            let fail: Vec<&Expr> = fail.iter().collect();
-            let fits = |data: &Value| {
-                let holds = |expr: &&Expr| expr.holds(&Scope::of(data)).expect("a condition has no faults");
-                hold.iter().all(&holds) && !fail.iter().any(&holds)
-            };
+            let fits = |data: &Value| expr.holds(&Scope::of(data)).expect("a condition has no faults");
             let mut some = json!({"b": {}, "n": f64::from(n) / 2.0});
             if let Some(a) = a { some["a"] = a; }
             if let Some(c) = c { some["b"]["c"] = c; }
-            let is_never = never(&hold, &fail, &known_of_n);
+            let is_never = never(&expr, &known_of_n);
             prop_assert!(!(is_never && fits(&some)), "{}", some);
 
-            let parts = hold.iter().map(|expr| (expr, true)).chain(fail.iter().map(|expr| (expr, false)));
-            let parts: Vec<Part<'_>> = parts.filter_map(|(expr, wanted)| Part::of(expr, wanted)).collect();
-            let names = values(&parts, &known_of_n);
+            let part = Part::of(&expr).expect("it compares");
+            let names = values(&part, &known_of_n);
             let cases: usize = names.values().map(Vec::len).product();
             if cases <= MAX_CASES {
-                let found = fitting(&parts, &names, cases);
+                let found = fitting(&part, &names, cases);
                 prop_assert_eq!(is_never, found.is_none());
                 prop_assert!(found.is_none_or(|case| fits(&data(&case))));
             }

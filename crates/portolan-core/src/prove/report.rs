@@ -1,13 +1,13 @@
 //! What a proof says to the author of a definition: findings with their places, and one line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Bound, Counterexample, Dead, Place, Proof, Trap, Verdict};
-use crate::diagnostic::{Code, Diagnostic, list};
+use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::expr::condition_names;
-use crate::graph::{Kind, LoopKind, Step, Workflow};
+use crate::graph::{Kind, LoopKind, Node, Step, Workflow};
 use crate::source::Span;
-use crate::value::NodeId;
+use crate::value::{NodeId, WorkflowId};
 
 /// The codes that only the analysis reports.
 pub const CODES: &[Code] = &[
@@ -179,50 +179,111 @@ fn no_way(workflow: &Workflow, place: &Place) -> Diagnostic {
     at(Diagnostic::warning("may-have-no-way", message).help(help), span(workflow, place))
 }
 
-/// What is never come to, and the part of it that something leads to.
-#[derive(Default)]
-struct Unseen<'p> {
+/// What is never come to.
+struct Unseen<'p, 'w> {
     nodes: BTreeSet<&'p Place>,
-    /// Those that a way leads to from what is come to.
-    first: BTreeSet<Place>,
+    /// The steps that lead to them, of those that are come to.
+    leading: BTreeMap<Place, Vec<&'w Step>>,
+    /// Those that are told: the others are only come to from these.
+    told: BTreeSet<&'p Place>,
 }
 
-impl<'p> Unseen<'p> {
-    fn of(workflow: &Workflow, dead: &'p [Dead]) -> Unseen<'p> {
-        let nodes: BTreeSet<&Place> = dead
+impl<'p, 'w> Unseen<'p, 'w> {
+    fn of(workflow: &'w Workflow, dead: &'p [Dead]) -> Unseen<'p, 'w> {
+        let in_order: Vec<&Place> = dead
             .iter()
             .filter_map(|dead| match dead {
                 Dead::Node(place) => Some(place),
                 Dead::Outcome(..) | Dead::Way(..) => None,
             })
             .collect();
-        let mut first = BTreeSet::new();
+        let nodes: BTreeSet<&Place> = in_order.iter().copied().collect();
+        let mut leading: BTreeMap<Place, Vec<&Step>> = BTreeMap::new();
+        // Those that others lead to, which are never come to themselves.
+        let mut behind: BTreeSet<Place> = BTreeSet::new();
         for (id, flow) in workflow.flows().filter(|_| !nodes.is_empty()) {
-            let place = |node: &NodeId| Place { flow: id.clone(), node: node.clone() };
-            for step in flow.steps.values().filter(|step| !nodes.contains(&place(&step.node.id))) {
-                first.extend(step.exits.targets().map(place).filter(|to| nodes.contains(to)));
+            for step in flow.steps.values() {
+                let from = Place { flow: id.clone(), node: step.node.id.clone() };
+                for to in targets(step, id).filter(|to| nodes.contains(to) && *to != from) {
+                    if nodes.contains(&from) {
+                        behind.insert(to);
+                    } else {
+                        leading.entry(to).or_default().push(step);
+                    }
+                }
             }
         }
-        Unseen { nodes, first }
+        let (later, first): (Vec<&Place>, Vec<&Place>) =
+            in_order.iter().partition(|place| behind.contains(place) && !leading.contains_key(place));
+        let (mut told, mut covered) = (BTreeSet::new(), BTreeSet::new());
+        for place in first.into_iter().chain(later) {
+            if covered.contains(place) {
+                continue;
+            }
+            told.insert(place);
+            let mut waiting = vec![place.clone()];
+            while let Some(at) = waiting.pop() {
+                let on = step(workflow, &at).into_iter().flat_map(|step| targets(step, &at.flow));
+                waiting.extend(on.filter(|to| nodes.contains(to) && !covered.contains(to)));
+                covered.insert(at);
+            }
+        }
+        Unseen { nodes, leading, told }
     }
 
     /// What never happens, where nothing else that is said explains it.
     fn told(&self, workflow: &Workflow, dead: &Dead) -> Option<Diagnostic> {
-        let (place, message) = match dead {
-            // Behind another one that is never come to, this one follows from that.
-            Dead::Node(place) if !self.first.contains(place) => return None,
-            Dead::Node(place) => (place, format!("`{}` is never come to, whatever happens", place.node)),
-            Dead::Outcome(place, outcome) => (place, format!("`{}` is never left by `{outcome}`", place.node)),
+        let (place, message, help) = match dead {
+            Dead::Node(place) if !self.told.contains(place) => return None,
+            Dead::Node(place) => {
+                let (why, help) = self.why(place);
+                (place, format!("`{}` is never come to: {why}", place.node), help)
+            }
+            Dead::Outcome(place, outcome) => (place, format!("`{}` is never left by `{outcome}`", place.node), MEND),
             // What is never led to is said where it stands.
             Dead::Way(place, to) if self.nodes.contains(&Place { flow: place.flow.clone(), node: to.clone() }) => {
                 return None;
             }
             Dead::Way(place, to) => {
-                (place, format!("the condition that leads from `{}` to `{to}` never decides", place.node))
+                let from = step(workflow, place)?;
+                (place, format!("`{}` never leads to `{to}`: {}", place.node, never_decide(from, to)), MEND)
             }
         };
         let span = span(workflow, place)?;
-        let help = "correct the conditions on the way to it, or remove it";
         Some(Diagnostic::warning("never-happens", message).at(span).help(help))
     }
+
+    /// Why a node is never come to, and what to do.
+    fn why(&self, place: &Place) -> (String, &'static str) {
+        match self.leading.get(place).and_then(|leading| leading.first()) {
+            None => ("no way leads there from the start".to_owned(), "add the way that is to lead there, or remove it"),
+            Some(from) if from.exits.guards.iter().any(|(_, to)| *to == place.node) => {
+                (never_decide(from, &place.node), MEND)
+            }
+            Some(Step { node: Node { kind: Kind::Loop(looping), .. }, .. })
+                if !matches!(looping.kind, LoopKind::ForEach { .. }) =>
+            {
+                (format!("`{}` never holds there", clip(&looping.condition().text())), MEND)
+            }
+            Some(from) => (format!("`{}` never leads on to it", from.node.id), MEND),
+        }
+    }
+}
+
+/// What to do about what never happens.
+const MEND: &str = "correct the conditions on the way to it, or remove it";
+
+/// Where the ways of a step lead.
+fn targets<'s>(step: &'s Step, flow: &'s WorkflowId) -> impl Iterator<Item = Place> + 's {
+    step.exits.targets().map(|node| Place { flow: flow.clone(), node: node.clone() })
+}
+
+/// That the conditions on a way do not decide: they do not hold where it is chosen, or one before them does.
+fn never_decide(from: &Step, to: &NodeId) -> String {
+    let guards = &from.exits.guards;
+    let texts: Vec<String> = guards.iter().filter(|(_, on)| on == to).map(|(guard, _)| clip(&guard.text())).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let holds = if texts.len() == 1 { "holds" } else { "hold" };
+    let before = if guards.first().is_some_and(|(_, on)| on == to) { "" } else { ", or another before does" };
+    format!("{} never {holds} there{before}", list(&texts))
 }

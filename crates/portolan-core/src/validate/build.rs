@@ -189,13 +189,11 @@ fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
     let end = free_id(steps, "no_way_on");
     let mut used = false;
     for step in steps.values_mut() {
-        if matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. }) {
+        // Of a choice of which no condition holds, a person is told.
+        if matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. } | Kind::Switch) {
             continue;
         }
         let node = map.node(&step.node.id);
-        if node.is_some_and(|node| map.is_total(node, false)) {
-            continue;
-        }
         let mut missing = node.map(|node| map.outcomes(node)).unwrap_or_default();
         missing.retain(|outcome| map.edge_on(&step.node.id, outcome.as_str()).is_none());
         if missing.is_empty() && step.exits.on.is_empty() {

@@ -4,10 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use serde_json::Value;
 
 use super::known::Known;
-use crate::expr::{Expr, never};
+use crate::expr::Expr;
 use crate::graph::{Edge, Graph, Kind, Node, Trigger};
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome, PASS, PASSED};
@@ -16,7 +15,6 @@ pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
     places: IndexMap<&'g str, Place<'g>>,
     known: OnceCell<Known<'g>>,
-    ending: OnceCell<BTreeSet<&'g NodeId>>,
 }
 
 /// A node and the edges that leave it.
@@ -43,7 +41,7 @@ impl<'g> Map<'g> {
                 place.add(edge, target);
             }
         }
-        Map { graph, places, known: OnceCell::new(), ending: OnceCell::new() }
+        Map { graph, places, known: OnceCell::new() }
     }
 
     /// What is known of the variables; found out when a rule asks first.
@@ -121,17 +119,6 @@ impl<'g> Map<'g> {
         }
     }
 
-    /// Whether one of the conditions of a switch always holds, so that it needs no default; `valued` supposes that what
-    /// they read has a value.
-    pub(crate) fn is_total(&self, node: &Node, valued: bool) -> bool {
-        let guards = self.guards(&node.id).into_iter().map(|(guard, _)| &guard.value);
-        let guards: Vec<&Expr> = guards.collect();
-        let can_be = |path: &[String], value: Option<&Value>| {
-            (value.is_some() || !valued) && self.known().can_be(&node.id, path, value)
-        };
-        node.kind == Kind::Switch && never(&[], &guards, &can_be)
-    }
-
     /// The conditions on the ways out of a node, in order.
     pub(crate) fn guards(&self, id: &NodeId) -> Vec<(&'g Spanned<Expr>, &'g Edge)> {
         let guards = self.leaving(id).iter().filter_map(|edge| match &edge.on {
@@ -162,29 +149,6 @@ impl<'g> Map<'g> {
             next.push(&join.value);
         }
         next
-    }
-
-    /// Whether a way leads from a node to an end; where an edge leads nobody knows where, it may.
-    pub(crate) fn comes_to_an_end(&self, id: &NodeId) -> bool {
-        self.ending.get_or_init(|| self.reaching_an_end()).contains(id)
-    }
-
-    fn reaching_an_end(&self) -> BTreeSet<&'g NodeId> {
-        let mut before: BTreeMap<&NodeId, Vec<&'g NodeId>> = BTreeMap::new();
-        for node in self.nodes() {
-            for next in self.next(node) {
-                before.entry(next).or_default().push(&node.id);
-            }
-        }
-        let ends = self.nodes().filter(|node| matches!(node.kind, Kind::End { .. }) || self.strays(&node.id));
-        let mut waiting: Vec<&NodeId> = ends.map(|node| &node.id).collect();
-        let mut ending = BTreeSet::new();
-        while let Some(id) = waiting.pop() {
-            if ending.insert(id) {
-                waiting.extend(before.get(id).into_iter().flatten());
-            }
-        }
-        ending
     }
 
     /// Everything that can be reached from `from`, itself included.

@@ -144,7 +144,7 @@ impl Leniency {
 /// Which warnings are not accepted.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Denial {
-    /// Take a warning for an error: its code, such as `no-default`, or `warnings` for all. May be given several times.
+    /// Take a warning for an error: its code, such as `read-before-set`, or `warnings` for all. May be given several times.
     #[arg(long, value_name = "CODE|warnings", value_parser = deniable)]
     deny: Vec<String>,
 }

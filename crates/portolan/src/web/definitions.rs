@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use portolan_core::diagnostic::clip;
+use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::RunAs;
 use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
 use portolan_core::graph::{Graph, Kind};
@@ -18,6 +18,7 @@ use portolan_core::source::NamedText;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::library::{Library, Origin, Sketch, file_called, named_texts};
+use portolan_runtime::proof::{self, Effort};
 use portolan_runtime::service::{Service, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -335,7 +336,8 @@ fn checked(
     let (moved, unread) = places::moved(library, sketch, root);
     let workflow = root.and_then(|root| sketch.workflows.get(root));
     let drawing = graph.map(|graph| draw(graph, workflow, &sketch.graphs, folds, &moved));
-    let problems = sketch.faults.iter().map(|fault| places.problem(fault, drawing.as_ref()));
+    let proved = proved(sketch);
+    let problems = sketch.faults.iter().chain(&proved).map(|fault| places.problem(fault, drawing.as_ref()));
     let problems = problems.chain(unread.map(Problem::beside)).collect();
     let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
     let told = drawing.as_ref().zip(graph);
@@ -345,6 +347,14 @@ fn checked(
     let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };
     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     Checked { sound: drawing.is_some(), drawing, edges, problems, about: about.unwrap_or_default(), own, took }
+}
+
+/// What is not so of every run, where nothing has to be mended before that can be told.
+fn proved(sketch: &Sketch) -> Vec<Diagnostic> {
+    if sketch.faults.iter().any(Diagnostic::is_error) {
+        return Vec::new();
+    }
+    sketch.workflows.values().flat_map(|workflow| proof::findings(workflow, Effort::WHILE_WRITING)).collect()
 }
 
 /// What is to be done to a definition, as the page has it.

@@ -50,15 +50,15 @@ fn the_first_condition_that_holds_chooses_the_way_and_the_default_comes_last() {
 }
 
 #[test]
-fn where_no_condition_holds_and_there_is_no_default_the_run_is_blocked() {
+fn where_no_condition_holds_and_there_is_no_default_a_person_is_asked() {
     let workflow = "lenient: var n number = 0; start > a(activity) > work > leave(switch); a -skipped-> leave; leave -[n == 1]-> done";
     story(
         workflow,
         "passed",
         expect![[r#"
-                work
-        passed  no_way_on = blocked  leave → no_way_on
-    "#]],
+                    work
+            passed  leave? no progress <- no condition holds of `n == 1`, and there is no default
+        "#]],
     );
 }
 

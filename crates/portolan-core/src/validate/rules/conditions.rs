@@ -1,20 +1,21 @@
-//! Every condition can hold, and every way out that has one can be taken.
+//! Conditions compare what can be compared, and key results can be met. Whether a way can be taken the analysis finds
+//! out, which knows how a run comes there.
 
 use std::collections::BTreeSet;
 
 use super::{Code, Rule};
-use crate::diagnostic::{Diagnostic, clip, list};
+use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Expr, Misfit, misfits, never};
-use crate::graph::{Finding, Kind, Node};
-use crate::source::Span;
+use crate::graph::{Finding, KeyResult, Kind, Node};
+use crate::source::{Span, Spanned};
 use crate::validate::map::Map;
 
 pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "never-holds",
-            what: "No values of what it reads make a condition hold: what stands behind it never happens.",
-            fix: "Correct the condition, or remove what it stands before.",
+            what: "No output makes a key result hold: the state is attempted until its attempts are used up.",
+            fix: "Correct the key result, or remove it.",
         },
         Code {
             code: "other-type",
@@ -28,40 +29,36 @@ pub(super) const RULE: Rule = Rule {
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let mut said = BTreeSet::new();
     for node in map.nodes() {
-        for (expr, span, what) in conditions(map, node) {
+        for (expr, span) in conditions(map, node) {
             if said.insert((span, expr.text())) {
                 compared(map, node, expr, span, faults);
-                dead(map, node, expr, span, what.as_deref(), faults);
             }
         }
-        if let Kind::Switch = node.kind {
-            covered(map, node, &mut said, faults);
+        for result in key_results(node) {
+            if let Finding::Expr(expr) = &result.by {
+                compared(map, node, expr, result.name.span, faults);
+                never_met(map, node, expr, &result.name, faults);
+            }
         }
     }
 }
 
-/// The conditions of a node, each with its place and, where the place does not say it, what it is a condition of: those
-/// of its ways out, of a loop, and what is to hold of a state's output.
-fn conditions<'g>(map: &Map<'g>, node: &'g Node) -> Vec<(&'g Expr, Span, Option<String>)> {
-    let guards = map.guards(&node.id).into_iter().map(|(guard, _)| (&guard.value, guard.span, None));
-    let mut conditions: Vec<_> = guards.collect();
-    match &node.kind {
-        Kind::Loop(looping) => {
-            let all = [Some(looping.condition()), looping.stop.as_ref()].into_iter().flatten();
-            conditions
-                .extend(all.map(|expr| (expr, node.span, Some(format!("the condition of the loop `{}`", node.name)))));
-        }
-        Kind::State(state) => {
-            for result in &state.key_results {
-                if let Finding::Expr(expr) = &result.by {
-                    let what = format!("the key result `{}`", result.name.value);
-                    conditions.push((expr, result.name.span, Some(what)));
-                }
-            }
-        }
-        _ => {}
+/// The conditions that decide where a node leads, each with its place.
+fn conditions<'g>(map: &Map<'g>, node: &'g Node) -> Vec<(&'g Expr, Span)> {
+    let mut conditions: Vec<_> =
+        map.guards(&node.id).into_iter().map(|(guard, _)| (&guard.value, guard.span)).collect();
+    if let Kind::Loop(looping) = &node.kind {
+        let all = [Some(looping.condition()), looping.stop.as_ref()].into_iter().flatten();
+        conditions.extend(all.map(|expr| (expr, node.span)));
     }
     conditions
+}
+
+fn key_results(node: &Node) -> &[KeyResult] {
+    match &node.kind {
+        Kind::State(state) => &state.key_results,
+        _ => &[],
+    }
 }
 
 /// Comparisons with values of another type.
@@ -91,37 +88,15 @@ fn compared(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, faults: &mut Ve
     }
 }
 
-/// A condition that never holds; what compares with another type has been said.
-fn dead(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, what: Option<&str>, faults: &mut Vec<Diagnostic>) {
+/// A key result that never holds; what compares with another type has been said.
+fn never_met(map: &Map<'_>, node: &Node, expr: &Expr, name: &Spanned<String>, faults: &mut Vec<Diagnostic>) {
     let can_be = |path: &[String], value: Option<&serde_json::Value>| map.known().can_be(&node.id, path, value);
-    if !misfits(expr, &can_be).is_empty() || !never(&[expr], &[], &can_be) {
+    if !misfits(expr, &can_be).is_empty() || !never(expr, &can_be) {
         return;
     }
-    let text = expr.text();
-    let message = match what {
-        None => format!("`{}` never holds, whatever the values are", clip(&text)),
-        Some(what) => format!("{what}, `{}`, never holds, whatever the values are", clip(&text)),
-    };
-    let help = "correct it, or remove what it stands before";
+    let span = name.span;
+    let (name, text) = (&name.value, clip(&expr.text()));
+    let message = format!("the key result `{name}`, `{text}`, never holds, whatever the values are");
+    let help = "correct it, or remove it";
     faults.push(Diagnostic::warning("never-holds", message).at(span).help(help));
-}
-
-/// Ways out that are never taken, because the conditions before them hold whenever theirs does.
-fn covered(map: &Map<'_>, node: &Node, said: &mut BTreeSet<(Span, String)>, faults: &mut Vec<Diagnostic>) {
-    let can_be = |path: &[String], value: Option<&serde_json::Value>| map.known().can_be(&node.id, path, value);
-    let mut earlier: Vec<&Expr> = Vec::new();
-    for (guard, edge) in map.guards(&node.id) {
-        let text = guard.value.text();
-        let is_dead = never(&[&guard.value], &[], &can_be);
-        if !is_dead && never(&[&guard.value], &earlier, &can_be) && said.insert((guard.span, format!("covered {text}")))
-        {
-            let texts: Vec<String> = earlier.iter().map(|expr| expr.text()).collect();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let (to, text) = (&edge.to.value, clip(&text));
-            let message = format!("the way to `{to}` is never taken: when `{text}` holds, so does one before it");
-            let help = format!("before it stand {}; put the narrower condition first", list(&texts));
-            faults.push(Diagnostic::warning("shadowed-edge", message).at(guard.span).help(help));
-        }
-        earlier.push(&guard.value);
-    }
 }

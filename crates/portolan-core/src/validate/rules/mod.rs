@@ -8,11 +8,10 @@ mod ends;
 mod failing;
 mod forks;
 pub(super) mod inputs;
+mod loops;
 mod outputs;
-mod reach;
 mod reads;
 mod retries;
-mod rounds;
 mod starts;
 pub(super) mod subflows;
 
@@ -36,8 +35,7 @@ pub const RULES: &[Rule] = &[
     branches::RULE,
     retries::RULE,
     failing::RULE,
-    reach::RULE,
-    rounds::RULE,
+    loops::RULE,
     reads::RULE,
     conditions::RULE,
 ];

@@ -16,11 +16,6 @@ pub(super) const RULE: Rule = Rule {
             fix: "Add an edge with that `on`; for `passed`, an edge without `on` serves too.",
         },
         Code {
-            code: "no-default",
-            what: "All ways out of an activity have conditions. When none of them holds, the run has nowhere to go.",
-            fix: "Add a transition without a condition, or mark one with `isDefault: true`.",
-        },
-        Code {
             code: "edge-for-no-output",
             what: "An edge waits for an outcome that its node never has.",
             fix: "Correct the `on`, or add the outcome to the node's `outputs`.",
@@ -37,6 +32,8 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     for node in map.nodes() {
         match &node.kind {
             Kind::End { .. } => {}
+            // Whether one of its conditions always holds is found out by the analysis.
+            Kind::Switch => for_no_output(map, node, faults),
             Kind::Fork { .. } => branches_are_unconditional(map, node, faults),
             _ => {
                 without_edge(map, node, faults);
@@ -48,9 +45,6 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 
 fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     let outcomes = map.outcomes(node);
-    if map.is_total(node, false) {
-        return;
-    }
     if outcomes.is_empty() && !map.strays(&node.id) {
         let (what, help) = match node.kind {
             Kind::Checkpoint { .. } => ("asks a person who can only answer `failed`", "add an edge for another answer"),
@@ -63,18 +57,6 @@ fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
         loose || map.edge_on(&node.id, outcome.as_str()).is_some()
     };
     for outcome in outcomes.iter().filter(|outcome| !served(outcome)) {
-        if let (Kind::Switch, Some(activity)) = (&node.kind, activity(map, node)) {
-            let what = format!("it may be that none of the ways out of `{activity}` is open: none is the default");
-            let help = match map.is_total(node, true) {
-                true => {
-                    "what the conditions read may have no value yet: give it a `default`, or mark a way with `isDefault: true`"
-                }
-                false => "add a transition without a condition, or mark one with `isDefault: true`",
-            };
-            let fault = Diagnostic::error("no-default", what).at(node.span).help(help);
-            faults.push(fault.repaired("the run ends there as blocked"));
-            continue;
-        }
         let what = format!("`{}` may end with `{}`, but no edge leads on from there", node.id, clip(outcome.as_str()));
         let help = match outcome.as_str() {
             PASSED => "add an edge to the next step; it serves `passed` when it has no `on`".to_owned(),
@@ -82,12 +64,6 @@ fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
         };
         faults.push(stranded(node, what, &help));
     }
-}
-
-/// The activity that a node stands in.
-fn activity<'g>(map: &Map<'g>, node: &Node) -> Option<&'g str> {
-    let seat = node.seat.as_ref()?;
-    map.graph.activities.get(seat.activity).map(|activity| activity.id.as_str())
 }
 
 fn stranded(node: &Node, what: String, help: &str) -> Diagnostic {

@@ -116,8 +116,6 @@ fn faults_of_questions() {
               add it to `options`, or remove the branch
             5:44 error wrong-type: the question `b` leads on by its answer, and not by `choose`
               write a branch for each answer
-            3:3 warning unreachable-node: no way leads from the start to `b`
-              add the edge that leads there, or remove the node
         "#]],
     );
 }
