@@ -4,6 +4,7 @@
 //! opinion about what a definition means. Each verdict is proved, refuted by a run, or undecided because a bound was
 //! reached, which is said. Knows no format, no file and no clock: whoever asks says when the time is up.
 
+mod costs;
 mod counterexample;
 mod explore;
 mod model;
@@ -19,6 +20,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Kind, Workflow};
 use crate::value::{NodeId, Outcome, WorkflowId};
+pub use costs::Costs;
 use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, Standing, explore};
@@ -150,6 +152,8 @@ pub struct Proof {
     pub ends: Verdict<Trap>,
     /// The circles that nothing bounds but those who decide in them.
     pub cycles: Vec<Cycle>,
+    /// What a run takes at most that goes through none of these circles again; nothing where that is not known.
+    pub costs: Option<Costs>,
     /// How many states were looked at.
     pub states: usize,
 }
@@ -184,7 +188,7 @@ pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut()
     }
     let model = Model::of(workflow);
     match explore(&model, limits, out_of_time) {
-        Some(found) => concluded(&Story { workflow, model: &model, found: &found }),
+        Some(found) => concluded(&Story { workflow, model: &model, found: &found }, out_of_time),
         None => undecided(Bound::NeverOpened),
     }
 }
@@ -196,11 +200,12 @@ fn undecided(bound: Bound) -> Proof {
         has_ways: Verdict::Undecided(bound),
         ends: Verdict::Undecided(bound),
         cycles: Vec::new(),
+        costs: None,
         states: 0,
     }
 }
 
-fn concluded(story: &Story<'_>) -> Proof {
+fn concluded(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
     let found = story.found;
     let traps = traps(story);
     let round: Vec<Trap> = traps.iter().filter(|trap| trap.goes_round).cloned().collect();
@@ -217,6 +222,7 @@ fn concluded(story: &Story<'_>) -> Proof {
         has_ways: Verdict::of(astray, found.bound),
         ends: Verdict::of(round, found.bound),
         cycles: cycles(found),
+        costs: costs::costs(story.workflow, story.model, found, out_of_time),
         states: found.states.len(),
     }
 }
@@ -288,14 +294,14 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 /// The circles that no budget and no limit bounds. That a person helps where nothing is left of a budget is none: it is for
 /// that person to go on.
 fn cycles(found: &Explored) -> Vec<Cycle> {
-    let goes_on = |edge: &explore::Edge| !edge.step.helps;
-    let is_free = |edge: &explore::Edge| goes_on(edge) && !edge.step.bounded;
+    let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
+    let is_free = |edge: u32| goes_on(edge) && !found.edges[edge as usize].step.bounded;
     let mut cycles: Vec<Cycle> = Vec::new();
     for circle in verdict::circles(found, &|_| true, &goes_on) {
         let states: BTreeSet<u32> = circle.iter().copied().collect();
         // A person's answer fills every budget.
         let by_person = verdict::has_answers(found, &states);
-        let follows: &dyn Fn(&explore::Edge) -> bool = if by_person { &goes_on } else { &is_free };
+        let follows: &dyn Fn(u32) -> bool = if by_person { &goes_on } else { &is_free };
         let inner = verdict::circles(found, &|at| states.contains(&at), follows);
         for circle in inner.iter().filter(|circle| verdict::goes_round(found, circle, follows)) {
             let states: BTreeSet<u32> = circle.iter().copied().collect();

@@ -68,7 +68,11 @@ impl Pump<'_> {
                     if self.used.get(&(frame.clone(), gate.clone())).copied().unwrap_or(0) < budget {
                         // A person's answer would fill the budget again.
                         let refills = |step: &Step| matches!(step.act, Act::Answer(_)) && step.frame == *frame;
-                        return Some(self.round(edge, &|step| step.retried.contains(gate), &refills));
+                        return Some(self.round(
+                            edge,
+                            &|step| step.retried.iter().any(|retried| retried.gate == *gate),
+                            &refills,
+                        ));
                     }
                 }
                 Pick::Pass(pass @ (Pass::Most | Pass::Last)) => {
@@ -166,7 +170,7 @@ impl Pump<'_> {
             _ => {}
         }
         for retried in &step.retried {
-            *self.used.entry((step.frame.clone(), retried.clone())).or_default() += 1;
+            *self.used.entry((step.frame.clone(), retried.gate.clone())).or_default() += 1;
         }
         for pick in &step.picks {
             if let Pick::Pass(pass) = pick {

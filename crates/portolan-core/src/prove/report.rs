@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Bound, Counterexample, Dead, Place, Proof, Trap, Verdict};
+use super::{Bound, Costs, Counterexample, Dead, Place, Proof, Trap, Verdict};
 use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::expr::condition_names;
 use crate::graph::{Kind, LoopKind, Node, Step, Workflow};
@@ -61,6 +61,7 @@ impl Proof {
             (said(&self.has_ways), "always a way"),
         ];
         parts.extend(verdicts.iter().filter(|(is, _)| *is == Some(true)).map(|(_, text)| (*text).to_owned()));
+        parts.extend(self.costs.map(at_most).filter(|text| !text.is_empty()));
         let cycles: Vec<String> = self.cycles.iter().take(MAX_TOLD).map(cycle).collect();
         if !cycles.is_empty() {
             let more = self.cycles.len() - cycles.len();
@@ -108,10 +109,25 @@ fn said<T>(verdict: &Verdict<T>) -> Option<bool> {
     }
 }
 
+/// What a run takes, in the order in which it is counted.
+fn at_most(costs: Costs) -> String {
+    let counted = [
+        (costs.moves, "move"),
+        (costs.answers, "answer"),
+        (costs.checks, "check"),
+        (costs.calls, "call"),
+        (costs.attempts, "attempt"),
+    ];
+    let told = counted.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        told.map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" })).collect();
+    if told.is_empty() { String::new() } else { format!("at most {}", told.join(", ")) }
+}
+
 /// A loop by its first node, and whose it is to leave it.
 fn cycle(cycle: &super::Cycle) -> String {
     let name = cycle.nodes.first().map_or("", |place| place.node.as_str());
-    let whose = if cycle.by_person { "a person's" } else { "unbounded" };
+    let whose = if cycle.by_person { "unbounded, a person's" } else { "unbounded" };
     format!("{name} ({whose})")
 }
 

@@ -64,10 +64,24 @@ pub(super) struct Step {
     pub(super) picks: Vec<Pick>,
     /// Whether it takes from a budget, so that it cannot happen again and again.
     pub(super) bounded: bool,
-    /// The nodes whose budgets it takes from.
-    pub(super) retried: Vec<NodeId>,
+    /// The budgets that it takes from.
+    pub(super) retried: Vec<Retried>,
+    /// The frame in which it begins another one: a pass, branches, a workflow.
+    pub(super) begins: Option<FramePath>,
+    /// Whether it leads on from its node.
+    pub(super) leaves: bool,
     /// Whether it is the help of a person who was asked because the work could not go on.
     pub(super) helps: bool,
+}
+
+/// Something that is attempted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Retried {
+    pub(super) frame: FramePath,
+    /// Where that is counted.
+    pub(super) gate: NodeId,
+    /// How often it may be.
+    pub(super) budget: u32,
 }
 
 /// What comes of a step.
@@ -373,7 +387,8 @@ impl At<'_> {
             let mut retried = Vec::new();
             for change in &changes {
                 if let Change::Retried { frame, gate, .. } = change {
-                    retried.push(gate.clone());
+                    let budget = budget(self.model, &run, frame, gate);
+                    retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget });
                     let more = spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect();
                     waiting.push(more);
                 }
@@ -383,7 +398,19 @@ impl At<'_> {
             let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
             let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
             let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
-            let step = Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, helps };
+            let moved = |frame: &FramePath| {
+                changes.iter().rev().find_map(|change| match change {
+                    Change::Moved { frame: of, place, .. } if of == frame => Some(place),
+                    _ => None,
+                })
+            };
+            let leaves = moved(&frame).is_none_or(|place| *place.node() != node);
+            let begins = changes.iter().find_map(|change| match change {
+                Change::Moved { frame, place, .. } if holds_frames(place) => Some(frame.clone()),
+                _ => None,
+            });
+            let step =
+                Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, leaves, helps };
             taken.push(Taken { step, run, changes });
         }
     }
@@ -475,18 +502,29 @@ impl At<'_> {
     }
 }
 
+fn holds_frames(place: &Place) -> bool {
+    matches!(place, Place::Looping { .. } | Place::Forked { .. } | Place::Within { .. })
+}
+
 /// Nothing is left of a budget.
 fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
-    let Some(frame) = frame_mut(run, path) else { return };
+    let used = budget(model, run, path, gate);
+    if let Some(frame) = frame_mut(run, path) {
+        frame.spent.push(Spent { gate: gate.clone(), used });
+    }
+}
+
+/// How often something may be attempted again.
+fn budget(model: &Model, run: &Run, path: &FramePath, gate: &NodeId) -> u32 {
+    let Some(frame) = run.frame(path) else { return 0 };
     let flow = model.workflow.flow(&frame.flow);
     let budget = |step: &graph::Step| step.exits.failing.budget();
     let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
-    let used = match flow.steps.get(gate) {
+    match flow.steps.get(gate) {
         Some(step) if step.node.phase.is_none() => budget(step),
         // Phases may share one: it is spent for all of them.
         _ => flow.steps.values().filter(counted_at).map(budget).max().unwrap_or(0),
-    };
-    frame.spent.push(Spent { gate: gate.clone(), used });
+    }
 }
 
 /// Why what somebody else did has failed.

@@ -22,12 +22,9 @@ pub(super) fn finishing(found: &Explored) -> Vec<bool> {
     finishes
 }
 
-/// States that can be reached from each other, of those that count, by steps that count.
-pub(super) fn circles(
-    found: &Explored,
-    counts: &dyn Fn(u32) -> bool,
-    follows: &dyn Fn(&super::explore::Edge) -> bool,
-) -> Vec<Vec<u32>> {
+/// States that can be reached from each other, of those that count, by steps that count; what a circle leads to stands
+/// before it.
+pub(super) fn circles(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
     let mut tarjan = Tarjan {
         found,
         counts,
@@ -48,7 +45,7 @@ pub(super) fn circles(
 struct Tarjan<'f> {
     found: &'f Explored,
     counts: &'f dyn Fn(u32) -> bool,
-    follows: &'f dyn Fn(&super::explore::Edge) -> bool,
+    follows: &'f dyn Fn(u32) -> bool,
     index: Vec<u32>,
     low: Vec<u32>,
     on_stack: Vec<bool>,
@@ -93,7 +90,7 @@ impl Tarjan<'_> {
         self.next += 1;
         self.stack.push(at);
         self.on_stack[at as usize] = true;
-        let ahead = self.found.edges_of(at).filter(|(_, edge)| (self.follows)(edge) && (self.counts)(edge.to));
+        let ahead = self.found.edges_of(at).filter(|(at, edge)| (self.follows)(*at) && (self.counts)(edge.to));
         (at, ahead.map(|(_, edge)| edge.to).collect())
     }
 
@@ -114,8 +111,8 @@ impl Tarjan<'_> {
 }
 
 /// Whether a run can stay in a circle: it has a step that does not lead out of it.
-pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(&super::explore::Edge) -> bool) -> bool {
-    circle.len() > 1 || found.edges_of(circle[0]).any(|(_, edge)| edge.to == circle[0] && follows(edge))
+pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(u32) -> bool) -> bool {
+    circle.len() > 1 || found.edges_of(circle[0]).any(|(at, edge)| edge.to == circle[0] && follows(at))
 }
 
 /// Whether nothing leads out of a circle but failure.

@@ -14,7 +14,8 @@ use portolan_core::graph::{Flow, Keeper, Kind, Variable, VariableKind, Workflow}
 use portolan_core::prove::{Dead, Limits, Proof, Verdict as Proven, prove};
 use portolan_core::run::EffectResult;
 use portolan_core::run::{
-    BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor, moves,
+    Actor, BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor,
+    moves,
 };
 use portolan_core::value::{NodeId, Outcome, WorkflowId};
 use proptest::strategy::Strategy;
@@ -36,6 +37,8 @@ struct Everything {
     astray: BTreeSet<Site>,
     /// Whether an end can be reached from every state.
     finishes: bool,
+    /// How many moves a run takes at most in which nobody helps; nothing where there is no such number.
+    moves: Option<u64>,
 }
 
 struct Search<'w> {
@@ -44,6 +47,9 @@ struct Search<'w> {
     read: BTreeSet<String>,
     known: BTreeMap<String, usize>,
     before: Vec<Vec<usize>>,
+    /// Where each state leads without anybody's help, and whether by a move of the agent.
+    ahead: Vec<Vec<(usize, u64)>>,
+    begins: usize,
     ends: Vec<usize>,
     over: BTreeSet<usize>,
     waiting: VecDeque<(usize, Run)>,
@@ -56,6 +62,8 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
         read: read(workflow),
         known: BTreeMap::new(),
         before: Vec::new(),
+        ahead: Vec::new(),
+        begins: 0,
         ends: Vec::new(),
         over: BTreeSet::new(),
         waiting: VecDeque::new(),
@@ -65,6 +73,7 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
         let run = Run::fold(&open(workflow, &opening).ok()?)?;
         search.reach(None, run);
     }
+    search.begins = search.known.len();
     while let Some((at, run)) = search.waiting.pop_front() {
         if search.known.len() > MOST_STATES {
             return None;
@@ -79,6 +88,7 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
         }
     }
     search.found.finishes = (0..finishes.len()).all(|at| finishes[at] || search.over.contains(&at));
+    search.found.moves = search.most_moves();
     Some(search.found)
 }
 
@@ -143,11 +153,37 @@ impl Search<'_> {
         given(&variables, may_lack).into_iter().map(opening).collect()
     }
 
-    fn reach(&mut self, from: Option<usize>, run: Run) {
+    /// The longest way from where a run begins; nothing where one may go round.
+    fn most_moves(&self) -> Option<u64> {
+        let mut before = vec![0_usize; self.ahead.len()];
+        let mut reached = vec![false; self.ahead.len()];
+        let mut waiting: Vec<usize> = (0..self.begins).collect();
+        while let Some(at) = waiting.pop() {
+            if !std::mem::replace(&mut reached[at], true) {
+                self.ahead[at].iter().for_each(|(to, _)| before[*to] += 1);
+                waiting.extend(self.ahead[at].iter().map(|(to, _)| to));
+            }
+        }
+        let mut most = vec![0_u64; self.ahead.len()];
+        let mut waiting: Vec<usize> = (0..most.len()).filter(|at| reached[*at] && before[*at] == 0).collect();
+        let mut done = 0;
+        while let Some(at) = waiting.pop() {
+            done += 1;
+            for (to, cost) in &self.ahead[at] {
+                most[*to] = most[*to].max(most[at] + cost);
+                before[*to] -= 1;
+                waiting.extend((before[*to] == 0).then_some(*to));
+            }
+        }
+        (done == reached.iter().filter(|is| **is).count()).then(|| most.into_iter().max().unwrap_or(0))
+    }
+
+    fn reach(&mut self, from: Option<usize>, run: Run) -> usize {
         let next = self.known.len();
         let at = *self.known.entry(key(&run, &self.read)).or_insert(next);
         if at == next {
             self.before.push(Vec::new());
+            self.ahead.push(Vec::new());
             self.see(&run.root);
             if run.is_over() {
                 let step = self.workflow.root().step(run.root.place.node());
@@ -159,6 +195,7 @@ impl Search<'_> {
             self.waiting.push_back((at, run));
         }
         self.before[at].extend(from);
+        at
     }
 
     fn see(&mut self, frame: &Frame) {
@@ -199,7 +236,10 @@ impl Search<'_> {
                 self.found.astray.insert((frame.flow.clone(), frame.place.node().clone()));
             }
         }
-        self.reach(Some(at), next);
+        let to = self.reach(Some(at), next);
+        let helps = matches!(frame.place, Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. });
+        let is_move = matches!((&event.by, &event.what), (Actor::Agent(_), EventKind::Reported { .. }));
+        self.ahead[at].extend((!helps).then_some((to, u64::from(is_move))));
     }
 
     fn events(&self, run: &Run, path: &FramePath, frame: &Frame) -> Vec<Event> {
@@ -334,11 +374,11 @@ fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut 
 }
 
 /// What the analysis says against what is.
-fn compared(workflow: &Workflow) -> Option<(Proof, Result<(), String>)> {
+fn compared(workflow: &Workflow) -> Option<(Proof, Option<u64>, Result<(), String>)> {
     let is = everything(workflow)?;
     let proof = prove(workflow, &Limits::default(), &mut || false);
     let came = agree(workflow, &is, &proof);
-    Some((proof, came))
+    Some((proof, is.moves, came))
 }
 
 fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), String> {
@@ -369,7 +409,14 @@ fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), Stri
     if astray != is.astray {
         return Err(format!("astray: {:?}, said to be: {astray:?}", is.astray));
     }
-    Ok(())
+    match (is.moves, proof.costs) {
+        (None, _) if proof.cycles.is_empty() => return Err("a run may go round, and no circle is told".to_owned()),
+        (Some(moves), Some(costs)) if moves > costs.moves => {
+            return Err(format!("a run takes {moves} moves, and is said to take at most {}", costs.moves));
+        }
+        (_, None) if proof.bound().is_none() => return Err("what it costs is not told".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// The runs that the engine does not go: one that it does not is no evidence.
@@ -393,11 +440,12 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
     let mut runner = TestRunner::new_with_rng(Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() }, rng);
     let (mut compared_with, mut large, mut refuted, mut undecided, mut untold) = (0, 0, 0, 0, 0);
+    let (mut least, mut most) = (0, 0);
     let mut wrong = Vec::new();
     for _ in 0..count {
         let files = crate::current(&files, &mut runner);
         let Some(workflow) = repaired(&files.0) else { continue };
-        let Some((proof, came)) = compared(&workflow) else {
+        let Some((proof, moves, came)) = compared(&workflow) else {
             large += 1;
             continue;
         };
@@ -405,13 +453,17 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
         refuted += u64::from(!proof.finishes.refutations().is_empty());
         undecided += u64::from(matches!(proof.alive, Proven::Undecided(_)));
         untold += astray_runs(&proof);
+        if let (Some(moves), Some(costs), true) = (moves, proof.costs, proof.cycles.is_empty()) {
+            least += moves;
+            most += costs.moves;
+        }
         if let Err(why) = came {
             let files: Vec<String> = files.0.iter().map(Value::to_string).collect();
             wrong.push(format!("{why}\n{}", files.join("\n")));
         }
     }
     println!(
-        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {untold} runs that the engine does not go, {} wrong",
+        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {untold} runs that the engine does not go, {least} moves at most where {most} are said, {} wrong",
         wrong.len()
     );
     wrong.sort_by_key(String::len);

@@ -1,0 +1,271 @@
+//! What a run takes at most: how many moves, checks, calls and answers.
+//!
+//! Between two steps that take from a budget or begin another pass, a run goes through states without coming back to one.
+//! The longest such way is found by going backwards from the ends. Each step that takes from a budget may then add what lies
+//! between where it leads back to and where it stands, as often as the budget allows. A budget counts anew where it is
+//! renewed on the way round: it is then bounded by what bounds the circle around it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::explore::{Edge, Explored};
+use super::model::Model;
+use super::steps::{Act, Pass, Pick};
+use super::verdict::{circles, goes_round};
+use crate::graph::{Kind, Workflow};
+use crate::run::FramePath;
+use crate::value::NodeId;
+
+/// How many steps between states are looked at; of more, what they cost is not told.
+const MAX_EDGES: usize = 400_000;
+
+/// How often something happens at most in a run in which no circle is gone through again that only somebody's decision
+/// bounds, and nobody is asked to help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// What an agent reports.
+    pub moves: u64,
+    /// What a person answers.
+    pub answers: u64,
+    /// Acceptance checks that are performed.
+    pub checks: u64,
+    /// Calls of tools by the engine.
+    pub calls: u64,
+    /// Attempts of states, in each of which models are called.
+    pub attempts: u64,
+}
+
+type Counted = fn(&mut Costs) -> &mut u64;
+
+const COUNTED: [Counted; 5] = [
+    |costs| &mut costs.moves,
+    |costs| &mut costs.answers,
+    |costs| &mut costs.checks,
+    |costs| &mut costs.calls,
+    |costs| &mut costs.attempts,
+];
+
+/// What is counted, and runs out: the attempts of a node, or the passes of a loop, in a frame.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Budget {
+    frame: FramePath,
+    node: NodeId,
+    is_passes: bool,
+}
+
+/// What a run costs at most; nothing where it was not looked at whole, is too large, or the time is up.
+pub(super) fn costs(
+    workflow: &Workflow,
+    model: &Model,
+    found: &Explored,
+    out_of_time: &mut dyn FnMut() -> bool,
+) -> Option<Costs> {
+    if found.bound.is_some() || found.edges.len() > MAX_EDGES {
+        return None;
+    }
+    let mut search = Search { model, found, way: vec![Way::On; found.edges.len()], taken: BTreeMap::new() };
+    for (way, edge) in search.way.iter_mut().zip(&found.edges) {
+        if edge.step.helps {
+            *way = Way::Round;
+        }
+    }
+    search.cut(out_of_time)?;
+    let each: Vec<Costs> = found.edges.iter().map(|edge| cost(workflow, edge)).collect();
+    let order: Vec<u32> = circles(found, &|_| true, &|edge| search.is_on(edge)).into_iter().flatten().collect();
+    let mut costs = Costs::default();
+    for counted in COUNTED {
+        let each: Vec<u64> = each.iter().map(|costs| *counted(&mut costs.clone())).collect();
+        *counted(&mut costs) = search.most(&each, &order);
+    }
+    Some(costs)
+}
+
+/// What happens on a step.
+fn cost(workflow: &Workflow, edge: &Edge) -> Costs {
+    let mut costs = Costs::default();
+    let step = workflow.find(edge.step.flow.as_str()).and_then(|flow| flow.steps.get(&edge.step.node));
+    let kind = step.map(|step| &step.node.kind);
+    match (&edge.step.act, kind) {
+        (Act::Report(_) | Act::Return(_), Some(Kind::State(_))) => costs.attempts = 1,
+        (Act::Report(_), _) => costs.moves = 1,
+        (Act::Answer(_), _) => costs.answers = 1,
+        (Act::Checks(_), _) => costs.checks = step.map_or(0, |step| step.node.accept.len() as u64),
+        (Act::Return(_), Some(Kind::Call(_))) => costs.calls = 1,
+        _ => {}
+    }
+    costs
+}
+
+/// What becomes of a step between states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It leads on.
+    On,
+    /// It takes from the budget of a number.
+    Takes(u32),
+    /// It goes round as somebody decides, and is not counted.
+    Round,
+}
+
+struct Search<'f> {
+    model: &'f Model,
+    found: &'f Explored,
+    way: Vec<Way>,
+    /// The budgets that steps take from, each with how often they do in all.
+    taken: BTreeMap<Budget, (u32, u64)>,
+}
+
+impl Search<'_> {
+    fn is_on(&self, edge: u32) -> bool {
+        self.way[edge as usize] == Way::On
+    }
+
+    /// Takes out steps until what is left leads nowhere again; nothing where the time is up before.
+    fn cut(&mut self, out_of_time: &mut dyn FnMut() -> bool) -> Option<()> {
+        let all: Vec<u32> = (0..self.found.states.len() as u32).collect();
+        let mut waiting = vec![(all, 1_u64)];
+        while let Some((states, stays)) = waiting.pop() {
+            if out_of_time() {
+                return None;
+            }
+            let states: BTreeSet<u32> = states.into_iter().collect();
+            let round = circles(self.found, &|at| states.contains(&at), &|edge| self.is_on(edge));
+            let is_round = |circle: &Vec<u32>| goes_round(self.found, circle, &|edge| self.is_on(edge));
+            let round: Vec<Vec<u32>> = round.into_iter().filter(is_round).collect();
+            for circle in round {
+                let more = self.cut_in(&circle, stays);
+                waiting.push((circle, stays.saturating_add(more)));
+            }
+        }
+        Some(())
+    }
+
+    /// Takes those steps out of a circle whose budgets are not renewed in it, or else those with which it begins anew. Gives
+    /// how often they are taken.
+    fn cut_in(&mut self, circle: &[u32], stays: u64) -> u64 {
+        let states: BTreeSet<u32> = circle.iter().copied().collect();
+        let inside: Vec<u32> = circle
+            .iter()
+            .flat_map(|at| self.found.edges_of(*at))
+            .filter(|(at, edge)| self.is_on(*at) && states.contains(&edge.to))
+            .map(|(at, _)| at)
+            .collect();
+        let mut firm: BTreeMap<Budget, u32> = BTreeMap::new();
+        inside.iter().for_each(|edge| firm.extend(self.budgets(*edge)));
+        for edge in &inside {
+            let edge = &self.found.edges[*edge as usize];
+            firm.retain(|budget, _| !renews(edge, budget));
+        }
+        if firm.is_empty() {
+            self.go_round_once(&states, circle);
+            return 0;
+        }
+        let mut more = 0_u64;
+        let mut numbers: BTreeMap<Budget, u32> = BTreeMap::new();
+        for (budget, most) in firm {
+            let times = stays.saturating_mul(u64::from(most));
+            more = more.saturating_add(times);
+            let next = self.taken.len() as u32;
+            let taken = self.taken.entry(budget.clone()).or_insert((next, 0));
+            taken.1 = taken.1.saturating_add(times);
+            numbers.insert(budget, taken.0);
+        }
+        for edge in inside {
+            let number = self.budgets(edge).find_map(|(budget, _)| numbers.get(&budget).copied());
+            if let Some(number) = number {
+                self.way[edge as usize] = Way::Takes(number);
+            }
+        }
+        more
+    }
+
+    /// The budgets that a step takes from, each with how much there is of it.
+    fn budgets(&self, edge: u32) -> impl Iterator<Item = (Budget, u32)> {
+        let step = &self.found.edges[edge as usize].step;
+        let retried = step.retried.iter().map(|retried| {
+            (Budget { frame: retried.frame.clone(), node: retried.gate.clone(), is_passes: false }, retried.budget)
+        });
+        let pass = step.picks.contains(&Pick::Pass(Pass::Another)).then(|| step.frame.split()).flatten();
+        let flow = self.model.workflow.flow(&step.flow);
+        let most = |node: &NodeId| match &flow.step(node).node.kind {
+            Kind::Loop(looping) => looping.most,
+            _ => 0,
+        };
+        let pass = pass.map(|(frame, node)| {
+            (Budget { frame, node: node.clone(), is_passes: true }, flow.steps.get(node).map_or(0, |_| most(node)))
+        });
+        retried.chain(pass)
+    }
+
+    /// Takes out of a circle the steps with which it is gone through again.
+    fn go_round_once(&mut self, states: &BTreeSet<u32>, circle: &[u32]) {
+        let Some(first) = circle.iter().min().copied() else { return };
+        let (mut done, mut open) = (BTreeSet::new(), BTreeSet::from([first]));
+        let mut calls = vec![(first, self.inside(first, states))];
+        while let Some((at, ahead)) = calls.last_mut() {
+            let at = *at;
+            match ahead.pop() {
+                Some((edge, to)) if open.contains(&to) => self.way[edge as usize] = Way::Round,
+                Some((_, to)) if done.contains(&to) => {}
+                Some((_, to)) => {
+                    open.insert(to);
+                    let inside = self.inside(to, states);
+                    calls.push((to, inside));
+                }
+                None => {
+                    calls.pop();
+                    open.remove(&at);
+                    done.insert(at);
+                }
+            }
+        }
+    }
+
+    /// The steps on from a state that stay inside of others.
+    fn inside(&self, at: u32, states: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+        let inside = self.found.edges_of(at).filter(|(edge, step)| self.is_on(*edge) && states.contains(&step.to));
+        inside.map(|(edge, step)| (edge, step.to)).collect()
+    }
+
+    /// The most that a run costs; `order` has the states that others lead to before these.
+    fn most(&self, each: &[u64], order: &[u32]) -> u64 {
+        let mut ahead = vec![0_u64; self.found.states.len()];
+        for at in order {
+            let ways = self.found.edges_of(*at).filter(|(edge, _)| self.is_on(*edge));
+            let most = ways.map(|(edge, step)| each[edge as usize].saturating_add(ahead[step.to as usize])).max();
+            ahead[*at as usize] = most.unwrap_or(0);
+        }
+        let mut gains = vec![0_u64; self.taken.len()];
+        for (edge, way) in self.way.iter().enumerate() {
+            if let Way::Takes(number) = way {
+                let step = &self.found.edges[edge];
+                let again = each[edge].saturating_add(ahead[step.to as usize]);
+                let gain = &mut gains[*number as usize];
+                *gain = (*gain).max(again.saturating_sub(ahead[step.from as usize]));
+            }
+        }
+        let taken = self.taken.values().map(|(number, times)| times.saturating_mul(gains[*number as usize]));
+        taken.fold(ahead[0], u64::saturating_add)
+    }
+}
+
+/// Whether a budget is full again after a step.
+fn renews(edge: &Edge, budget: &Budget) -> bool {
+    let step = &edge.step;
+    let is_inside = |outer: &FramePath| budget.frame.0.len() > outer.0.len() && budget.frame.0.starts_with(&outer.0);
+    // A person who answers may have helped.
+    if matches!(step.act, Act::Answer(_)) && budget.frame.0.starts_with(&step.frame.0)
+        || step.begins.as_ref().is_some_and(is_inside)
+    {
+        return true;
+    }
+    let is_here = step.frame == budget.frame && step.node == budget.node;
+    let has_failed = match &step.act {
+        Act::Report(outcome) => outcome.is_failed(),
+        Act::Checks(hold) | Act::Return(hold) => !hold,
+        _ => false,
+    };
+    match budget.is_passes {
+        true => is_here && step.begins.is_some(),
+        false => is_here && step.leaves && !has_failed && step.retried.is_empty(),
+    }
+}
