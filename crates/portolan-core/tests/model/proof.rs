@@ -410,11 +410,11 @@ fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), Stri
         return Err(format!("astray: {:?}, said to be: {astray:?}", is.astray));
     }
     match (is.moves, proof.costs) {
-        (None, _) if proof.cycles.is_empty() => return Err("a run may go round, and no circle is told".to_owned()),
+        (None, _) if proof.cycles.is_empty() => Err("a run may go round, and no circle is told".to_owned()),
         (Some(moves), Some(costs)) if moves > costs.moves => {
-            return Err(format!("a run takes {moves} moves, and is said to take at most {}", costs.moves));
+            Err(format!("a run takes {moves} moves, and is said to take at most {}", costs.moves))
         }
-        (_, None) if proof.bound().is_none() => return Err("what it costs is not told".to_owned()),
+        (_, None) if proof.bound().is_none() => Err("what it costs is not told".to_owned()),
         _ => Ok(()),
     }
 }

@@ -31,6 +31,7 @@ mod runs;
 mod serve;
 mod show;
 mod signals;
+mod simulate;
 mod start;
 mod studio;
 mod supervisor;
@@ -86,6 +87,7 @@ enum Verb {
     Show(show::Show),
     Run(run::Run),
     Test(test::Test),
+    Simulate(simulate::Simulate),
     Serve(serve::Serve),
     Studio(studio::Studio),
     Catalog(catalog::Catalog),
@@ -256,6 +258,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Show(args) => show::run(&args, &cli.common),
         Verb::Run(args) => run::run(&args, &cli.common),
         Verb::Test(args) => test::run(&args, &cli.common),
+        Verb::Simulate(args) => simulate::run(&args, &cli.common),
         Verb::Serve(args) => serve::run(args, &cli.common),
         Verb::Studio(args) => studio::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),

@@ -22,7 +22,7 @@ const MISSPELT: &str = r#"{
 fn what_is_sound_is_counted() {
     let project = Project::small();
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at most 2 moves, 1 answer · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -50,7 +50,7 @@ fn a_project_is_its_flow_folder() {
     project.write("package.json", "{}");
     let whole = project.says("check .");
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at most 2 moves, 1 answer · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -68,9 +68,9 @@ fn a_folder_may_hold_graphs_in_yaml_and_their_tests() {
     project.write("all/mcp.json", "{}");
     project.write("all/small.json", SMALL);
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
-        sum: proved: can always finish · nothing dead · always a way
-        sum: proved: can always finish · nothing dead · always a way
+        small: proved: can always finish · nothing dead · always a way · at most 2 moves, 1 answer · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        sum: proved: can always finish · nothing dead · always a way · at most 1 call
+        sum: proved: can always finish · nothing dead · always a way · at most 1 call
         3 files checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -170,7 +170,7 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
         1 | {"nodes": 
           |           ^
 
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at most 2 moves, 1 answer · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings; 3 paths not read
         stderr: error: `missing.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
@@ -247,7 +247,7 @@ fn two_files_of_one_id_are_told_apart() {
          |
         help: rename one of the files
 
-        small: proved: can always finish · nothing dead · always a way · loops: stuck (a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at most 2 moves, 1 answer · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings
         exit: 3
     "#]]
@@ -447,7 +447,7 @@ fn a_warning_that_is_denied_is_an_error() {
 }
 
 /// Whoever is tired once goes round for ever: nobody is asked anew.
-const TRAPPED: &str = "id: trapped\nversion: 1.0.0\ntitle: Trapped\nvariables:\n  \
+pub(crate) const TRAPPED: &str = "id: trapped\nversion: 1.0.0\ntitle: Trapped\nvariables:\n  \
     - { name: tired, type: boolean, default: false }\nactivities:\n  - id: look\n    \
     steps: [{ id: work, kind: step, outputs: [tired] }]\n    \
     transitions: [{ to: again, when: tired }, { to: done, isDefault: true }]\n  - id: again\n    \
@@ -477,7 +477,7 @@ fn a_run_that_refutes_something_is_shown_and_written() {
            |
         help: correct the conditions on the way to it, or remove it
 
-        trapped: proved: always a way · loops: again (unbounded) · checked: 0 of 3 steps
+        trapped: proved: always a way · at most 2 moves · loops: again (unbounded) · checked: 0 of 3 steps
 
         cannot-finish in trapped:
             1  start: the work begins
@@ -496,6 +496,47 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     let text = std::fs::read_to_string(project.path().join("runs").join(&names[0])).expect("it was written");
     let run: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&run["is_replayed"], run["events"].as_array().map(Vec::is_empty)), (&true.into(), Some(false)));
+    expect![[r#"
+            1  agent agent began → `look`
+            2  portolan went on → `look.work`
+            3  agent agent reported passed → set `tired`, `look.leave`
+            4  portolan went on → `look.leave` leads to `again`, `again`
+        it is at `again`; what may come next: the engine goes on by itself
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
+    project.write("trapped.yaml", TRAPPED.replace("{ to: again, when: tired }", "{ to: done, when: tired }"));
+    expect![[r#"
+            1  agent agent began → `look`
+            2  portolan went on → `look.work`
+            3  agent agent reported passed → set `tired`, `look.leave`
+            4  portolan went on → `look.leave` leads to `done`, `done`
+        it is at `done`; what may come next: the engine goes on by itself
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
+    project.write("trapped.yaml", TRAPPED.replace("tired", "weary"));
+    expect![[r#"
+            1  agent agent began → `look`
+            2  portolan went on → `look.work`
+        it is at `look.work`; what may come next: `passed`
+        stderr: event 3 is refused: the step does not give `tired`; leave out what the step is not said to give
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
+    expect![[r#"
+        stderr: error: `trapped` is neither a file nor the id of a workflow
+        stderr: help: `portolan catalog list` shows what comes with Portolan; a project has its own in `.flow/workflows`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("simulate --replay runs/trapped-cannot-finish-1.json"));
+    expect![[r#"
+        stderr: error: `trapped.yaml` is no run that is written down: expected value at line 1 column 1
+        stderr: help: name a file that `portolan check --counterexamples DIR` has written
+        exit: 1
+    "#]]
+    .assert_eq(&project.says("simulate trapped.yaml --replay trapped.yaml"));
+    project.write("trapped.yaml", TRAPPED);
     let taken = project.says("check trapped.yaml --counterexamples taken");
     assert!(taken.contains("warning[cannot-finish]"), "what was found is said all the same: {taken}");
     assert!(taken.ends_with("stderr: error: `taken` cannot be made: File exists\nexit: 1\n"), "{taken}");

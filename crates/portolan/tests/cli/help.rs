@@ -1,5 +1,6 @@
 //! What `--help` promises.
 
+use crate::check::TRAPPED;
 use crate::support::{Project, checked, repository};
 
 /// The graph that examples run.
@@ -27,6 +28,8 @@ fn the_examples_of_help_work() {
     project.write(".xcoder/guidelines.yaml", "workflow: {commitDirectly: true}\n");
     project
         .write("count.test.yaml", "tests: [{name: two, tool: count, input: {folder: .}, mock: {list: {content: ab}}}]");
+    project.write("trapped.yaml", TRAPPED);
+    project.says("check trapped.yaml --counterexamples runs");
     let run = project.run("small", "passed failed passed failed");
     let page = std::fs::read_to_string(repository().join("docs/cli.md")).expect("the page");
     let examples: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("Example: ")).collect();
