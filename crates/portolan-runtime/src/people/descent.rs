@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::hosts::{Hosts, is_no_host, is_shell};
+use super::hosts::Hosts;
 use super::markers::{self, Marker, Variable};
-use super::processes::{IS_TOLD, Seen, name_of};
+use crate::process::lineage::{IS_TOLD, Seen, name_of};
 
 /// The programs of agents, by the names that they are started with.
 const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "cursor-agent", "gemini", "opencode"];
@@ -72,7 +72,7 @@ pub(super) fn client(
     let clients: Vec<u32> = match &host {
         Some((_, _, pid)) => vec![*pid],
         // What takes up orphans starts no server.
-        None => chain[1..].iter().filter(|seen| !is_no_host(seen)).map(|seen| seen.process.pid).collect(),
+        None => chain[1..].iter().filter(|seen| !seen.is_no_host()).map(|seen| seen.process.pid).collect(),
     };
     (is_fed_by(&clients) == Some(false)).then_some(Sign::Elsewhere)
 }
@@ -102,5 +102,5 @@ fn only_starts(seen: &Seen, server: &Seen) -> bool {
     }
     let is_same = words.first().map(|word| name_of(word)) == server.words.first().map(|word| name_of(word))
         && words.get(1..).is_some_and(|rest| rest.iter().copied().eq(server.words.iter().skip(1).map(String::as_str)));
-    is_shell(seen) && matches!(option.as_str(), "-c" | "-lc") && is_same
+    seen.is_shell() && matches!(option.as_str(), "-c" | "-lc") && is_same
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::processes::{Process, Seen, name_of};
 use crate::disk;
+use crate::process::lineage::{Process, Seen};
 
 /// The name of the folder.
 const FOLDER: &str = "hosts";
@@ -17,12 +17,6 @@ const FOLDER: &str = "hosts";
 const MAX_BYTES: u64 = 4 << 10;
 /// After how long a file is thrown away. The next call of a host that still lives makes it anew, before its agent acts.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-
-/// Shells: they run hooks, and persons sit at them.
-const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "tcsh", "csh"];
-/// What takes up processes that have lost their parents, and what opens terminals: none of it is a host.
-const NO_HOSTS: [&str; 10] =
-    ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
 
 /// A host of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,17 +69,12 @@ impl Hosts {
 /// several processes of one program; then it is the outermost, which the agent's shells descend from as well. At a
 /// person's own shell there is none.
 fn host_of(chain: impl IntoIterator<Item = Seen>) -> Option<Process> {
-    let mut above = chain.into_iter().skip(1).skip_while(|seen| is_shell(seen) && runs_text(seen)).peekable();
-    let mut host = above.next().filter(|seen| !is_shell(seen) && !is_no_host(seen))?;
+    let mut above = chain.into_iter().skip(1).skip_while(|seen| seen.is_shell() && runs_text(seen)).peekable();
+    let mut host = above.next().filter(|seen| !seen.is_shell() && !seen.is_no_host())?;
     while let Some(next) = above.next_if(|next| next.file.is_some() && next.file == host.file) {
         host = next;
     }
     Some(host.process)
-}
-
-pub(super) fn is_shell(seen: &Seen) -> bool {
-    let file = seen.file.as_deref().and_then(Path::to_str).map(name_of);
-    SHELLS.contains(&seen.name()) || file.is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// Whether a shell runs a text that it was given, and reads no terminal.
@@ -95,10 +84,6 @@ fn runs_text(seen: &Seen) -> bool {
         .skip(1)
         .take_while(|word| word.starts_with('-'))
         .any(|word| !word.starts_with("--") && word.contains('c'))
-}
-
-pub(super) fn is_no_host(seen: &Seen) -> bool {
-    seen.process.pid == 1 || NO_HOSTS.iter().any(|name| seen.name().trim_end_matches(':') == *name)
 }
 
 fn read(path: &Path) -> Option<Host> {

@@ -20,7 +20,6 @@ mod hosts;
 mod markers;
 mod passkeys;
 mod passphrase;
-mod processes;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -29,18 +28,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::ServiceError;
+use crate::process::lineage::{self, Seen};
 use crate::service::Service;
 use crate::trust::{data_dir, data_dir_from, data_dir_of_account};
 use descent::Sign;
 use hosts::Hosts;
-use processes::Seen;
 
+pub use crate::process::lineage::Process;
 pub use hosts::Host;
 pub use passkeys::{
     AnswerContent, Assertion, CHALLENGE_SECONDS, Challenges, Enrolment, Passkey, Passkeys, RP_ID, Registration,
 };
 pub use passphrase::{MIN_LETTERS, Standing};
-pub use processes::Process;
 
 /// Who may do what only a person may, in one project.
 pub struct People<'s> {
@@ -91,7 +90,7 @@ impl People<'_> {
                 "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
             );
         }
-        let chain = processes::ancestors();
+        let chain = lineage::ancestors();
         match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable, wire::is_fed_by) {
             None => Ok(()),
             Some(sign) => refused(format!("nobody can tell whether a person answers here: {sign}")),
@@ -103,14 +102,14 @@ impl People<'_> {
     /// # Errors
     /// The user's data folder cannot be found.
     pub fn known_hosts(&self) -> Result<Vec<Host>, ServiceError> {
-        let mut hosts = self.hosts(processes::ancestors().as_deref())?.all();
-        let runs = processes::running();
+        let mut hosts = self.hosts(lineage::ancestors().as_deref())?.all();
+        let runs = lineage::running();
         hosts.retain(|host| runs(&host.process));
         Ok(hosts)
     }
 
     fn sign(&self) -> Result<Option<Sign>, ServiceError> {
-        let chain = processes::ancestors();
+        let chain = lineage::ancestors();
         Ok(descent::agent(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable))
     }
 
@@ -123,7 +122,7 @@ impl People<'_> {
     /// own, those that the ancestors have, the eldest first, and the one that the environment names.
     fn folders(&self, chain: Option<&[Seen]>) -> Result<Vec<PathBuf>, ServiceError> {
         let ancestors = chain.unwrap_or_default().iter().rev();
-        let theirs = ancestors.filter_map(|seen| processes::data_folder(seen.process.pid));
+        let theirs = ancestors.filter_map(|seen| data_folder_of(seen.process.pid));
         let mut folders: Vec<PathBuf> = Vec::new();
         for folder in self.own_folder().into_iter().chain(theirs).chain([self.data()?]) {
             if !folders.contains(&folder) {
@@ -151,7 +150,27 @@ impl People<'_> {
 pub fn remember_host(name: &str) {
     let Ok(data) = data_dir_from(variable, std::env::home_dir()) else { return };
     // A folder that cannot be written has no place for it; `people show` shows what is remembered.
-    let _unremembered = Hosts::new(vec![data]).remember(name, processes::lineage());
+    let _unremembered = Hosts::new(vec![data]).remember(name, lineage::lineage());
+}
+
+/// The user's data folder, as another process found it.
+#[cfg(target_os = "linux")]
+fn data_folder_of(pid: u32) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+
+    let bytes = lineage::environment(pid)?;
+    let variable = |name: &str| {
+        let mut pairs = bytes.split(|byte| *byte == 0);
+        let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        Some(OsString::from_vec(value.to_vec()))
+    };
+    data_dir_from(variable, variable("HOME").map(PathBuf::from)).ok()
+}
+
+/// Only Linux tells of the environment of others.
+#[cfg(not(target_os = "linux"))]
+fn data_folder_of(_pid: u32) -> Option<PathBuf> {
+    None
 }
 
 fn variable(name: &str) -> Option<OsString> {

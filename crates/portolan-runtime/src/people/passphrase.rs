@@ -13,11 +13,12 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{People, processes};
+use super::People;
 use crate::audit::{self, Durability, Entry, Kind, Line, Log};
 use crate::digest::Digest;
 use crate::disk;
 use crate::error::ServiceError;
+use crate::process::lineage;
 
 /// Where hashes lie in a data folder.
 const FOLDER: &str = "people";
@@ -220,7 +221,7 @@ impl People<'_> {
     fn all_kept(&self) -> Result<Vec<(PathBuf, Kept)>, ServiceError> {
         let own = [self.own_folder(), Some(self.data()?)];
         let mut all = Vec::new();
-        for folder in self.folders(processes::ancestors().as_deref())? {
+        for folder in self.folders(lineage::ancestors().as_deref())? {
             match kept(&folder.join(FOLDER).join(FILE)) {
                 Ok(kept) => all.push((folder, kept)),
                 Err(error) if own.contains(&Some(folder)) => return Err(error),

@@ -9,10 +9,10 @@ use super::descent;
 use super::hosts::Hosts;
 use super::markers::Variable;
 use super::passphrase::Standing;
-use super::processes::{Process, Seen};
 use crate::audit;
 use crate::clock::Clock;
 use crate::error::ServiceError;
+use crate::process::lineage::{Process, Seen};
 use crate::service::{Options, Service};
 
 /// Processes as command lines, the nearest first; `@` before one begins at another time, and its file is its first word.

@@ -30,7 +30,7 @@ mod linux {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use super::super::processes::forked_from;
+    use crate::process::lineage::forked_from;
 
     /// Whether only these processes, and one of them at least, can write to the pipe.
     pub(super) fn is_written_by(pipe: &Path, processes: &[u32]) -> bool {

@@ -3,6 +3,7 @@
 mod environment;
 #[cfg(unix)]
 mod group;
+pub(crate) mod lineage;
 mod output;
 
 pub(crate) use environment::Environment;

@@ -16,42 +16,59 @@ pub struct Process {
 
 /// A process, as far as it says who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) process: Process,
+pub(crate) struct Seen {
+    pub(crate) process: Process,
     /// The file that it runs, where that can be seen.
-    pub(super) file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// Its command line.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
 }
 
+/// Shells: they run hooks, and persons sit at them.
+const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "tcsh", "csh"];
+/// What takes up processes that have lost their parents, and what opens terminals: none of it is a host of agents.
+const NO_HOSTS: [&str; 10] =
+    ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
+
 /// Whether this system tells of processes.
-pub(super) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
+pub(crate) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
 
 /// So many at most: a chain of processes ends at the first one of the system.
 const MAX_DEPTH: usize = 256;
 
 impl Seen {
     /// What it is called: the name of its program, without folders. A login shell has a `-` before it.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         let word = self.words.first().map(String::as_str).unwrap_or_default();
         name_of(word).trim_start_matches('-')
+    }
+
+    /// Whether it is a shell, by its name or by the file that it runs.
+    pub(crate) fn is_shell(&self) -> bool {
+        let file = self.file.as_deref().and_then(Path::to_str).map(name_of);
+        SHELLS.contains(&self.name()) || file.is_some_and(|name| SHELLS.contains(&name))
+    }
+
+    /// Whether it is known to be no host of agents.
+    pub(crate) fn is_no_host(&self) -> bool {
+        self.process.pid == 1 || NO_HOSTS.iter().any(|name| self.name().trim_end_matches(':') == *name)
     }
 }
 
 /// The last part of a path.
-pub(super) fn name_of(path: &str) -> &str {
+pub(crate) fn name_of(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 /// This process and all that it descends from, the nearest first; nothing where that cannot be told.
-pub(super) fn ancestors() -> Option<Vec<Seen>> {
+pub(crate) fn ancestors() -> Option<Vec<Seen>> {
     let found: Vec<Seen> = lineage().take(MAX_DEPTH).collect();
     (!found.is_empty()).then_some(found)
 }
 
 /// The same, each looked at when it is asked for: a hook needs the nearest ones only, at every call. A process of somebody
 /// else that hides itself ends the chain: agents run as the user.
-pub(super) fn lineage() -> impl Iterator<Item = Seen> {
+pub(crate) fn lineage() -> impl Iterator<Item = Seen> {
     let table = system::Table::read();
     let mut next = std::process::id();
     std::iter::from_fn(move || {
@@ -62,7 +79,7 @@ pub(super) fn lineage() -> impl Iterator<Item = Seen> {
 }
 
 /// Tells which processes run. Where that cannot be told, all do.
-pub(super) fn running() -> impl Fn(&Process) -> bool {
+pub(crate) fn running() -> impl Fn(&Process) -> bool {
     let table = system::Table::read();
     move |process| match &table {
         Some(table) => table.process(process.pid).is_some_and(|(seen, _)| seen.process == *process),
@@ -72,33 +89,30 @@ pub(super) fn running() -> impl Fn(&Process) -> bool {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::ffi::OsString;
     use std::fs::{self, File};
     use std::io::Read;
-    use std::os::unix::ffi::OsStringExt;
     use std::path::PathBuf;
 
     use super::{Process, Seen};
-    use crate::trust::data_dir_from;
 
     /// What is longer is not read on.
     const MAX_BYTES: u64 = 1 << 20;
     /// The system does not tell beforehand how long such a file is.
     const USUAL_BYTES: usize = 4 << 10;
 
-    pub(super) struct Table {
+    pub(crate) struct Table {
         /// The start of the machine: times of processes count from it.
         boot: String,
     }
 
     impl Table {
-        pub(super) fn read() -> Option<Table> {
+        pub(crate) fn read() -> Option<Table> {
             let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
             Some(Table { boot: boot.trim().to_owned() })
         }
 
         /// A process, and its parent.
-        pub(super) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let stat = text(folder.join("stat"))?;
             let super::Stat { parent, start, .. } = super::of_stat(&stat)?;
@@ -116,19 +130,13 @@ mod system {
         Some(bytes)
     }
 
-    pub(super) fn text(path: PathBuf) -> Option<String> {
+    pub(crate) fn text(path: PathBuf) -> Option<String> {
         bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The user's data folder, as this process found it.
-    pub(in super::super) fn data_folder(pid: u32) -> Option<PathBuf> {
-        let bytes = bytes(PathBuf::from(format!("/proc/{pid}/environ")))?;
-        let variable = |name: &str| {
-            let mut pairs = bytes.split(|byte| *byte == 0);
-            let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-            Some(OsString::from_vec(value.to_vec()))
-        };
-        data_dir_from(variable, variable("HOME").map(PathBuf::from)).ok()
+    /// The environment that a process was started with, as `NAME=value` between null bytes.
+    pub(crate) fn environment(pid: u32) -> Option<Vec<u8>> {
+        bytes(PathBuf::from(format!("/proc/{pid}/environ")))
     }
 }
 
@@ -152,7 +160,7 @@ fn of_stat(line: &str) -> Option<Stat<'_>> {
 
 /// The process that a process is a fork of, where it still runs the same program.
 #[cfg(target_os = "linux")]
-pub(super) fn forked_from(pid: u32) -> Option<u32> {
+pub(crate) fn forked_from(pid: u32) -> Option<u32> {
     /// `PF_FORKNOEXEC` of the kernel's `include/linux/sched.h`.
     const FORKED_WITHOUT_EXEC: u32 = 0x40;
 
@@ -161,14 +169,9 @@ pub(super) fn forked_from(pid: u32) -> Option<u32> {
     (stat.flags & FORKED_WITHOUT_EXEC != 0).then_some(stat.parent)
 }
 
-/// The user's data folder, as another process found it. Only Linux tells of the environment of others.
+/// The environment that another process was started with. Only Linux tells of it.
 #[cfg(target_os = "linux")]
-pub(super) use system::data_folder;
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn data_folder(_pid: u32) -> Option<PathBuf> {
-    None
-}
+pub(crate) use system::environment;
 
 #[cfg(target_os = "macos")]
 mod system {
@@ -176,10 +179,10 @@ mod system {
 
     use super::Seen;
 
-    pub(super) struct Table(Vec<(Seen, u32)>);
+    pub(crate) struct Table(Vec<(Seen, u32)>);
 
     impl Table {
-        pub(super) fn read() -> Option<Table> {
+        pub(crate) fn read() -> Option<Table> {
             let mut ps = Command::new("/bin/ps");
             ps.args(["-axo", "pid=,ppid=,lstart=,command="]).env("LC_ALL", "C").stdin(Stdio::null());
             let output = ps.output().ok().filter(|output| output.status.success())?;
@@ -187,7 +190,7 @@ mod system {
             Some(Table(text.lines().filter_map(super::of_ps).collect()))
         }
 
-        pub(super) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
             self.0.iter().find(|(seen, _)| seen.process.pid == pid).cloned()
         }
     }
@@ -208,14 +211,14 @@ fn of_ps(line: &str) -> Option<(Seen, u32)> {
 mod system {
     use super::Seen;
 
-    pub(super) struct Table;
+    pub(crate) struct Table;
 
     impl Table {
-        pub(super) fn read() -> Option<Table> {
+        pub(crate) fn read() -> Option<Table> {
             None
         }
 
-        pub(super) fn process(&self, _pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, _pid: u32) -> Option<(Seen, u32)> {
             None
         }
     }
