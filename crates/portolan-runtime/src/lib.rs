@@ -43,6 +43,7 @@ pub mod audit;
 pub mod author;
 #[doc(hidden)]
 pub mod autopilot;
+mod bindings;
 #[doc(hidden)]
 pub mod builtin;
 pub mod carrier;

@@ -35,6 +35,7 @@ const ROOMS: &[&str] = &[
     "library",
     "copy",
     "carrier",
+    "bindings",
     "tasks",
     // The world, asked.
     "program",

@@ -395,7 +395,7 @@ fn past(gate: &Gate, rule: &str, now: Timestamp) -> Option<Bypass> {
 
 /// What the store says of the task; it is not opened where none is under way.
 fn gate(keeper: &Gatekeeper) -> Result<Gate, ServiceError> {
-    keeper.gate(None, None)
+    keeper.gate(None, &[], None)
 }
 
 /// Whether a host has asked about a shell lately: the one that has just committed must have been asked about.

@@ -52,10 +52,12 @@ use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool
 use portolan_core::value::Timestamp;
 
 use crate::audit;
+use crate::bindings::{self, Bound};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::gates::own_server;
+use crate::people::hosts_above;
 use crate::service::{Gate, Options, Service, is_use, is_used};
 use crate::store::RunId;
 use crate::{rules, scene};
@@ -164,7 +166,7 @@ impl Gatekeeper {
         now: Timestamp,
     ) -> Result<(Answerable, Record), ServiceError> {
         let rules = self.rules()?;
-        let gate = self.gate(session.as_ref().and_then(|session| session.run()), Some(intent))?;
+        let gate = self.gate_of(session, Some(intent))?;
         let (mut branch, mut context) = (None, None);
         let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
@@ -206,8 +208,7 @@ impl Gatekeeper {
 
     /// The tools that the model is to be shown, as the step of the run names them.
     pub fn allowed_tools(&self) -> Option<Vec<String>> {
-        let session = self.opened_session();
-        self.gate(session.as_ref().and_then(Session::run), None).ok()?.allowed
+        self.gate_of(&mut self.opened_session(), None).ok()?.allowed
     }
 
     /// Attaches the session to a run: what the steps of that run say of tools holds from now on.
@@ -230,6 +231,7 @@ impl Gatekeeper {
         let folder = project.join(".portolan");
         self.attached.is_none()
             && !folder.join("flow.json").exists()
+            && !bindings::are_there(project)
             && self.guards.is_empty()
             && self.session.as_deref().is_none_or(|session| !session::path(project, session).exists())
     }
@@ -242,11 +244,28 @@ impl Gatekeeper {
         Session::open(self.project.as_deref()?, self.session.as_deref()?)
     }
 
-    /// What the store says of the task, and of the run that the session is attached to. It is not opened without either.
-    fn gate(&self, attached: Option<&str>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+    /// What the store says of the task, and of the runs that the session works at: the one that it is attached to, and all
+    /// that bind the agents of its host. Those stay with the session, so that it is bound in another process as well.
+    fn gate_of(&self, session: &mut Option<Session>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+        let mut bound = self.project().map_or_else(Vec::new, |project| bindings::of_hosts(project, hosts_above));
+        if let Some(session) = session {
+            session.kept.bound.extend(bound);
+            bound = session.kept.bound.iter().cloned().collect();
+        }
+        let attached = session.as_ref().and_then(Session::run);
+        let gate = self.gate(attached, &bound, intent)?;
+        for run in &gate.over {
+            self.project().inspect(|project| bindings::release(project, run));
+            session.as_mut().map(|session| session.kept.bound.remove(run));
+        }
+        Ok(gate)
+    }
+
+    /// What the store says of the task and of these runs. It is not opened without any.
+    fn gate(&self, attached: Option<&str>, bound: &[Bound], intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let Some(project) = &self.project else { return Ok(Gate::default()) };
         let attached = attached.or(self.attached.as_deref()).map(run_of).transpose()?;
-        if attached.is_none() && !project.join(".portolan/flow.json").exists() {
+        if attached.is_none() && bound.is_empty() && !project.join(".portolan/flow.json").exists() {
             return Ok(Gate::default());
         }
         let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
@@ -254,7 +273,7 @@ impl Gatekeeper {
         let runtime = runtime.map_err(|error| {
             ServiceError::failed("no_runtime", format!("no thread can be had: {error}"), "try again")
         })?;
-        let mut gate = runtime.block_on(service.flow().gate(attached.as_ref(), intent))?;
+        let mut gate = runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?;
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
         gate.bypasses.retain(|bypass| bypass.uses == Uses::Task || !self.is_used_up(project, task.as_deref(), bypass));
         Ok(gate)

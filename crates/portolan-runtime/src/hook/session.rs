@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Answerable;
 use super::tracked::Tracked;
 use super::tripwire::Snapshot;
+use crate::bindings::Bound;
 use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 use crate::project_folder;
@@ -42,6 +43,8 @@ pub(super) struct Session {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Kept {
     run: Option<String>,
+    /// The runs that bind it, until they are over.
+    pub(super) bound: BTreeSet<Bound>,
     answers: VecDeque<Answered>,
     /// How the repository was before the calls that are under way.
     pub(super) before: VecDeque<(String, Snapshot)>,

@@ -6,6 +6,7 @@ use portolan_core::gates::guidelines::Level;
 use super::session::Session;
 use super::tripwire::{self, Snapshot};
 use super::{Answerable, Gatekeeper};
+use crate::bindings;
 use crate::error::ServiceError;
 use crate::scene;
 use crate::service::Gate;
@@ -28,9 +29,10 @@ impl Gatekeeper {
     fn told_at_start(&self) -> Result<Option<String>, ServiceError> {
         let Some(project) = self.project() else { return Ok(None) };
         Session::sweep(project);
+        bindings::sweep(project);
         let rules = self.rules()?;
         let mut session = self.opened_session();
-        let gate = self.gate(session.as_ref().and_then(Session::run), None)?;
+        let gate = self.gate_of(&mut session, None)?;
         let mut text = protocol(&rules, &gate);
         if let Some(session) = &mut session {
             let worktree = scene::worktree(project);
@@ -51,7 +53,7 @@ impl Gatekeeper {
 
     /// Whether the host may mark a task of its list as done. Where it is the project's task, its phases say so.
     pub fn task_completed(&self, task: Option<&str>) -> Answerable {
-        let gate = match self.gate(None, None) {
+        let gate = match self.gate(None, &[], None) {
             Ok(gate) => gate,
             Err(error) => return Answerable::of_error(&error),
         };

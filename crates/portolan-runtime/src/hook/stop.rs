@@ -31,7 +31,7 @@ impl Gatekeeper {
     /// Whether the agent may stop. `again` says that a hook has sent it back already: then it may, whatever there is.
     pub fn stop(&self, again: bool) -> Answerable {
         let now = self.clock.now();
-        let (Some(project), Ok(rules), Ok(gate)) = (self.project(), self.rules(), self.gate(None, None)) else {
+        let (Some(project), Ok(rules), Ok(gate)) = (self.project(), self.rules(), self.gate(None, &[], None)) else {
             return Answerable::allowed();
         };
         let (Some(flow), Some(worktree)) = (&gate.flow, scene::worktree(project)) else {

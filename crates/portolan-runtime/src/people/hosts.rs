@@ -77,6 +77,14 @@ fn host_of(chain: impl IntoIterator<Item = Seen>) -> Option<Process> {
     Some(host.process)
 }
 
+/// The host that runs a hook, the first of these processes, and every other above it that is remembered: an agent may have
+/// started another one.
+pub(super) fn hosts_in(chain: &[Seen], known: Option<&Hosts>) -> Vec<Process> {
+    let is_known = |process: &Process| known.is_some_and(|known| known.known(process).is_some());
+    let others = chain.iter().skip(1).map(|seen| seen.process.clone()).filter(is_known);
+    host_of(chain.iter().cloned()).into_iter().chain(others).collect()
+}
+
 /// Whether a shell runs a text that it was given, and reads no terminal.
 fn runs_text(seen: &Seen) -> bool {
     seen.words

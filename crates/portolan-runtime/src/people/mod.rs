@@ -153,6 +153,13 @@ pub fn remember_host(name: &str) {
     let _unremembered = Hosts::new(vec![data]).remember(name, lineage::lineage());
 }
 
+/// The hosts of agents that a hook descends from, its own first. It has been remembered before.
+pub(crate) fn hosts_above() -> Vec<Process> {
+    let chain = lineage::ancestors().unwrap_or_default();
+    let known = data_dir_from(variable, std::env::home_dir()).map(|data| Hosts::new(vec![data]));
+    hosts::hosts_in(&chain, known.ok().as_ref())
+}
+
 /// The user's data folder, as another process found it.
 #[cfg(target_os = "linux")]
 fn data_folder_of(pid: u32) -> Option<PathBuf> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use expect_test::expect;
 
 use super::descent;
-use super::hosts::Hosts;
+use super::hosts::{Hosts, hosts_in};
 use super::markers::Variable;
 use super::passphrase::Standing;
 use crate::audit;
@@ -74,6 +74,22 @@ fn the_host_is_the_nearest_that_is_no_shell_of_a_hook() {
         -
         -"#]]
     .assert_eq(&told.join("\n"));
+}
+
+#[test]
+fn a_hook_descends_from_its_own_host_and_from_those_that_are_remembered_above_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = Hosts::new(vec![folder.path().to_owned()]);
+    let chain = chain(&["portolan hook", "inner -p", "bash -c inner", "outer", "-bash", "editor", "sshd"]);
+    let told = || {
+        let found = hosts_in(&chain, Some(&hosts));
+        found.iter().map(|process| chain[100 - process.pid as usize].words[0].as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(), ["inner"]);
+    hosts.remember("claude-code", chain[2..].iter().cloned()).expect("written");
+    assert_eq!(told(), ["inner", "outer"]);
+    assert_eq!(hosts_in(&chain, None).len(), 1);
+    assert!(hosts_in(&chain[5..], None).is_empty());
 }
 
 /// What tells that an agent asks, where the process that is called `host x` has run a hook before.

@@ -46,6 +46,7 @@ impl Service {
             let mut grip = self.grip(request, caller).await?;
             let caught_up = self.catch_up(&mut grip.held, caller).await;
             let note = caught_up.map_err(|refused| refused.map(|error| self.situated(error, &grip, None, caller)))?;
+            self.bind_looker(&grip.held, caller);
             let mut view = self.present(&grip, None, caller)?;
             view.notes.extend(note.into_iter().chain(self.behind(&grip.held)));
             Ok(view)
@@ -55,6 +56,7 @@ impl Service {
 
     async fn look(&self, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
         let grip = Grip::of(self.peek_in_time(&request.address).await?, None);
+        self.bind_looker(&grip.held, caller);
         if request.asked {
             return self.question(&grip, request, caller);
         }
@@ -108,6 +110,7 @@ impl Service {
         }
         retrying(|| async move {
             let mut grip = self.grip(request, caller).await?;
+            self.bind(&grip.held, caller)?;
             let ready = self.make_ready(&mut grip, act, caller).await;
             let ready = ready.map_err(|refused| refused.map(|error| self.situated(error, &grip, None, caller)));
             let notes = ready?;
@@ -124,6 +127,7 @@ impl Service {
             };
             let followed = self.follow(&mut grip, settles.as_ref(), caller).await?;
             self.note_standing(&grip.held).await;
+            self.release(&grip.held);
             let at = after(&grip.held.run, settles.as_ref().map(|(path, _)| path));
             let mut view = self.present(&grip, at, caller)?;
             view.claim = followed.claim;

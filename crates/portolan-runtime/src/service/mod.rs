@@ -8,6 +8,7 @@
 //! Knows tokio, stores and runners; knows no protocol and no terminal.
 
 mod act;
+mod binding;
 mod children;
 mod create;
 mod driven;
@@ -36,7 +37,7 @@ mod workers;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Channel, Human};
@@ -48,6 +49,7 @@ use crate::carrier::token::Tokens;
 use crate::clock::Clock;
 use crate::drive::Pace;
 use crate::library::Library;
+use crate::process::lineage::Process;
 use crate::store::{Digest, RunId, Store};
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
@@ -161,6 +163,8 @@ pub struct Service {
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
     pace: Arc<Pace>,
+    /// What this process descends from.
+    above: OnceLock<Vec<Process>>,
 }
 
 impl Service {
@@ -181,8 +185,8 @@ impl Service {
         let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
-        let pace = Arc::default();
-        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace })
+        let (pace, above) = (Arc::default(), OnceLock::new());
+        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace, above })
     }
 
     /// What it was set up with.

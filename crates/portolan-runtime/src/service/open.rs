@@ -104,6 +104,7 @@ impl Service {
         self.may_place(wanted, &definition, false, caller)?;
         let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
         let mut held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+        self.bind(&held, caller)?;
         self.pass(&mut held).await?;
         let mut view = self.present(&Grip::of(held, None), None, caller)?;
         let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
@@ -141,6 +142,7 @@ impl Service {
             Carrier::Stored(self.create(&definition, &run, Record { seq: 1, event, changes }).await?)
         };
         let mut held = Held { definition, run, seq: 1, carrier };
+        self.bind(&held, caller)?;
         let caught_up = self.catch_up(&mut held, caller).await;
         notes.extend(caught_up.map_err(|refused| refused.error_or(too_busy))?);
         let as_token = self.options.states != States::Handles;
@@ -172,6 +174,7 @@ impl Service {
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
         if let Some(held) = self.taken_up(path, file.clone(), &task).await? {
+            self.bind(&held, caller)?;
             let notes = ignored(wanted, &held.run);
             let mut view = self.present(&Grip::of(held, None), None, caller)?;
             view.notes = notes;
@@ -209,6 +212,7 @@ impl Service {
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
         let mut held = Held { definition, run, seq: 1, carrier };
         logging::opened(Some(held.name()), held.definition.workflow.id());
+        self.bind(&held, caller)?;
         self.pass(&mut held).await?;
         let mut view = self.present(&Grip::of(held, None), None, caller)?;
         view.notes.extend(note);

@@ -68,6 +68,125 @@ fn whoever_only_looks_goes_on_where_the_run_of_the_task_is_gone() {
     assert!(project.edit("claude-code", "bc.txt").is_allowed());
 }
 
+const LOOSE: &str = r#"{ "nodes": { "start": { "type": "start" }, "work": { "type": "task", "instructions": "Work." },
+  "done": { "type": "end", "result": "success" } },
+"edges": [{ "from": "start", "to": "work" }, { "from": "work", "to": "done" }] }
+"#;
+
+/// What the server answers to a call of an agent of these tests' own process, which is the host of all its hooks.
+fn served(project: &Project, tool: &str, arguments: &serde_json::Value) -> serde_json::Value {
+    let call = serde_json::json!({ "name": tool, "arguments": arguments });
+    let init = serde_json::json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "tester", "version": "1" } });
+    let lines = [
+        serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": init }),
+        serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
+    ];
+    let said = project.served(&lines.map(|line| line.to_string()).join("\n"));
+    let answers: Vec<serde_json::Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let answer = answers.iter().find(|answer| answer["id"] == 2).unwrap_or_else(|| panic!("no answer: {said}"));
+    answer["result"]["structuredContent"].clone()
+}
+
+fn begun(project: &Project, workflow: &str) -> String {
+    let run = served(project, "Init", &serde_json::json!({ "workflowType": workflow }))["run"].clone();
+    let now = served(project, "Start", &serde_json::json!({ "run": run }));
+    assert_eq!(now["run"], run, "{now}");
+    run.as_str().expect("a handle").to_owned()
+}
+
+/// Nobody attaches anything: who begins a run is held to its steps, whatever its host calls the sessions of its subagents.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_run_binds_the_agent_that_begins_it_until_it_is_over() {
+    for (host, ..) in HOSTS {
+        let project = Project::on_branch();
+        project.write(".flow/workflows/steps.json", STEPS);
+        project.write(".flow/workflows/loose.json", LOOSE);
+        assert!(project.edit(host, "a.txt").is_allowed());
+        let run = begun(&project, "steps");
+        let said = project.edit(host, "longer.txt");
+        assert!(said.is_denied() && said.stdout.contains("at `look`"), "{said:?}");
+        let mut of_subagent = project.edits(host, "even-longer.txt");
+        of_subagent["session_id"] = "another".into();
+        let said = project.hook(host, before(host), of_subagent.to_string().as_bytes());
+        assert!(said.is_denied() && said.stdout.contains("at `look`"), "{said:?}");
+        assert!(project.shell(host, "ls").is_allowed());
+        // A second run that allows more takes nothing away.
+        let loose = begun(&project, "loose");
+        assert!(project.edit(host, "as-long-as-it-gets.txt").is_denied());
+        let now = served(&project, "Current", &serde_json::json!({ "run": run }));
+        let next = now["actions"]["required"][0]["arguments"].clone();
+        assert_eq!(served(&project, "Next", &next)["state"], "ended");
+        assert!(project.edit(host, "after-all-of-that.txt").is_allowed(), "the run is over, and the other allows it");
+        let said = project.portolan("runs list");
+        assert!(said.contains(&loose), "{said}");
+    }
+}
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_run_that_is_begun_in_a_shell_or_called_off_binds_just_the_same() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    let said = project.portolan("runs start steps --format json");
+    let run = serde_json::from_str::<serde_json::Value>(&said).expect("JSON")["run"].clone();
+    assert!(project.edit("claude-code", "a.txt").is_allowed(), "it has not begun: {said}");
+    served(&project, "Start", &serde_json::json!({ "run": run }));
+    assert!(project.edit("claude-code", "bc.txt").is_denied());
+    project.portolan(&format!("runs cancel {} --reason over", run.as_str().expect("a handle")));
+    assert!(project.edit("claude-code", "def.txt").is_allowed());
+}
+
+/// A session is bound in another process as well, where it is taken up again; and whoever only takes up the run.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_session_stays_bound_when_its_host_starts_anew() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    let run = begun(&project, "steps");
+    assert!(project.edit("claude-code", "a.txt").is_denied());
+    // As it is when no process is left that the binding knows.
+    std::fs::remove_dir_all(project.path().join(".portolan/bindings")).expect("gone");
+    assert!(project.edit("claude-code", "bc.txt").is_denied());
+    let other = |file: &str| {
+        let mut call = project.edits("claude-code", file);
+        call["session_id"] = "s2".into();
+        project.hook("claude-code", "PreToolUse", call.to_string().as_bytes())
+    };
+    assert!(other("def.txt").is_allowed(), "a new session that knows nothing of the run");
+    served(&project, "Current", &serde_json::json!({ "run": run }));
+    assert!(other("ghij.txt").is_denied(), "it asks where the run is");
+}
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_run_that_is_gone_binds_a_session_no_longer_than_it_lasts() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    begun(&project, "steps");
+    std::fs::rename(project.path().join(".portolan/runs.db"), project.beside("runs.db")).expect("moved");
+    let said = project.edit("claude-code", "a.txt");
+    assert!(said.is_denied() && said.stdout.contains("a new session"), "{said:?}");
+    assert!(project.shell("claude-code", "git status").is_allowed());
+}
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn an_agent_that_begins_run_after_run_is_not_judged_for_ever() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/loose.json", LOOSE);
+    for _ in 0..32 {
+        project.portolan("runs start loose");
+    }
+    assert!(project.edit("claude-code", "a.txt").is_allowed());
+    project.portolan("runs start loose");
+    let said = project.edit("claude-code", "bc.txt");
+    assert!(said.is_denied() && said.stdout.contains("more than 32 open runs"), "{said:?}");
+    assert!(project.shell("claude-code", "git status").is_allowed());
+}
+
 #[test]
 fn an_agent_does_not_attach_itself() {
     let project = Project::on_branch();

@@ -1,6 +1,6 @@
 //! A repository with gates, and hosts that ask about it.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -168,6 +168,28 @@ impl Project {
         let output = child.wait_with_output().expect("it ends");
         writing.join().expect("written");
         Said::of(host, &output)
+    }
+
+    /// What the MCP server answers to these lines.
+    pub(crate) fn served(&self, lines: &str) -> String {
+        let mut command = self.program(env!("CARGO_BIN_EXE_portolan"));
+        command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(format!("{lines}\n").as_bytes()).expect("it is read");
+        let mut answers = std::io::BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut said = String::new();
+        // What is asked is answered before the end of the input is noticed only where one waits for it.
+        for line in answers.by_ref().map_while(Result::ok) {
+            let is_last = line.contains("\"id\":2");
+            said = said + &line + "\n";
+            if is_last {
+                break;
+            }
+        }
+        drop(stdin);
+        child.wait().expect("it ends");
+        said
     }
 
     /// A host announces that a file will be written.

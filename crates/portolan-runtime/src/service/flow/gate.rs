@@ -7,13 +7,16 @@ use std::path::Path;
 use portolan_core::engine;
 use portolan_core::gates::bypass::{Source, Uses};
 use portolan_core::gates::guards::FlowScene;
-use portolan_core::gates::{Bypass, Intent, Judgement, Tool};
-use portolan_core::run;
+use portolan_core::gates::{Bypass, Decision, Intent, Judgement, Tool};
+use portolan_core::graph::Workflow;
+use portolan_core::run::{self, Run};
 use portolan_core::shell;
 
 use super::super::hold::Held;
 use super::super::view::asks_a_person;
 use super::{Active, Flow, phase};
+use crate::bindings::Bound;
+use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::gates::own_server;
 use crate::store::RunId;
@@ -21,7 +24,7 @@ use crate::store::RunId;
 /// A run, as far as guards look at it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
-    /// The run that the agent works at; nothing where there is none.
+    /// The run that the agent works at, the first where several bind it; nothing where there is none.
     pub run: Option<RunId>,
     /// The project's task.
     pub flow: Option<FlowScene>,
@@ -29,11 +32,16 @@ pub struct Gate {
     pub bypasses: Vec<Bypass>,
     /// The runs whose questions only a person may answer.
     pub people: BTreeSet<String>,
-    /// What the step says of the call, where it says anything.
-    pub permitted: Option<Judgement>,
-    /// The tools that the step allows, as it writes them; nothing where it allows all that it does not deny.
+    /// What the steps of all these runs say of the call, where they say anything.
+    pub permitted: Vec<Judgement>,
+    /// The tools that all these steps allow, as they write them; nothing where none of them names what it allows.
     pub allowed: Option<Vec<String>>,
+    /// Those of the runs which were said to bind the agent that do so no longer: they are over.
+    pub(crate) over: Vec<Bound>,
 }
+
+/// The most runs that are looked at for one call.
+const MAX_BOUND: usize = 32;
 
 impl Flow<'_> {
     /// What there is to know before a tool is used. `attached` is the run that the agent's session works at; otherwise it
@@ -43,28 +51,88 @@ impl Flow<'_> {
     /// What is noted of the task cannot be read, or a run is none that is kept. Who only looks is let through all the same,
     /// or nobody could find out what is wrong.
     pub async fn gate(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
-        match self.known(attached, intent).await {
+        self.gate_bound(attached, &[], intent).await
+    }
+
+    /// The same for an agent that other runs bind as well: what each of them says counts.
+    pub(crate) async fn gate_bound(
+        &self,
+        attached: Option<&RunId>,
+        bound: &[Bound],
+        intent: Option<&Intent>,
+    ) -> Result<Gate, ServiceError> {
+        match self.known(attached, bound, intent).await {
             Err(_) if intent.is_some_and(only_looks) => Ok(Gate::default()),
             known => known,
         }
     }
 
-    async fn known(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+    async fn known(
+        &self,
+        attached: Option<&RunId>,
+        bound: &[Bound],
+        intent: Option<&Intent>,
+    ) -> Result<Gate, ServiceError> {
         let mut gate = Gate::default();
         let is_own = |server: &str| intent.is_some_and(|intent| own_server::is_ours(Path::new(&intent.folder), server));
+        let mut known = None;
         if let Some((active, held)) = self.seen().await? {
             gate.task(&active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
-                gate.step(&active.run, &held, intent, &is_own);
-                return Ok(gate);
+                gate.step(&held, intent, &is_own);
             }
+            known = Some(active.run);
         }
-        if let Some(run) = attached {
-            let held = self.held(run).await?;
-            gate.step(run, &held, intent, &is_own);
+        if let Some(run) = attached.filter(|run| known.as_ref() != Some(*run)) {
+            gate.step(&self.held(run).await?, intent, &is_own);
+            known = Some(run.clone());
+        }
+        let mut open = 0;
+        for run in bound {
+            match self.bound(run).await? {
+                None => gate.over.push(run.clone()),
+                Some(held) if held.run.is_over() => gate.over.push(run.clone()),
+                Some(held) if known.as_ref().is_some_and(|known| held.name() == known.as_str()) => {}
+                Some(held) => {
+                    gate.step(&held, intent, &is_own);
+                    open += 1;
+                }
+            }
+            if open > MAX_BOUND {
+                gate.permitted.extend(intent.and_then(|intent| too_many(intent, &is_own)));
+                break;
+            }
         }
         Ok(gate)
     }
+
+    /// A run that binds an agent; nothing where it can bind nobody, because its task file is gone.
+    async fn bound(&self, run: &Bound) -> Result<Option<Held>, ServiceError> {
+        let Some(address) = run.address() else { return Ok(None) };
+        match self.service.peek(&address).await {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
+            Err(error) => Err(unreadable(&error, &address)),
+        }
+    }
+}
+
+/// What is said where not all steps can be looked at: who looks, or goes on with a run, is let through.
+fn too_many(intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> Option<Judgement> {
+    let goes_on = matches!(&intent.tool, Tool::Mcp { server, .. } if is_own(server));
+    if goes_on || only_looks(intent) {
+        return None;
+    }
+    let reason = format!("more than {MAX_BOUND} open runs bind this agent, which are not all looked at");
+    let remedies = vec!["bring runs to their ends, or ask a person to call off those that nobody works at".to_owned()];
+    Some(Judgement { remedies, ..Judgement::new(engine::TOOLS_GUARD, Decision::Block, reason) })
+}
+
+fn unreadable(error: &ServiceError, address: &Address) -> ServiceError {
+    let message = format!("the run `{address}` binds this agent and cannot be read: {}", error.message);
+    let help =
+        "a person puts it back as it was, or begins a new session of the agent's program, which it does not bind";
+    ServiceError::failed(error.code, message, help)
 }
 
 impl Gate {
@@ -83,21 +151,28 @@ impl Gate {
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
-    fn step(&mut self, id: &RunId, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
+    fn step(&mut self, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
-        self.run = Some(id.clone());
-        self.permitted = intent.and_then(|intent| engine::permit(workflow, run, intent, is_own));
-        self.people.extend(asks_a_person(run).then(|| id.to_string()));
-        let mut allowed = Vec::new();
-        for (_, frame) in run.positions() {
-            let rules = workflow.flow(&frame.flow).step(frame.place.node()).node.tools.as_ref();
-            match rules.and_then(|rules| rules.allow.as_ref()) {
-                Some(names) => allowed.extend(names.iter().cloned()),
-                None => return,
-            }
-        }
-        self.allowed = Some(allowed);
+        let id = RunId::parse(held.name());
+        self.run = self.run.take().or_else(|| id.clone());
+        self.permitted.extend(intent.and_then(|intent| engine::permit(workflow, run, intent, is_own)));
+        self.people.extend(id.filter(|_| asks_a_person(run)).map(|id| id.to_string()));
+        let Some(names) = allowed(workflow, run) else { return };
+        self.allowed = Some(match self.allowed.take() {
+            Some(others) => names.into_iter().filter(|name| others.contains(name)).collect(),
+            None => names,
+        });
     }
+}
+
+/// The tools that the steps of a run allow, where each of them names what it allows.
+fn allowed(workflow: &Workflow, run: &Run) -> Option<Vec<String>> {
+    let mut allowed = Vec::new();
+    for (_, frame) in run.positions() {
+        let rules = workflow.flow(&frame.flow).step(frame.place.node()).node.tools.as_ref();
+        allowed.extend(rules?.allow.as_ref()?.iter().cloned());
+    }
+    Some(allowed)
 }
 
 /// Programs that only look, given whatever arguments.

@@ -13,8 +13,8 @@ use super::super::{Common, Exit, block_on};
 /// Example: portolan flow attach k7m2qx4p --session 5f0c1f2e
 #[derive(Args)]
 #[command(
-    after_help = "Without it a session works at the project's task. A host may also set `PORTOLAN_RUN` for its hooks. \
-                  Subagents belong to the session that started them."
+    after_help = "Whoever begins a run or goes on with it is held to its steps without this. Besides, a session works at the \
+                  project's task, or at the run that it is attached to. A host may also set `PORTOLAN_RUN` for its hooks."
 )]
 pub(super) struct Attach {
     /// The run.
