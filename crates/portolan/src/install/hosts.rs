@@ -75,7 +75,7 @@ pub(super) fn notes(host: Host, program: &str) -> Vec<String> {
             "For the MCP server add to `.codex/config.toml`:",
         ],
         Host::Cursor => &["Restart Cursor, and see in its settings under Hooks that they are listed."],
-        Host::Gemini => &[],
+        Host::Gemini => &["Gemini CLI runs hooks only in a folder that it trusts: say yes when it asks."],
         Host::OpenCode => &["Restart OpenCode: plug-ins are read when it starts."],
         Host::Copilot => {
             &["Copilot's cloud agent reads hooks on the default branch only, and needs `portolan` where it runs."]
