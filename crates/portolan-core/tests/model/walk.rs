@@ -4,6 +4,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{Effect, EffectKind, Rejection, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
+use portolan_core::prove::{self, Limits, Proof, prove};
 use portolan_core::run::{
     Actor, Change, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
 };
@@ -12,9 +13,28 @@ use portolan_core::validate::validate;
 use portolan_core::value::{Outcome, Timestamp};
 use serde_json::Value;
 
-/// The workflow of the first file, when strict validation accepts every file and has no advice for any: what is promised
-/// of runs is promised where that was followed.
+/// How many states the analysis looks at: of a workflow that has more, nothing is promised here.
+const MOST_STATES: usize = 4_000;
+
+/// The workflow of the first file, when strict validation accepts every file and has no advice for any, and the analysis
+/// finds no run that is caught or loses its way: what is promised of runs is promised where that was followed.
 pub(crate) fn workflow(files: &[Value]) -> Option<Workflow> {
+    proved(files).map(|(workflow, _)| workflow)
+}
+
+/// The same, where no circle is told of which somebody has to decide when it is left.
+pub(crate) fn straight(files: &[Value]) -> Option<Workflow> {
+    proved(files).filter(|(_, proof)| proof.cycles.is_empty()).map(|(workflow, _)| workflow)
+}
+
+fn proved(files: &[Value]) -> Option<(Workflow, Proof)> {
+    let workflow = accepted(files)?;
+    let proof = prove(&workflow, &Limits { states: MOST_STATES, ..Limits::default() }, &mut || false);
+    let holds = (&proof.finishes, &proof.has_ways) == (&prove::Verdict::Proved, &prove::Verdict::Proved);
+    holds.then_some((workflow, proof))
+}
+
+fn accepted(files: &[Value]) -> Option<Workflow> {
     let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Strict)).collect::<Option<_>>()?;
     let graphs: Vec<Graph> = graphs.into_iter().map(|graph| Graph { advised: false, ..graph }).collect();
     let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
