@@ -11,13 +11,16 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 
 use common::words::tasks::instructions;
 use common::{World, agent, person, read, refusal, step, told, view_line, wait};
 use expect_test::expect;
 use portolan_core::present::State;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::Claim;
+use portolan_runtime::runner::Listener;
+use portolan_runtime::service::{Act, Claim, Report, Request};
 
 /// A workflow whose one step is checked.
 fn checked(accept: &str) -> World {
@@ -77,6 +80,40 @@ impl Gate {
         let mut text = String::new();
         File::open(&self.0).expect("a pipe").read_to_string(&mut text).expect("text");
         text
+    }
+}
+
+#[test]
+fn a_check_is_heard_and_seen_while_it_runs() {
+    let world = trusted(r#"[{"id": "slow", "run": ["sh", "-c", "echo half way; cat gate"]}]"#);
+    let gate = Gate::new(&world, "gate");
+    for run in both(&world) {
+        let (tell, told) = mpsc::channel();
+        let listener = Listener::new(move |heard| {
+            let _nobody_asks = tell.send(format!("{}: {:?}", heard.check, heard.line));
+        });
+        let service = world.service();
+        let request = Request::at(&world.current(&run).expect("it is there"));
+        let report = Act::Report(Report::of("passed"));
+        // Nothing is looked at before the check may end: it would be waited for.
+        let (heard, seen, settled) = thread::scope(|scope| {
+            let acting = scope.spawn(|| wait(service.act_heard(&request, &report, &agent(), &listener)));
+            let heard = [told.recv(), told.recv()];
+            let seen = world.current(&run);
+            gate.open();
+            (heard, seen, acting.join())
+        });
+        let command = "sh -c echo half way; cat gate";
+        let expected = [format!("{command}: None"), format!("{command}: Some(\"half way\")")];
+        assert_eq!(heard.map(|heard| heard.expect("it prints")), expected);
+        let seen = seen.expect("it is there");
+        let checking = seen.situation.checking.as_ref().expect("somebody else sees it");
+        assert_eq!((&*checking.check, checking.line.as_deref()), (command, Some("half way")));
+        assert!(instructions(&seen).contains("` runs since "), "{}", instructions(&seen));
+        let settled = settled.expect("it is acted");
+        let settled = settled.expect("it is checked");
+        assert!(settled.claim.is_some_and(|claim| claim.held));
+        assert_eq!(world.current(&run).expect("it is there").situation.checking, None);
     }
 }
 

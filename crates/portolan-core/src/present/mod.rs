@@ -45,10 +45,10 @@ pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_wo
 pub use visits::{Altered, Reported, Spoken, Visit, visits};
 pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::run::FramePath;
-use crate::value::{NodeId, Outcome};
+use crate::value::{NodeId, Outcome, Timestamp};
 
 /// Who a situation is for, and what of the world bears on it. The core cannot look: the runtime says.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +65,20 @@ pub struct Viewer {
     pub children: Vec<Child>,
     /// Why something that may be such a branch cannot be read, where that leaves the outcome open.
     pub unreadable: Option<String>,
+    /// The check that runs at the position now.
+    pub checking: Option<CheckUnderWay>,
+}
+
+/// A check while it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckUnderWay {
+    /// Its name, or the command that it is.
+    pub check: String,
+    /// When it began.
+    pub since: Timestamp,
+    /// What it printed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
 }
 
 /// What is to be done before commands may be run that nobody has trusted yet.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::here::{Here, Question};
 use super::offers::{Offer, offers};
 use super::work::{CheckView, Fork, Work};
-use super::{Redaction, Untrusted, Viewer, talk};
+use super::{CheckUnderWay, Redaction, Untrusted, Viewer, talk};
 use crate::graph::{EndResult, Escalation, Kind, Workflow};
 use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Place, Run};
 use crate::value::{FAILED, Outcome};
@@ -53,6 +53,9 @@ pub struct Situation {
     /// What decides whether the step may be left as done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
+    /// The one of them that runs now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checking: Option<CheckUnderWay>,
     /// Why the commands among them may not be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<Untrusted>,
@@ -239,6 +242,7 @@ pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
         question: here.question(viewer),
         fork: here.fork(viewer),
         checks: here.node.accept.iter().map(|check| CheckView { id: check.id.clone(), by: check.by.clone() }).collect(),
+        checking: viewer.checking.clone(),
         untrusted: viewer.untrusted.clone().filter(|_| runs),
         feedback: frame.feedback.clone(),
         offers: offers(workflow, run, viewer),

@@ -19,7 +19,7 @@ use crate::merge_gate::{Question, Unruled, rule};
 use crate::project_checks;
 use crate::repository::Repository;
 use crate::rules::rules;
-use crate::runner::{self, broken, unknown};
+use crate::runner::{self, Listener, broken, unknown};
 
 /// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
 pub const REMOVALS: &str = "removalsMatchIntent";
@@ -34,6 +34,7 @@ pub struct Ground {
     others: Answer<Vec<Other>>,
     /// How the files stood before.
     before: Before,
+    listener: Listener,
     seen: OnceCell<Result<Arc<Seen>, String>>,
     violations: Mutex<Vec<Violation>>,
 }
@@ -66,10 +67,13 @@ struct Seen {
 /// for, and it is not stopped.
 pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
     match &request.check {
-        CheckBy::Run { argv, timeout_seconds } => runner::run(argv, *timeout_seconds, ground.project()).await,
+        CheckBy::Run { argv, timeout_seconds } => {
+            runner::run(argv, *timeout_seconds, ground.project(), &ground.listener).await
+        }
         CheckBy::File { path } => runner::file(path, ground.project()),
         CheckBy::Project { name } => {
-            project_checks::look(name, ground.project(), &ground.repository.typechecks()).await
+            let checks = ground.repository.typechecks().heard_by(ground.listener.clone());
+            project_checks::look(name, ground.project(), &checks).await
         }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
         CheckBy::Evidence(wanted) => evidence::look(wanted, &request.claims, &ground.repository, &ground.before).await,
@@ -84,6 +88,7 @@ impl Ground {
             gates,
             others: Answer::NotAsked,
             before: Before::default(),
+            listener: Listener::default(),
             seen: OnceCell::new(),
             violations: Mutex::default(),
         }
@@ -99,6 +104,12 @@ impl Ground {
     #[must_use]
     pub fn since(self, before: Before) -> Ground {
         Ground { before, ..self }
+    }
+
+    /// The same, heard by somebody while commands run.
+    #[must_use]
+    pub fn heard_by(self, listener: Listener) -> Ground {
+        Ground { listener, ..self }
     }
 
     /// The project's folder.

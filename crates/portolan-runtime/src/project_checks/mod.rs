@@ -13,7 +13,7 @@ use portolan_core::source::Source;
 use crate::disk::{self, Fresh};
 use crate::error::{ErrorKind, ServiceError};
 use crate::project_folder;
-use crate::runner::{broken, unknown};
+use crate::runner::{Listener, broken, unknown};
 use crate::trust::{self, Command, Digest, Trust};
 use crate::typecheck::{self, Checker, Origin, Ran, Typechecks};
 
@@ -102,8 +102,8 @@ pub fn write(project: &Path, text: &str) -> Result<(), ServiceError> {
 }
 
 /// Performs a check of the project, in the environment of this process. With `again`, what held is run all the same.
-pub async fn perform(name: &str, project: &Path, again: bool) -> Verdict {
-    find(name, project, &Typechecks::of(project), again).await
+pub async fn perform(name: &str, project: &Path, again: bool, listener: Listener) -> Verdict {
+    find(name, project, &Typechecks::of(project).heard_by(listener), again).await
 }
 
 /// The commands of a check, none where the project has no such check, and the time that it has.

@@ -18,7 +18,7 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{Astray, inside, unknown};
+use super::{Astray, Printing, inside, unknown};
 use crate::process::{Environment, Group, Tail};
 
 /// How much is read from a pipe after the end of the command. A pipe holds no more than this, whatever it was set to,
@@ -42,13 +42,20 @@ impl Default for Limits {
     }
 }
 
-pub(super) async fn run(argv: &[String], limits: Limits, project: &Path, environment: &Environment) -> Verdict {
+pub(super) async fn run(
+    argv: &[String],
+    limits: Limits,
+    project: &Path,
+    environment: &Environment,
+    mut printing: Printing,
+) -> Verdict {
     let shown = shown(argv);
     let mut running = match start(argv, project, environment) {
         Ok(running) => running,
         Err(reason) => return unknown(reason),
     };
-    let ending = running.finish(limits).await;
+    let mut hear = |chunk: &[u8]| printing.push(chunk, &|text| environment.redact(text));
+    let ending = running.finish(limits, &mut hear).await;
     let output = || running.tail.text(|text| environment.redact(text));
     match ending {
         Ending::Exited(status) if status.success() => Verdict::Held,
@@ -70,6 +77,9 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
+/// What is done with what is printed, as it comes.
+type Hear<'h> = dyn FnMut(&[u8]) + Send + 'h;
+
 /// A command under way. Dropping it kills its group.
 struct Running {
     group: Group,
@@ -87,34 +97,34 @@ enum Ending {
 }
 
 impl Running {
-    async fn finish(&mut self, limits: Limits) -> Ending {
-        let ending = match timeout(Duration::from_secs(limits.seconds), self.ended()).await {
+    async fn finish(&mut self, limits: Limits, hear: &mut Hear<'_>) -> Ending {
+        let ending = match timeout(Duration::from_secs(limits.seconds), self.ended(hear)).await {
             Ok(Ok(status)) => Ending::Exited(status),
             Ok(Err(error)) => Ending::Lost(error),
             Err(_elapsed) => {
-                self.stop(limits.grace).await;
+                self.stop(limits.grace, hear).await;
                 Ending::Stopped
             }
         };
-        self.read_rest();
+        self.read_rest(hear);
         ending
     }
 
-    async fn stop(&mut self, grace: Duration) {
+    async fn stop(&mut self, grace: Duration, hear: &mut Hear<'_>) {
         self.group.ask_to_end();
-        if timeout(grace, self.ended()).await.is_err() {
+        if timeout(grace, self.ended(hear)).await.is_err() {
             self.group.kill();
             // A process that the system itself cannot end is left behind, so that the run goes on.
-            let _elapsed = timeout(grace, self.ended()).await;
+            let _elapsed = timeout(grace, self.ended(hear)).await;
         }
     }
 
     /// Waits for the end of the command, and reads what it prints meanwhile. The end of the output is not waited for:
     /// somebody else may hold the pipe.
-    async fn ended(&mut self) -> io::Result<ExitStatus> {
+    async fn ended(&mut self, hear: &mut Hear<'_>) -> io::Result<ExitStatus> {
         let Running { ended, output, tail, .. } = self;
         let mut ended = pin!(ended);
-        let mut printing = pin!(copy(output, tail));
+        let mut printing = pin!(copy(output, tail, hear));
         let joined = poll_fn(|context| {
             // The end is asked for first: a command that prints without pause must not hide it.
             let end = ended.as_mut().poll(context);
@@ -128,7 +138,7 @@ impl Running {
         joined.await.map_err(io::Error::other)?
     }
 
-    fn read_rest(&mut self) {
+    fn read_rest(&mut self, hear: &mut Hear<'_>) {
         let mut chunk = [0; 8192];
         let mut left = LAST_READ_BYTES;
         while left > 0 {
@@ -136,6 +146,7 @@ impl Running {
                 Ok(0) => break,
                 Ok(read) => {
                     self.tail.push(&chunk[..read]);
+                    hear(&chunk[..read]);
                     left = left.saturating_sub(read);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -146,10 +157,11 @@ impl Running {
 }
 
 /// Copies what is printed, and waits for ever once there is nothing more.
-async fn copy(output: &mut ChildStdout, tail: &mut Tail) -> Infallible {
+async fn copy(output: &mut ChildStdout, tail: &mut Tail, hear: &mut Hear<'_>) -> Infallible {
     let mut chunk = [0; 8192];
     while let Ok(read @ 1..) = output.read(&mut chunk).await {
         tail.push(&chunk[..read]);
+        hear(&chunk[..read]);
     }
     poll_fn(|_| Poll::Pending).await
 }

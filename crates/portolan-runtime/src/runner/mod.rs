@@ -4,6 +4,7 @@
 #[cfg(unix)]
 mod command;
 mod file;
+mod heard;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -14,6 +15,9 @@ use portolan_core::run::Verdict;
 
 use crate::process::Environment;
 
+pub(crate) use heard::Printing;
+pub use heard::{Heard, Listener};
+
 /// Looks whether a file of the project is there.
 pub(crate) fn file(path: &str, project: &Path) -> Verdict {
     file::look(path, project)
@@ -21,26 +25,39 @@ pub(crate) fn file(path: &str, project: &Path) -> Verdict {
 
 /// Runs a command in the environment of this process.
 #[cfg(unix)]
-pub(crate) async fn run(argv: &[String], seconds: u64, project: &Path) -> Verdict {
-    command(argv, seconds, project, &Environment::inherited()).await
+pub(crate) async fn run(argv: &[String], seconds: u64, project: &Path, listener: &Listener) -> Verdict {
+    let printing = listener.begins(&argv.join(" "));
+    command(argv, seconds, project, &Environment::inherited(), printing).await
 }
 
 /// Runs a command in an environment.
 #[cfg(unix)]
-pub(crate) async fn command(argv: &[String], seconds: u64, project: &Path, environment: &Environment) -> Verdict {
+pub(crate) async fn command(
+    argv: &[String],
+    seconds: u64,
+    project: &Path,
+    environment: &Environment,
+    printing: Printing,
+) -> Verdict {
     let limits = command::Limits { seconds, ..command::Limits::default() };
-    command::run(argv, limits, project, environment).await
+    command::run(argv, limits, project, environment, printing).await
 }
 
 /// Without process groups nothing could promise that a stopped command is really gone.
 #[cfg(not(unix))]
-pub(crate) async fn run(_argv: &[String], _seconds: u64, _project: &Path) -> Verdict {
+pub(crate) async fn run(_argv: &[String], _seconds: u64, _project: &Path, _listener: &Listener) -> Verdict {
     unknown("commands are only run on Unix; judge this step on a Unix machine")
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn command(argv: &[String], seconds: u64, project: &Path, _environment: &Environment) -> Verdict {
-    run(argv, seconds, project).await
+pub(crate) async fn command(
+    argv: &[String],
+    seconds: u64,
+    project: &Path,
+    _environment: &Environment,
+    _printing: Printing,
+) -> Verdict {
+    run(argv, seconds, project, &Listener::default()).await
 }
 
 /// It does not hold.

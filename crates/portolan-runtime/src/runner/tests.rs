@@ -70,7 +70,13 @@ impl Project {
         let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
         let others = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::of(others.chain(path));
-        block_on(command::run(&["sh", "-c", script].map(String::from), limits, self.0.path(), &environment))
+        block_on(command::run(
+            &["sh", "-c", script].map(String::from),
+            limits,
+            self.0.path(),
+            &environment,
+            Printing::default(),
+        ))
     }
 }
 

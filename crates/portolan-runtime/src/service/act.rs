@@ -18,6 +18,7 @@ use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::conflict::{CommitError, retrying};
 use crate::error::ServiceError;
+use crate::runner::Listener;
 use crate::view::View;
 
 /// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
@@ -104,6 +105,20 @@ impl Service {
     /// # Errors
     /// It is refused, with where the run is; or it cannot be kept. Nothing has changed then.
     pub async fn act(&self, request: &Request, act: &Act, caller: &Caller) -> Result<View, ServiceError> {
+        self.act_heard(request, act, caller, &Listener::default()).await
+    }
+
+    /// Does something with a run; the checks that follow are heard while they run.
+    ///
+    /// # Errors
+    /// As for [`act`](Service::act).
+    pub async fn act_heard(
+        &self,
+        request: &Request,
+        act: &Act,
+        caller: &Caller,
+        listener: &Listener,
+    ) -> Result<View, ServiceError> {
         request.within_bounds()?;
         if let Act::Report(report) = act {
             bounded(report.note.as_deref())?;
@@ -125,7 +140,7 @@ impl Service {
                     settles
                 }
             };
-            let followed = self.follow(&mut grip, settles.as_ref(), caller).await?;
+            let followed = self.follow(&mut grip, settles.as_ref(), (caller, listener)).await?;
             self.note_standing(&grip.held).await;
             self.release(&grip.held);
             let at = after(&grip.held.run, settles.as_ref().map(|(path, _)| path));
@@ -142,10 +157,10 @@ impl Service {
         &self,
         grip: &mut Grip,
         settles: Option<&(FramePath, Outcome)>,
-        caller: &Caller,
+        (caller, listener): (&Caller, &Listener),
     ) -> Result<Settled, ServiceError> {
         let mut followed = match settles {
-            Some((path, outcome)) => self.settle(&mut grip.held, path, outcome).await?,
+            Some((path, outcome)) => self.settle(&mut grip.held, path, outcome, listener).await?,
             None if grip.is_led => Settled::default(),
             None => Settled { claim: None, notes: self.go_on(&mut grip.held).await?.into_iter().collect() },
         };

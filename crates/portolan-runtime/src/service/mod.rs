@@ -9,6 +9,7 @@
 
 mod act;
 mod binding;
+mod checking;
 mod children;
 mod create;
 mod driven;

@@ -18,6 +18,7 @@ use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
 use crate::gates::{Before, Ground};
 use crate::repository::Repository;
+use crate::runner::Listener;
 use crate::states::Workers;
 use crate::view::Claim;
 
@@ -130,6 +131,7 @@ impl Service {
         held: &mut Held,
         path: &FramePath,
         outcome: &Outcome,
+        listener: &Listener,
     ) -> Result<Settled, ServiceError> {
         let Some(effect) = held.run.pending(&held.definition.workflow).into_iter().find(|it| is_check_at(it, path))
         else {
@@ -138,10 +140,13 @@ impl Service {
         };
         let EffectId { node, since, .. } = effect.id;
         let checks = held.definition.workflow.flow(&effect.flow).step(&node).node.accept.len();
-        let ground = Arc::new(self.ground(held, path).await);
+        let noting = self.note_checking(held, path);
+        let ground = self.ground(held, path).await.heard_by(noting.listener().and(listener.clone()));
+        let ground = Arc::new(ground);
         let performer = ClaimChecks { ground: ground.clone(), path: path.clone(), since };
         let mut claimed = Claimed { ground, settled: Vec::new() };
         self.drive_led(held, Arc::new(performer), Some(&mut claimed)).await?;
+        drop(noting);
         let Claimed { ground, settled } = claimed;
         self.hooks().log_violations(held, &ground.violations())?;
         self.pass(held).await?;

@@ -136,7 +136,7 @@ impl Service {
     }
 
     /// Where it is noted how the files stood; nothing for a run that lives in its token alone.
-    fn notes_of(&self, held: &Held) -> Option<PathBuf> {
+    pub(super) fn notes_of(&self, held: &Held) -> Option<PathBuf> {
         let name = match &held.carrier {
             Carrier::Stored(id) => id.to_string(),
             Carrier::Task { file, id, .. } => {
@@ -203,7 +203,8 @@ fn read(path: &Path) -> Notes {
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-fn write(path: &Path, notes: &Notes) -> std::io::Result<()> {
+/// Writes a note in a folder that only its owner may read.
+pub(super) fn write(path: &Path, notes: &impl Serialize) -> std::io::Result<()> {
     let folder = disk::folder_of(path);
     project_folder::make(disk::folder_of(folder))?;
     disk::private_folder(folder)?;

@@ -31,6 +31,7 @@ impl Service {
             effectivities: grip.effectivities.clone(),
             children,
             unreadable: doubt.as_ref().map(|doubt| doubt.message.clone()),
+            checking: self.checking(held, at.as_ref()),
         };
         let situation = situation(workflow, run, &viewer);
         let shown = at.and_then(|path| run.frame(&path)).unwrap_or_else(|| whole(held));

@@ -27,7 +27,7 @@ use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::process::Environment;
 use crate::program::unknown;
-use crate::runner;
+use crate::runner::{self, Listener};
 use crate::trust::{Trust, data_dir_from};
 
 pub use checker::{Checker, Origin, checker};
@@ -96,6 +96,7 @@ pub struct Typechecks {
     environment: Vec<(OsString, OsString)>,
     data: Option<PathBuf>,
     clock: Clock,
+    listener: Listener,
 }
 
 impl Typechecks {
@@ -107,13 +108,25 @@ impl Typechecks {
     /// The same, in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Typechecks {
         let environment = environment.into_iter().collect();
-        Typechecks { project: project.to_owned(), environment, data: None, clock: Clock::System }
+        Typechecks {
+            project: project.to_owned(),
+            environment,
+            data: None,
+            clock: Clock::System,
+            listener: Listener::default(),
+        }
     }
 
     /// The same, where a person's data is in this folder instead of the usual one.
     #[must_use]
     pub fn trusting(self, data: Option<PathBuf>) -> Typechecks {
         Typechecks { data, ..self }
+    }
+
+    /// The same, heard by somebody while they run.
+    #[must_use]
+    pub fn heard_by(self, listener: Listener) -> Typechecks {
+        Typechecks { listener, ..self }
     }
 
     /// What is known for some content. It starts nothing but git.
@@ -272,7 +285,8 @@ impl Typechecks {
         let environment = Environment::of(environment::own(&self.environment));
         for argv in &checker.commands {
             // The time of all of them is kept by whoever waits.
-            match runner::command(argv, seconds.saturating_add(60), &self.project, &environment).await {
+            let printing = self.listener.begins(&argv.join(" "));
+            match runner::command(argv, seconds.saturating_add(60), &self.project, &environment, printing).await {
                 run::Verdict::Held | run::Verdict::Shown { .. } | run::Verdict::Excused { .. } => {}
                 run::Verdict::Broken { reason, output } => return Ok((false, summary(&reason, &output), output)),
                 run::Verdict::Unknown { reason } | run::Verdict::ForPerson { reason } => {

@@ -15,6 +15,7 @@ mod gates;
 mod graph;
 mod leading;
 mod navigate;
+mod progress;
 mod schema;
 mod several;
 mod subscriptions;

@@ -1,4 +1,4 @@
-//! Progress of a call: its client is told of every node, but never flooded.
+//! Progress of a call: its client is told of every node, and of the checks that a report asks for, but never flooded.
 //!
 //! Up to [`BURST`] notifications go out as fast as they come, so that nothing of a graph of the usual size is left out.
 //! Of a loop of a hundred thousand passes, some [`A_SECOND`] nodes a second are told; the last node always.
@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use portolan_core::present::function_word;
 use portolan_runtime::drive::{Ended, Watch};
+use portolan_runtime::runner::{Heard, Listener};
+use portolan_runtime::service::{Act, Caller, Request, Service, ServiceError, View};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
@@ -34,8 +36,10 @@ struct News {
 
 #[derive(Default)]
 struct State {
-    /// The nodes that were executed and not told of yet.
+    /// What was not told of yet: nodes that were executed, lines that checks printed.
     nodes: Vec<Node>,
+    /// How many of these there were.
+    heard: u64,
     over: bool,
 }
 
@@ -54,9 +58,25 @@ impl News {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
         let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
+        self.add(|_| Node { count: ended.index + 1, said });
+    }
+
+    fn heard(&self, heard: &Heard<'_>) {
+        let said = match heard.line {
+            None => format!("checking: {}", heard.check),
+            Some(line) => format!("{}: {line}", heard.check),
+        };
+        self.add(|state| {
+            state.heard += 1;
+            Node { count: state.heard, said }
+        });
+    }
+
+    fn add(&self, node: impl FnOnce(&mut State) -> Node) {
         let mut state = self.state();
         state.nodes.truncate(BURST - 1);
-        state.nodes.push(Node { count: ended.index + 1, said });
+        let node = node(&mut state);
+        state.nodes.push(node);
         drop(state);
         self.came.notify_one();
     }
@@ -89,6 +109,12 @@ impl Progress {
     pub(super) fn watch(&self) -> Watch {
         let news = Arc::clone(&self.news);
         Watch::new(|_began| {}, move |ended| news.ended(ended))
+    }
+
+    /// Who hears the checks.
+    pub(super) fn listener(&self) -> Listener {
+        let news = Arc::clone(&self.news);
+        Listener::new(move |heard| news.heard(heard))
     }
 
     /// Tells the client while the run goes on. All that is told has been written before this returns.
@@ -132,6 +158,19 @@ impl Progress {
             () = self.news.over.notified() => {}
         }
     }
+}
+
+/// Does something with a run. The client is told of the checks that follow, where it wants to be.
+pub(super) async fn act(
+    service: &Service,
+    wanted: &Request,
+    act: &Act,
+    caller: &Caller,
+    context: &RequestContext<RoleServer>,
+) -> Result<View, ServiceError> {
+    let Some(progress) = Progress::wanted(context) else { return service.act(wanted, act, caller).await };
+    let listener = progress.listener();
+    progress.told_during(service.act_heard(wanted, act, caller, &listener), &context.peer).await
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use portolan_core::graph::{EndResult, Escalation};
 use portolan_core::present::{AnsweredBy, BlockedBy, Fork, Point, Progress, Question, Situation, Why};
 use portolan_core::run::Feedback;
+use portolan_runtime::clock::rfc3339;
 
 use super::about::{about, checks, given, tools};
 
@@ -24,6 +25,10 @@ pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
                 "`{outcome}` was reported; {settled} of {} acceptance checks are settled.",
                 situation.checks.len()
             ));
+            if let Some(now) = &situation.checking {
+                let line = now.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));
+                text.line(format!("`{}` runs since {}{line}", now.check, rfc3339(now.since)));
+            }
             text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
         }
         Point::Question => waiting(&mut text, situation, answer_by),

@@ -43,6 +43,7 @@ use crate::carrier::Address;
 use crate::conflict::retrying;
 use crate::error::ServiceError;
 use crate::rules::rules;
+use crate::runner::Listener;
 use crate::store::RunId;
 use crate::view::Checked;
 use taken::Taken;
@@ -334,7 +335,7 @@ impl Flow<'_> {
             let (event, by) = self.service.claim(&held, &path, (&report, revision), caller)?;
             self.service.step(&mut held, event, &by).await?;
             let had_checks = matches!(held.run.root.place, Place::Checking { .. });
-            let settled = self.service.settle(&mut held, &path, outcome).await?;
+            let settled = self.service.settle(&mut held, &path, outcome, &Listener::default()).await?;
             self.forget_if_over(&held).await?;
             if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);

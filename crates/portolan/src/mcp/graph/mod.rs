@@ -6,7 +6,6 @@
 mod answers;
 mod listing;
 mod notes;
-mod progress;
 mod veil;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,10 +27,10 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::face::{self, Answer, Manners, Toolset};
+use super::progress::Progress;
 use super::several::Served;
 use super::transport::Bounds;
 use listing::{Entry, Listing};
-use progress::Progress;
 use veil::Veil;
 
 pub(crate) use listing::awaited;

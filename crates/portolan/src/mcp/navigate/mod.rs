@@ -17,6 +17,7 @@ use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
 use super::face::{Answer, Toolset};
 use super::leading;
+use super::progress::act as act_told;
 use super::several::Served;
 
 #[cfg(test)]
@@ -78,7 +79,7 @@ impl Server {
             "end_workflow" => calls::end(arguments)?,
             other => return Err(self.unknown(other)),
         };
-        match self.service.act(&wanted, &act, &caller).await {
+        match act_told(&self.service, &wanted, &act, &caller, context).await {
             Err(refused) if refused.code == "needs_person" && caller.can_ask => {
                 self.have_asked(&wanted, &act, refused, request, context).await
             }
@@ -109,7 +110,7 @@ impl Server {
         match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
             Asking::Answered(Said { word, note, caller }) => {
                 let answer = Act::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
-                Ok(answers::led(&self.service.act(wanted, &answer, &caller).await?).into())
+                Ok(answers::led(&act_told(&self.service, wanted, &answer, &caller, context).await?).into())
             }
             Asking::Declined => Err(situated(ask::unanswered(&refused))),
             Asking::Pending(question) => Ok(question.into()),

@@ -15,6 +15,7 @@ use super::Server;
 use super::answers::{navigation, success};
 use crate::mcp::arguments::Arguments;
 use crate::mcp::ask::{self, Answer, Asking, Question};
+use crate::mcp::progress::act;
 use crate::words::tasks as words;
 
 type Answered = Result<Map<String, Value>, ServiceError>;
@@ -88,7 +89,7 @@ impl Server {
         arguments.finish()?;
         let wanted = Request { branch, revision, ..Request::of(address?) };
         let report = Report { outcome: Outcome::from(result), note, outputs };
-        match self.service.act(&wanted, &Act::Report(report.clone()), &caller).await {
+        match act(&self.service, &wanted, &Act::Report(report.clone()), &caller, context).await {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
                 let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
@@ -97,7 +98,7 @@ impl Server {
                     Asking::Answered(Answer { word, note, caller }) => {
                         let wanted = Request { revision: Some(revision), ..wanted };
                         let report = Act::Report(Report { outcome: word, note, ..report });
-                        Ok(success(navigation(&self.service.act(&wanted, &report, &caller).await?)).into())
+                        Ok(success(navigation(&act(&self.service, &wanted, &report, &caller, context).await?)).into())
                     }
                     Asking::Declined => Err(ask::unanswered(&error)),
                     Asking::Pending(question) => Ok(question.into()),

@@ -3,23 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{client, project, tool};
-use crate::support::Wire;
-
-/// A call with a progress token: what was told before its answer, and the answer.
-fn watched(wire: &mut Wire, tool: &str, arguments: Value) -> (Vec<Value>, Value) {
-    let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "t" } });
-    let id = wire.ask("tools/call", params);
-    let mut told = Vec::new();
-    loop {
-        let message = wire.next().expect("the server answers");
-        if message["id"] == id {
-            return (told, message["result"].clone());
-        }
-        assert_eq!(message["method"], "notifications/progress", "{message}");
-        assert_eq!(message["params"]["progressToken"], "t");
-        told.push(message["params"].clone());
-    }
-}
 
 #[test]
 fn every_node_is_told_of_before_the_answer() {
@@ -28,7 +11,7 @@ fn every_node_is_told_of_before_the_answer() {
         "id: ask, type: mcp, server: echo, tool: echo, args: { v: 1 }, next: exit",
     ];
     let project = project(&[tool("steps", "", &nodes)]);
-    let (told, answer) = watched(&mut client(&project), "steps", json!({}));
+    let (told, answer) = client(&project).watched("steps", json!({}));
     let said: Vec<(Value, Value)> =
         told.iter().map(|told| (told["progress"].clone(), told["message"].clone())).collect();
     let expected = ["entry (entry)", "shape (transform)", "ask (mcp)", "exit (exit)"];
@@ -46,7 +29,7 @@ fn a_long_loop_does_not_flood() {
     ];
     let project = project(&[tool("counts", "", &nodes)]);
     let begun = std::time::Instant::now();
-    let (told, answer) = watched(&mut client(&project), "counts", json!({ "n": 5_000 }));
+    let (told, answer) = client(&project).watched("counts", json!({ "n": 5_000 }));
     let most = 102 + (begun.elapsed().as_secs_f64() * 51.0) as usize;
     assert_eq!(answer["structuredContent"], json!({ "i": 5_000 }));
     assert!((50..=most).contains(&told.len()), "{} of at most {most}", told.len());

@@ -3,6 +3,7 @@
 mod edited;
 mod examples;
 mod people;
+mod progress;
 mod sets;
 mod siege;
 mod walks;

@@ -198,6 +198,22 @@ impl Wire {
     }
 
     /// Calls a tool. Whatever it answers is held against the schema and against its own text.
+    /// A call with a progress token: what was told before its answer, and the answer.
+    pub(crate) fn watched(&mut self, tool: &str, arguments: Value) -> (Vec<Value>, Value) {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "t" } });
+        let id = self.ask("tools/call", params);
+        let mut told = Vec::new();
+        loop {
+            let message = self.next().expect("the server answers");
+            if message["id"] == id {
+                return (told, message["result"].clone());
+            }
+            assert_eq!(message["method"], "notifications/progress", "{message}");
+            assert_eq!(message["params"]["progressToken"], "t");
+            told.push(message["params"].clone());
+        }
+    }
+
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Answer {
         let id = self.ask_tool(tool, arguments);
         self.answer(id, tool).expect("the server answers")

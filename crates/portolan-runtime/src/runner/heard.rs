@@ -1,0 +1,119 @@
+//! What a check prints is heard while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The longest line that is passed on, in bytes: of a longer one, the beginning.
+const MAX_LINE_BYTES: usize = 300;
+
+/// A check that runs, or something that it printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard<'h> {
+    /// The name of the check, or the command that it is.
+    pub check: &'h str,
+    /// A line that it printed; nothing when it begins.
+    pub line: Option<&'h str>,
+}
+
+type Ear = Arc<dyn Fn(&Heard<'_>) + Send + Sync>;
+
+/// Whoever hears checks while they run. It is called in between, and must not keep them.
+#[derive(Clone, Default)]
+pub struct Listener(Vec<Ear>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Listener({})", self.0.len())
+    }
+}
+
+impl Listener {
+    /// One who hears; by [`Listener::default`] nobody does.
+    pub fn new(hears: impl Fn(&Heard<'_>) + Send + Sync + 'static) -> Listener {
+        Listener(vec![Arc::new(hears)])
+    }
+
+    /// Both of two.
+    #[must_use]
+    pub fn and(mut self, other: Listener) -> Listener {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// What is printed from here on is printed by this check, which begins.
+    pub(crate) fn begins(&self, check: &str) -> Printing {
+        if self.0.is_empty() {
+            return Printing::default();
+        }
+        self.tell(&Heard { check, line: None });
+        Printing { listener: self.clone(), check: check.into(), open: Vec::new() }
+    }
+
+    fn tell(&self, heard: &Heard<'_>) {
+        self.0.iter().for_each(|hears| hears(heard));
+    }
+}
+
+/// The lines of a check that runs, as they come. For nobody it does nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Printing {
+    listener: Listener,
+    check: Arc<str>,
+    /// The beginning of the line that is not through.
+    open: Vec<u8>,
+}
+
+impl Printing {
+    /// Takes what was printed, and passes on the last line of it: of many at once, nobody can read more. `redact` takes out
+    /// what nobody may see.
+    pub(crate) fn push(&mut self, chunk: &[u8], redact: &dyn Fn(String) -> String) {
+        if self.listener.0.is_empty() {
+            return;
+        }
+        let mut parts = chunk.split(|byte| matches!(byte, b'\n' | b'\r')).peekable();
+        let mut last = None;
+        while let Some(part) = parts.next() {
+            let room = MAX_LINE_BYTES.saturating_sub(self.open.len());
+            self.open.extend_from_slice(&part[..part.len().min(room)]);
+            if parts.peek().is_some() {
+                let line = std::mem::take(&mut self.open);
+                if !line.trim_ascii().is_empty() {
+                    last = Some(line);
+                }
+            }
+        }
+        if let Some(line) = last {
+            let line = redact(crate::process::clean(&String::from_utf8_lossy(&line)));
+            self.listener.tell(&Heard { check: &self.check, line: Some(line.trim()) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn heard(chunks: &[&str]) -> Vec<String> {
+        let all: Arc<Mutex<Vec<String>>> = Arc::default();
+        let hears = Arc::clone(&all);
+        let listener = Listener::new(move |heard| {
+            let line = heard.line.map_or_else(|| "begins".to_owned(), str::to_owned);
+            hears.lock().expect("nobody panics").push(format!("{}: {line}", heard.check));
+        });
+        let mut printing = listener.begins("tests");
+        chunks.iter().for_each(|chunk| printing.push(chunk.as_bytes(), &|text| text.replace("secret", "[hidden]")));
+        let all = all.lock().expect("nobody panics");
+        all.clone()
+    }
+
+    #[test]
+    fn whole_lines_are_passed_on() {
+        assert_eq!(heard(&["one\nt", "wo", "\n"]), ["tests: begins", "tests: one", "tests: two"]);
+        assert_eq!(heard(&["one\ntwo\nthree\n\n"]), ["tests: begins", "tests: three"], "of many the last");
+        assert_eq!(heard(&["50 %\r60 %\r"]), ["tests: begins", "tests: 60 %"]);
+        assert_eq!(heard(&["a \u{1b}[31msecret\u{1b}[0m\n"]), ["tests: begins", "tests: a [hidden]"]);
+        assert_eq!(heard(&[&"x".repeat(9_000), "\n"])[1].len(), "tests: ".len() + MAX_LINE_BYTES);
+    }
+}
