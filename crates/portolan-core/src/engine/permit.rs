@@ -14,22 +14,31 @@ pub const GUARD: &str = "tools-of-the-step";
 /// at. A tool of Portolan's own server may always be used: an agent can ask where it is, and go on. Which server that is, a
 /// name does not tell: `is_own` is asked, and only where the rules would refuse the call.
 pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOnce(&str) -> bool) -> Option<Judgement> {
-    let (node, reason) = refusal(workflow, run, intent)?;
+    let (node, reason) = refusal(workflow, run, intent, &names(intent))?;
     match &intent.tool {
         Tool::Mcp { server, .. } if is_own(server) => None,
         _ => Some(judgement(&node, &reason, &intent.tool)),
     }
 }
 
-/// Why the rules of no position let a call through, and the first of these.
-fn refusal(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<(NodeId, String)> {
+/// What the positions of a run would say of a call if it wrote a file, where [`permit`] lets it through: by a shell, or by a
+/// tool of a server that is known for that, files are edited as well.
+pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
+    let mut names = names(intent);
+    names.push("edit".to_owned());
+    let (node, reason) = refusal(workflow, run, intent, &names)?;
+    Some(judgement(&node, &reason, &Tool::Other))
+}
+
+/// Why the rules of no position let a call through, and the first of these. `names` are those that patterns may mean it by.
+fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) -> Option<(NodeId, String)> {
     let positions = run.positions();
     let open =
         positions.iter().filter(|(_, frame)| !matches!(frame.place, Place::Arrived { .. } | Place::Ended { .. }));
     let mut refusal = None;
     for (_, frame) in open {
         let node = &workflow.flow(&frame.flow).step(frame.place.node()).node;
-        match node.tools.as_ref().and_then(|rules| refused(rules, intent)) {
+        match node.tools.as_ref().and_then(|rules| refused(rules, intent, names)) {
             None => return None,
             Some(reason) => refusal = refusal.or(Some((node.id.clone(), reason))),
         }
@@ -56,8 +65,7 @@ fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
 }
 
 /// Why a tool may not be used; nothing where it may.
-fn refused(rules: &ToolRules, intent: &Intent) -> Option<String> {
-    let names = names(intent);
+fn refused(rules: &ToolRules, intent: &Intent, names: &[String]) -> Option<String> {
     let hit =
         |patterns: &[String]| patterns.iter().find(|pattern| names.iter().any(|name| matches(pattern, name))).cloned();
     if let Some(pattern) = hit(&rules.deny) {
@@ -161,7 +169,7 @@ mod tests {
             "mcp__github__create_issue",
             Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None },
         );
-        let told = |rules: &ToolRules, intent: &Intent| refused(rules, intent).is_none();
+        let told = |rules: &ToolRules, intent: &Intent| refused(rules, intent, &names(intent)).is_none();
         assert!(told(&rules(None, &["WebFetch"]), &shell));
         assert!(told(&rules(Some(&["shell"]), &[]), &shell));
         assert!(!told(&rules(Some(&["shell"]), &["Bash"]), &shell));

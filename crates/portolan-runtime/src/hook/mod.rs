@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_core::gates::bypass::Uses;
-use portolan_core::gates::guards;
+use portolan_core::gates::guards::{self, Edit};
 use portolan_core::gates::plugins::Guard;
 use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
@@ -202,7 +202,12 @@ impl Gatekeeper {
         found.scene.human_questions = gate.people.clone();
         look(&mut found);
         let mut judgements = guards::judge(intent, &found.reading, &found.scene, rules);
-        judgements.extend(gate.permitted.clone());
+        judgements.extend(gate.permitted.iter().cloned());
+        if !gate.as_edit.is_empty() {
+            found.mark_ignored();
+            let edit = guards::edits(intent, &found.reading, &found.scene, rules);
+            judgements.extend(edit.iter().flat_map(|edit| gate.as_edit.iter().map(|said| of_edit(said, edit))));
+        }
         judgements
     }
 
@@ -355,6 +360,20 @@ fn run_of(run: &str) -> Result<RunId, ServiceError> {
         let message = format!("`{}` is no run", portolan_core::diagnostic::clip(run));
         ServiceError::refused("bad_id", message, format!("attach the session to a run that is kept, or unset `{RUN}`"))
     })
+}
+
+/// What a step that denies edits says of a call that writes a file by another way.
+fn of_edit(said: &Judgement, edit: &Edit) -> Judgement {
+    match edit {
+        Edit::File(path) => {
+            let path = portolan_core::diagnostic::clip(path);
+            Judgement { reason: format!("{}, and `{path}` would be written", said.reason), ..said.clone() }
+        }
+        Edit::Unknown => {
+            let reason = format!("{}, and a file would be written that only the run will name", said.reason);
+            Judgement { decision: Decision::Ask, reason, ..said.clone() }
+        }
+    }
 }
 
 /// The call without what the names of its arguments seem to say, where it is one of Portolan's own server: notes and

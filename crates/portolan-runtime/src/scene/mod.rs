@@ -82,6 +82,13 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
     }
 }
 
+impl Found {
+    /// Finds out which of the written files git ignores, where nobody has asked before.
+    pub(crate) fn mark_ignored(&mut self) {
+        mark_ignored(&mut self.scene, &self.wanted);
+    }
+}
+
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
 pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
     let mut search = Search::default();

@@ -6,7 +6,7 @@
 In a small project with `portolan install`, on a branch of its own, the agent begins `feature-development` of the catalogue
 over MCP, and nobody attaches anything. Then:
 
-* what it writes while it plans is refused, by itself and by a subagent;
+* what it writes while it plans is refused, by its own tool, by its shell, and by a subagent;
 * a commit on `main` is refused, likewise, and nothing that the model hears names a way past it;
 * once the plan is reviewed, what it writes is there.
 
@@ -65,6 +65,7 @@ def scripts(program, project):
             ("begin", program.portolan("Init", workflowType="feature-development", description="greet")),
             ("start", offered(program)),
             ("edit", program.edit(project / "early.py")),
+            ("by shell", program.shell("echo x > early.py")),
             *program.subagent(PART),
             *[(next(iter(outputs)), offered(program, outputs=outputs)) for outputs in OUTPUTS],
             ("built", program.edit(project / "built.py")),
@@ -111,6 +112,7 @@ def walk(folder, portolan, program, binary):
         edit, commit = results[who].get("edit", ""), results[who].get("commit", "")
         check("at `parse_requirements`" in edit and "denies `edit`" in edit, f"{who} edits while it plans", results)
         check("I-2: this would commit on `main`" in commit, f"{who} commits on main", results)
+    check("`edit`, and `" in results[AGENT].get("by shell", ""), "the shell edits while it plans", results)
     written = {name: (project / name).exists() for name in ["early.py", "part.py", "built.py"]}
     check(written == {"early.py": False, "part.py": False, "built.py": True}, f"written: {written}", results)
     commits = run(["git", "rev-list", "--count", "--all"], project, environment).strip()

@@ -125,6 +125,39 @@ fn a_run_binds_the_agent_that_begins_it_until_it_is_over() {
     }
 }
 
+const LOOKING: &str = r#"{ "nodes": { "start": { "type": "start" },
+  "plan": { "type": "task", "instructions": "Plan.", "deny": ["edit"] },
+  "done": { "type": "end", "result": "success" } },
+"edges": [{ "from": "start", "to": "plan" }, { "from": "plan", "to": "done" }] }
+"#;
+
+/// A file is edited by a shell, or by another server's tool, as well as by the host's own.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_step_that_denies_edits_denies_what_writes_files_by_another_way() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/looking.json", LOOKING);
+    begun(&project, "looking");
+    for line in
+        ["echo two > a.txt", "cat > new.py <<E\nx = 1\nE", "sed -i s/one/two/ a.txt", "ls | tee list.txt", "rm a.txt"]
+    {
+        let said = project.shell("claude-code", line);
+        assert!(said.is_denied() && said.stdout.contains("would be written"), "{line}: {said:?}");
+    }
+    for line in
+        ["cat a.txt", "grep -r one . 2>/dev/null", "cargo test > target/log.txt", "mkdir -p notes", "git status"]
+    {
+        let said = project.shell("claude-code", line);
+        assert!(said.is_allowed(), "{line}: {said:?}");
+    }
+    let said = project.shell("claude-code", "f=$(date); ls > \"$f\"");
+    assert!(said.is_asked() && said.stdout.contains("only the run will name"), "{said:?}");
+    let write = serde_json::json!({ "path": project.path().join("b.txt"), "content": "x" });
+    let call = project.call("claude-code", "mcp__files__write_file", write).to_string();
+    let said = project.hook("claude-code", "PreToolUse", call.as_bytes());
+    assert!(said.is_denied() && said.stdout.contains("b.txt"), "{said:?}");
+}
+
 #[test]
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn a_run_that_is_begun_in_a_shell_or_called_off_binds_just_the_same() {

@@ -40,7 +40,7 @@ fn edit(act: &Act<'_>, path: &str) -> Finding {
 }
 
 /// Why a write to this place is no edit of a branch.
-fn harmless(place: &Place) -> Option<&'static str> {
+pub(super) fn harmless(place: &Place) -> Option<&'static str> {
     match &place.worktree {
         None => Some("lies in no repository"),
         Some(_) if place.of_git => Some("is git's own"),

@@ -23,6 +23,7 @@ mod act;
 mod approvals;
 mod bygit;
 mod copied;
+mod edits;
 mod fetched;
 mod finding;
 mod forge;
@@ -51,6 +52,7 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, Surroundings};
 
 pub use act::integrates;
+pub use edits::{Edit, edits};
 pub use push::ON_FORGE;
 pub use readers::only_reads;
 pub use scene::{FlowScene, Head, Held, Operation, Place, Scene, Verdict, Wanted, Worktree};

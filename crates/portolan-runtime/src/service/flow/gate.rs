@@ -34,6 +34,8 @@ pub struct Gate {
     pub people: BTreeSet<String>,
     /// What the steps of all these runs say of the call, where they say anything.
     pub permitted: Vec<Judgement>,
+    /// What they would say of it if it wrote a file, where they let it through otherwise.
+    pub(crate) as_edit: Vec<Judgement>,
     /// The tools that all these steps allow, as they write them; nothing where none of them names what it allows.
     pub allowed: Option<Vec<String>>,
     /// Those of the runs which were said to bind the agent that do so no longer: they are over.
@@ -155,7 +157,12 @@ impl Gate {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
         self.run = self.run.take().or_else(|| id.clone());
-        self.permitted.extend(intent.and_then(|intent| engine::permit(workflow, run, intent, is_own)));
+        let permitted = intent.and_then(|intent| engine::permit(workflow, run, intent, is_own));
+        if permitted.is_none() {
+            let edits = intent.filter(|intent| may_edit(intent));
+            self.as_edit.extend(edits.and_then(|intent| engine::permit_edit(workflow, run, intent)));
+        }
+        self.permitted.extend(permitted);
         self.people.extend(id.filter(|_| asks_a_person(run)).map(|id| id.to_string()));
         let Some(names) = allowed(workflow, run) else { return };
         self.allowed = Some(match self.allowed.take() {
@@ -163,6 +170,11 @@ impl Gate {
             None => names,
         });
     }
+}
+
+/// Whether a call may write files without being called an edit.
+fn may_edit(intent: &Intent) -> bool {
+    !matches!(intent.tool, Tool::Edit { .. }) && matches!(intent.tool.deed(), Tool::Edit { .. } | Tool::Shell { .. })
 }
 
 /// The tools that the steps of a run allow, where each of them names what it allows.
