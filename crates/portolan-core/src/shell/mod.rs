@@ -25,6 +25,7 @@ mod handed;
 mod late;
 mod making;
 mod memory;
+pub mod patches;
 mod programs;
 mod queue;
 mod rights;

@@ -1,6 +1,6 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word, copies, databases, git, rights};
+use super::{Command, Word, copies, databases, git, patches, rights};
 
 /// Paths that are no files of anybody.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -40,6 +40,7 @@ pub(super) fn add(command: &mut Command) {
         "perl" | "ruby" => in_place(arguments, &["-e", "-E"]),
         "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" => operands(arguments, &["-c", "-p", "--cmd"]),
         "patch" => patched(arguments),
+        "apply_patch" | "applypatch" => patches::written(command),
         "sort" => valued(arguments, &["-o", "--output"]),
         _ if name == "git" || name.starts_with("git-") => git::files(command),
         "curl" => fetched(arguments, &["-o", "--output"], &["--output-dir"]),

@@ -1,6 +1,7 @@
 //! What a host's tool does, by its name and its arguments.
 
 use portolan_core::gates::Tool;
+use portolan_core::shell::patches;
 use serde_json::{Map, Value};
 
 use super::served;
@@ -165,14 +166,10 @@ fn named(input: &Map<String, Value>, depth: usize) -> Vec<String> {
 
 /// The files of a patch, in the form of `apply_patch` or of `diff`.
 fn patched(patch: &str) -> impl Iterator<Item = String> {
-    const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
     // A line that is taken out of a text may begin as a header of the other form does.
     let of_diffs = !patch.contains("*** Begin Patch");
-    patch.lines().filter_map(move |line| {
-        let line = line.trim();
-        let named = HEADERS.iter().find_map(|header| line.strip_prefix(header));
-        named.map(|path| path.trim().to_owned()).or_else(|| of_diffs.then(|| of_diff(line)).flatten())
-    })
+    let diffs = patch.lines().filter(move |_| of_diffs).filter_map(|line| of_diff(line.trim()));
+    patches::files(patch).map(str::to_owned).chain(diffs)
 }
 
 /// The file of a line such as `+++ b/src/a.rs`. What stands behind a tab is a time.

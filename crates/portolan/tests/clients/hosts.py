@@ -65,7 +65,7 @@ def scripts(program, project):
             ("begin", program.portolan("Init", workflowType="feature-development", description="greet")),
             ("start", offered(program)),
             ("edit", program.edit(project / "early.py")),
-            ("by shell", program.shell("echo x > early.py")),
+            ("by shell", program.shell(getattr(program, "writes", "echo x > early.py"))),
             *program.subagent(PART),
             *[(next(iter(outputs)), offered(program, outputs=outputs)) for outputs in OUTPUTS],
             ("built", program.edit(project / "built.py")),

@@ -138,9 +138,15 @@ fn a_step_that_denies_edits_denies_what_writes_files_by_another_way() {
     let project = Project::on_branch();
     project.write(".flow/workflows/looking.json", LOOKING);
     begun(&project, "looking");
-    for line in
-        ["echo two > a.txt", "cat > new.py <<E\nx = 1\nE", "sed -i s/one/two/ a.txt", "ls | tee list.txt", "rm a.txt"]
-    {
+    let patch = "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nE";
+    for line in [
+        patch,
+        "echo two > a.txt",
+        "cat > new.py <<E\nx = 1\nE",
+        "sed -i s/one/two/ a.txt",
+        "ls | tee list.txt",
+        "rm a.txt",
+    ] {
         let said = project.shell("claude-code", line);
         assert!(said.is_denied() && said.stdout.contains("would be written"), "{line}: {said:?}");
     }

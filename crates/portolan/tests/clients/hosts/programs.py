@@ -38,6 +38,8 @@ class Codex:
     name, package, version, program = "codex", "@openai/codex", "0.171.0", "codex"
     # A model that the program knows, because it gives others no tool that edits.
     model = "gpt-5.5"
+    # Its shell carries out such a patch itself.
+    writes = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: early.py\n+x = 1\n*** End Patch\nE"
 
     def prepare(self, home, project, portolan, url):
         settings = home / ".codex/config.toml"
