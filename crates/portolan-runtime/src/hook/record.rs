@@ -101,7 +101,8 @@ impl Record {
     /// All that is put on record before a call is answered.
     pub(super) fn of_call(&self, intent: &Intent, input: &Digest, answer: &Answerable) -> Vec<Entry> {
         let mut entries = self.judgements(intent, &answer.judgements);
-        if answer.judgements.iter().all(|judgement| judgement.decision < answer.decision) {
+        let is_refused = answer.decision != Decision::Allow;
+        if is_refused && answer.judgements.iter().all(|judgement| judgement.decision < answer.decision) {
             entries.push(self.refusal("gates", &answer.reason, Some(intent)));
         }
         if !matches!(intent.tool, Tool::Reads) {

@@ -34,6 +34,14 @@ fn a_call_that_is_announced_twice_is_answered_alike_and_on_record_once() {
 }
 
 #[test]
+fn a_call_that_nobody_speaks_against_is_on_record_as_used_and_not_as_refused() {
+    let project = Project::on_branch();
+    assert!(project.shell("claude-code", "ls").is_allowed());
+    assert_eq!(project.events("flow.guard.block"), Vec::<serde_json::Value>::new());
+    assert_eq!(project.events("flow.tool.invoked").len(), 1);
+}
+
+#[test]
 fn hostile_texts_break_neither_the_log_nor_the_answer() {
     let project = Project::new();
     for text in ["a\nb\"c\\d\u{1b}[2J\u{202e}", "'; rm -rf /", "../../../etc/x", "\u{0}", "é".repeat(40_000).as_str()]
