@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::{Diagnostic, Severity};
+use portolan_core::dialect::verify::{self, Attachments};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Failing, Graph, Step, Workflow};
 use portolan_core::prove::{Limits, prove};
@@ -37,6 +38,7 @@ fn every_code_is_in_the_table_and_shown_by_a_case() {
         let case = Case::read(&folder);
         shown.extend(case.check(Strictness::Strict).1.iter().map(|fault| fault.code));
         shown.extend(case.check(Strictness::Lenient).1.iter().map(|fault| fault.code));
+        shown.extend(case.attachments().2.iter().map(|fault| fault.code));
     }
     let table: BTreeSet<&str> = portolan_core::codes().iter().map(|code| code.code).collect();
     assert_eq!(table.len(), portolan_core::codes().len(), "a code stands in the table twice");
@@ -54,7 +56,8 @@ fn the_catalogue_has_no_fault() {
     files.extend(self::files(&catalogue.join("phases")));
     assert_eq!(files.len(), 18);
     for (name, text) in files {
-        let case = Case { main: name.clone(), sources: BTreeMap::from([(name, text)]), activities: None };
+        let sources = BTreeMap::from([(name.clone(), text)]);
+        let case = Case { main: name, sources, activities: None, verify: None };
         for strictness in [Strictness::Strict, Strictness::Lenient] {
             let (workflow, faults) = case.check(strictness);
             assert!(faults.is_empty(), "{} has faults: {faults:?}", case.main);
@@ -97,17 +100,20 @@ struct Case {
     sources: BTreeMap<String, String>,
     /// The files of its activities, where it has a folder of them.
     activities: Option<Vec<Piece>>,
+    /// What the project attaches to it: `verify.yaml`.
+    verify: Option<String>,
 }
 
 impl Case {
     /// `workflow.json` or `workflow.yaml` is the definition, or else the file that is called like the folder.
     fn read(folder: &Path) -> Case {
-        let sources: BTreeMap<String, String> = files(folder).into_iter().collect();
+        let mut sources: BTreeMap<String, String> = files(folder).into_iter().collect();
         let id = folder.file_name().expect("a case has a name").to_string_lossy().into_owned();
         let called = ["workflow", &id].map(|stem| ["json", "yaml"].map(|extension| format!("{id}/{stem}.{extension}")));
         let main = called.into_iter().flatten().find(|name| sources.contains_key(name));
         let activities = pieces(&folder.join("activities"));
-        Case { main: main.expect("a case has a definition"), sources, activities }
+        let verify = sources.remove(&format!("{id}/verify.yaml"));
+        Case { main: main.expect("a case has a definition"), sources, activities, verify }
     }
 
     fn main(&self) -> Source {
@@ -115,8 +121,18 @@ impl Case {
         self.activities.clone().map_or(source.clone(), |activities| source.joined(activities, Vec::new()))
     }
 
+    /// What the project attaches, with its text and everything that is said about it.
+    fn attachments(&self) -> (Attachments, Source, Vec<Diagnostic>) {
+        let source = Source::new("verify.yaml", self.verify.as_deref().unwrap_or_default());
+        let (attachments, mut faults) = verify::read(&source);
+        let graphs = dialect::parse(&self.main(), Strictness::Lenient).graphs;
+        faults.extend(attachments.unmatched(&graphs.iter().collect::<Vec<_>>()));
+        (attachments, source, faults)
+    }
+
     /// The workflows, when nothing hinders them, and everything that is said about the definition.
     fn check(&self, strictness: Strictness) -> (Vec<Workflow>, Vec<Diagnostic>) {
+        let (attachments, ..) = self.attachments();
         let library: Vec<Graph> = self
             .sources
             .iter()
@@ -125,7 +141,8 @@ impl Case {
             .chain([self.main()])
             .flat_map(|source| dialect::parse(&source, strictness).graphs)
             .collect();
-        let dialect::File { graphs, mut faults } = dialect::parse(&self.main(), strictness);
+        let dialect::File { mut graphs, mut faults } = dialect::parse(&self.main(), strictness);
+        graphs.iter_mut().for_each(|graph| faults.extend(attachments.attach(graph).faults));
         let find = |name: &str| library.iter().find(|graph| graph.id.value == name);
         let mut workflows = Vec::new();
         for graph in &graphs {
@@ -151,6 +168,8 @@ impl Case {
         lines.push(format!("lenient: {}", verdict(&lenient)));
         let steps = lenient.iter().flat_map(|workflow| workflow.root().steps.values());
         lines.extend(steps.map(|step| format!("lenient:   {}", ways(step))));
+        let (_, attached, faults) = self.attachments();
+        lines.extend(faults.iter().map(|fault| format!("verify.yaml: {}", line(&attached, fault))));
         lines.join("\n") + "\n"
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::verify::{self, Attached, Attachments};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::expr::Language;
 use portolan_core::graph::{Graph, Workflow};
@@ -16,6 +17,7 @@ use portolan_core::validate;
 use portolan_core::value::WorkflowId;
 use serde::{Deserialize, Serialize};
 
+use crate::attachments;
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 use crate::store::Digest;
@@ -34,6 +36,9 @@ pub struct Bundle {
     /// The texts of workflows that others take fragments over from, by the id of each of these, and then by their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, BTreeMap<String, String>>,
+    /// What the project attaches to the workflows: the entries that add something, each as JSON, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<String>,
 }
 
 /// A checked bundle.
@@ -49,6 +54,8 @@ pub struct Definition {
     pub workflow: Arc<Workflow>,
     /// The digest of the commands that it may run; nothing when it runs none.
     pub commands: Option<trust::Digest>,
+    /// The digests of the commands that the project attaches to it, one for each entry that has some.
+    pub attached_commands: Vec<trust::Digest>,
     /// The file that it was read from, as that was named; nothing for one that was stored.
     pub file: Option<Arc<str>>,
 }
@@ -100,13 +107,14 @@ impl Bundle {
     /// The bundle of `root` with what it runs, as far as `find` knows it.
     pub fn of<'a>(root: &'a Parsed, find: &dyn Fn(&str) -> Option<&'a Parsed>) -> Bundle {
         let mut workflows = BTreeMap::new();
-        let (mut activities, mut beside) = (BTreeMap::new(), BTreeMap::new());
+        let (mut activities, mut beside, mut attached) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut waiting = vec![root];
         while let Some(parsed) = waiting.pop() {
             let id = parsed.graph.id.value.clone();
             if workflows.insert(id.clone(), parsed.source.main().text.to_string()).is_some() {
                 continue;
             }
+            attached.extend(parsed.attached.entries.clone());
             let named = parsed.source.beside().iter().map(|other| (other.id.clone(), other.text.to_string()));
             let named: BTreeMap<String, String> = named.collect();
             if !named.is_empty() {
@@ -118,7 +126,8 @@ impl Bundle {
             let run = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
             waiting.extend(run.filter(|(id, _)| !workflows.contains_key(*id)).filter_map(|(id, _)| find(id)));
         }
-        Bundle { root: root.graph.id.value.clone(), workflows, activities, beside }
+        let attached = attached.into_values().collect();
+        Bundle { root: root.graph.id.value.clone(), workflows, activities, beside, attached }
     }
 
     /// The text of a workflow with those of its activities.
@@ -138,13 +147,22 @@ impl Bundle {
         source.joined(pieces.collect(), Vec::new())
     }
 
+    /// What is attached to the workflows.
+    fn attachments(&self) -> (Attachments, Vec<Diagnostic>) {
+        match self.attached.as_slice() {
+            [] => Default::default(),
+            attached => verify::read(&Source::new("attached", verify::text_of(attached.iter().map(String::as_str)))),
+        }
+    }
+
     /// The workflows, as far as they can be read; leniently, for they were found to be sound.
     fn read(&self) -> BTreeMap<&str, Parsed> {
-        let mut parsed = BTreeMap::new();
+        let (mut parsed, (attachments, _)) = (BTreeMap::new(), self.attachments());
         for (id, text) in &self.workflows {
             if let Ok(mut read) = Parsed::read(&self.source(id, text), id, Strictness::Lenient) {
                 // What it went by, whatever it calls itself.
                 read.graph.id.value.clone_from(id);
+                read.attach(&attachments);
                 parsed.insert(id.as_str(), read);
             }
         }
@@ -170,13 +188,32 @@ pub struct Parsed {
     pub graph: Graph,
     /// What was found while reading it.
     pub faults: Vec<Diagnostic>,
+    /// What the project attaches to it.
+    pub attached: AttachedEntries,
+}
+
+/// What a project attaches to a workflow.
+#[derive(Clone, Debug, Default)]
+pub struct AttachedEntries {
+    /// The entries that add something, each as JSON, by their places.
+    entries: BTreeMap<usize, String>,
+    /// Why what they add cannot stand there.
+    faults: Vec<Diagnostic>,
 }
 
 impl Parsed {
+    /// Adds what the project attaches to it.
+    pub(crate) fn attach(&mut self, attachments: &Attachments) {
+        let Attached { entries, faults } = attachments.attach(&mut self.graph);
+        let entries = entries.into_iter().map(|nth| (nth, attachments.entries[nth].text.clone())).collect();
+        self.attached = AttachedEntries { entries, faults };
+    }
+
     /// Reads every workflow of a text, in the order written, and what was found meanwhile.
     pub fn all(source: &Source, strictness: Strictness) -> (Vec<Parsed>, Vec<Diagnostic>) {
         let dialect::File { graphs, faults } = dialect::parse(source, strictness);
-        let parsed = |graph| Parsed { source: source.clone(), graph, faults: faults.clone() };
+        let attached = AttachedEntries::default;
+        let parsed = |graph| Parsed { source: source.clone(), graph, faults: faults.clone(), attached: attached() };
         (graphs.into_iter().map(parsed).collect(), faults)
     }
 
@@ -202,7 +239,7 @@ impl Parsed {
     ) -> (Option<Workflow>, Vec<Diagnostic>) {
         let library = |id: &str| find(id).map(|parsed| &parsed.graph);
         let (workflow, found) = validate::validate(&self.graph, &library, strictness);
-        let faults: Vec<Diagnostic> = self.faults.iter().cloned().chain(found).collect();
+        let faults: Vec<Diagnostic> = self.faults.iter().chain(&self.attached.faults).cloned().chain(found).collect();
         let usable = !faults.iter().any(Diagnostic::is_error);
         (workflow.filter(|_| usable), faults)
     }
@@ -225,7 +262,15 @@ impl Definition {
         Arc::new(Definition { file, ..Definition::new(Bundle::of(root, find), workflow) })
     }
 
-    /// Its graphs as they were written, by their names: for drawing.
+    /// The digest of its texts, whatever the project attaches to it.
+    pub fn texts_digest(&self) -> Digest {
+        match self.bundle.attached.as_slice() {
+            [] => self.digest.clone(),
+            _ => Digest::of(Bundle { attached: Vec::new(), ..self.bundle.clone() }.text()),
+        }
+    }
+
+    /// Its graphs with what is attached to them, by their names: for drawing.
     pub fn graphs(&self) -> BTreeMap<String, Graph> {
         let read = self.bundle.read().into_iter();
         read.map(|(id, parsed)| (id.to_owned(), parsed.graph)).collect()
@@ -246,7 +291,9 @@ impl Definition {
 
     fn checked(bundle: Bundle, text: Arc<str>, workflow: Workflow) -> Definition {
         let commands = trust::commands_digest(&workflow);
-        Definition { digest: Digest::of(&*text), bundle, text, workflow: Arc::new(workflow), commands, file: None }
+        let attached_commands = attachments::digests(&bundle.attachments().0);
+        let (digest, workflow) = (Digest::of(&*text), Arc::new(workflow));
+        Definition { digest, bundle, text, workflow, commands, attached_commands, file: None }
     }
 
     /// Takes up a stored bundle.
@@ -259,6 +306,10 @@ impl Definition {
     pub fn from_text(text: &str) -> Result<Definition, String> {
         let bundle: Bundle =
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;
+        let cannot = |why: &str| format!("the stored definition of `{}` cannot be used: {why}", bundle.root);
+        if let Some(fault) = bundle.attachments().1.first() {
+            return Err(cannot(&fault.message));
+        }
         let parsed = bundle.read();
         let find = |id: &str| parsed.get(id);
         let root =
@@ -266,7 +317,7 @@ impl Definition {
         let (workflow, faults) = root.check(&find, Strictness::Lenient);
         let workflow = workflow.ok_or_else(|| {
             let first = faults.iter().find(|fault| fault.is_error()).map_or("", |fault| fault.message.as_str());
-            format!("the stored definition of `{}` cannot be used: {first}", bundle.root)
+            cannot(first)
         })?;
         Ok(Definition::checked(bundle, text.into(), workflow))
     }

@@ -38,6 +38,8 @@ pub use schemars;
 
 mod address;
 #[doc(hidden)]
+pub mod attachments;
+#[doc(hidden)]
 pub mod audit;
 #[doc(hidden)]
 pub mod author;

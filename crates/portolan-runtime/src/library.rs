@@ -5,6 +5,7 @@
 //! begun is held to its bundle. What does not look changed is not read again.
 
 mod activities;
+mod attached;
 mod beside;
 mod family;
 mod folder;
@@ -25,6 +26,7 @@ use portolan_core::dialect::Strictness;
 use portolan_core::graph::Workflow;
 use portolan_core::source::Source;
 
+use crate::attachments;
 use crate::catalog;
 use crate::definition::{Definition, Parsed};
 use crate::disk;
@@ -158,7 +160,7 @@ impl Library {
 
     /// Reads the workflow called `id` and what it runs, and checks it.
     fn examine(&self, id: &str, strictness: Strictness) -> Result<Examined, ServiceError> {
-        let mut family = Family::default();
+        let mut family = self.family();
         let (source, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let (file, faults) = Parsed::all(&source, self.strictness);
         let run = family.add(id, &file);
@@ -179,6 +181,11 @@ impl Library {
     fn look_up(&self, lookup: &Lookup) -> Result<(Source, Origin), ServiceError> {
         match lookup {
             Lookup::File(path) => Ok((self.sources.read(path)?, Origin::Project)),
+            // A file that is not there says as much as an empty one.
+            Lookup::Attachments => {
+                let source = attachments::source(&self.project)?;
+                Ok((source.unwrap_or_else(|| Source::new(attachments::FILE, "")), Origin::Project))
+            }
             Lookup::Name { by, name } => match if by == name { None } else { self.beside(by, name) } {
                 Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
                 None => self.text(name).or_else(|unknown| match self.around(by, name) {

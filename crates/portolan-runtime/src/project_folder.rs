@@ -5,11 +5,31 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use portolan_core::diagnostic::Diagnostic;
+use portolan_core::source::Source;
+
 use crate::disk::{NoTurn, WAIT, private_folder, turn};
-use crate::error::ServiceError;
+use crate::error::{ErrorKind, ServiceError};
 
 /// What git is told of the folder: nothing in it is for others but what a project writes down for everybody.
 const IGNORED: &str = "\
+# Runs, logs and verdicts belong to this checkout alone; rules and records belong to everybody.
+*
+!/guidelines.yaml
+!/merge-policy.yaml
+!/plugins.yaml
+!/checks.yaml
+!/verify.yaml
+!/issues/
+!/issues/*
+!/reviews/
+!/reviews/*
+";
+
+/// What was written there before there was all of that for everybody.
+const EARLIER: [&str; 2] = [
+    "*\n",
+    "\
 # Runs, logs and verdicts belong to this checkout alone; rules and records belong to everybody.
 *
 !/guidelines.yaml
@@ -20,10 +40,8 @@ const IGNORED: &str = "\
 !/issues/*
 !/reviews/
 !/reviews/*
-";
-
-/// What was written there before there was anything for everybody.
-const EARLIER: &str = "*\n";
+",
+];
 
 /// Makes the folder `folder`, with everything around it. Only one that is called `.portolan` is told to git.
 ///
@@ -61,7 +79,10 @@ pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
 pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<String>, String> {
     let file = match File::open(project.join(file)) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // In a file where the folder should be there is nothing either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error.to_string()),
     };
     if !file.metadata().is_ok_and(|meta| meta.is_file()) {
@@ -73,6 +94,20 @@ pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<Strin
         true => Err(format!("it has more than {most} bytes")),
         false => Ok(Some(text)),
     }
+}
+
+/// The errors among the faults of such a file in one refusal; nothing where there are none.
+pub(crate) fn faulty(source: &Source, faults: &[Diagnostic], code: &'static str, help: &str) -> Option<ServiceError> {
+    let told = faults.iter().filter(|fault| fault.is_error()).map(|fault| {
+        let place = fault.span.map_or_else(String::new, |span| format!("line {}: ", source.location(span.start).line));
+        format!("{place}{}", fault.message)
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() {
+        return None;
+    }
+    let message = format!("`{}` has faults: {}", source.name, told.join("; "));
+    Some(ServiceError::of(ErrorKind::InvalidDefinition, code, message, help))
 }
 
 /// What is said where something of the folder cannot be written.
@@ -94,7 +129,7 @@ pub fn clear(folder: &Path) {
 
 fn tell_git(path: &Path) -> io::Result<()> {
     match fs::read_to_string(path) {
-        Ok(text) if text != EARLIER => Ok(()),
+        Ok(text) if !EARLIER.contains(&text.as_str()) => Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
         _ => fs::write(path, IGNORED),
     }

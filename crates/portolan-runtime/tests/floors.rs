@@ -29,6 +29,7 @@ const ROOMS: &[&str] = &[
     "audit",
     "store",
     // Definitions, and where their runs live.
+    "attachments",
     "proof",
     "definition",
     "catalog",

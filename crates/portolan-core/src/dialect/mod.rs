@@ -28,6 +28,7 @@ use crate::source::{self, Source, Tree};
 pub use activity::{
     ActivitiesFolder, activities_folder, activity_files, is_activity_file, not_an_activity, taken_over,
 };
+pub use checks::verify;
 pub use servers::servers;
 pub use written::{Unread, expression};
 

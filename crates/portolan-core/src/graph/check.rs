@@ -22,6 +22,9 @@ pub struct Check {
     pub invariant: Option<String>,
     /// How it is decided.
     pub by: CheckBy,
+    /// Whether the project attaches it to the node by `.portolan/verify.yaml`; the definition itself says nothing of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub attached: bool,
 }
 
 /// How a check is decided.

@@ -34,7 +34,7 @@ pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name};
 pub use evidence::{Evidence, Fact, Since};
 pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
-pub use phase::{Phase, ToolRules};
+pub use phase::{Phase, ToolRules, is_meant};
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
     Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,

@@ -89,6 +89,9 @@ pub struct KeyResult {
     pub by: Finding,
     /// Whether the state may be left without it.
     pub advisory: bool,
+    /// Whether the project attaches it to the state by `.portolan/verify.yaml`; the definition itself says nothing of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub attached: bool,
 }
 
 /// How a key result is found out, the cheapest way first.

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use portolan_core::dialect::verify::Attachments;
 use portolan_core::source::Source;
 
 use super::seen::{Lookup, Seen};
 use super::{Library, faulty};
+use crate::attachments;
 use crate::definition::Parsed;
 use crate::error::ServiceError;
 
@@ -20,6 +22,8 @@ pub(super) struct Family {
     pub(super) ambiguous: BTreeSet<String>,
     /// What was looked up.
     pub(super) seen: Seen,
+    /// What the project attaches to them.
+    pub(super) attachments: Attachments,
 }
 
 impl Family {
@@ -42,6 +46,7 @@ impl Family {
                 }
             }
             parsed.graph.id.value.clone_from(&name);
+            parsed.attach(&self.attachments);
             self.members.insert(name, parsed);
         }
         elsewhere
@@ -49,6 +54,17 @@ impl Family {
 }
 
 impl Library {
+    /// A family without members. Where nobody understands what the project attaches to workflows, none can be run.
+    pub(super) fn family(&self) -> Family {
+        let mut family = Family::default();
+        let source = self.note(&mut family.seen, Lookup::Attachments);
+        match source.and_then(|(source, _)| attachments::sound(&source)) {
+            Ok(attachments) => family.attachments = attachments,
+            Err(error) => family.broken.push(error),
+        }
+        family
+    }
+
     /// Reads what members of a family run, and what that runs, as far as it can be read. What lies beside the file of the
     /// workflow called `by` comes first.
     pub(super) fn complete(&self, family: &mut Family, by: &str, mut waiting: Vec<String>) {

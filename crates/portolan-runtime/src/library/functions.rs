@@ -112,7 +112,7 @@ impl Library {
 
     /// The same, with what was looked up.
     pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Seen, Result<Functions, DefinitionError>) {
-        let mut family = Family::default();
+        let mut family = self.family();
         let functions = self.linked(wanted, &mut family);
         (family.seen, functions)
     }
@@ -135,7 +135,7 @@ impl Library {
     /// # Errors
     /// The file cannot be read.
     pub fn drawable_functions(&self, file: &Path) -> Result<Vec<Workflow>, ServiceError> {
-        let (mut family, files) = (Family::default(), [file.to_owned()]);
+        let (mut family, files) = (self.family(), [file.to_owned()]);
         let roots = self.roots(FunctionFiles::unserved(&files), &mut family, &mut Findings::new())?;
         let find = |name: &str| family.members.get(name);
         let roots = roots.iter().map(|(name, _)| &family.members[name]);
@@ -145,6 +145,9 @@ impl Library {
     /// Checks every function with what it runs, and gathers the servers.
     fn linked(&self, wanted: FunctionFiles<'_>, family: &mut Family) -> Result<Functions, DefinitionError> {
         let mut findings = Findings::new();
+        if let Some(error) = family.broken.first() {
+            return Err(error.clone().into());
+        }
         let own = self.own_servers_seen(wanted.mcp, &mut family.seen, &mut findings)?;
         let roots = self.roots(wanted, family, &mut findings)?;
         let find = |name: &str| family.members.get(name);
@@ -208,7 +211,9 @@ impl Library {
                     None => {
                         roots.push((id.value.clone(), disk::folder_of(path).to_owned()));
                         // The faults of the file are told once.
-                        family.members.insert(id.value.clone(), Parsed { faults: Vec::new(), ..one });
+                        let mut one = Parsed { faults: Vec::new(), ..one };
+                        one.attach(&family.attachments);
+                        family.members.insert(one.graph.id.value.clone(), one);
                     }
                 }
             }

@@ -15,6 +15,8 @@ pub(crate) struct Seen(Vec<(Lookup, Option<Source>)>);
 pub(super) enum Lookup {
     /// A path.
     File(PathBuf),
+    /// What the project attaches to workflows.
+    Attachments,
     /// The name of a workflow that the one called `by` runs, or of that one itself.
     Name { by: String, name: String },
 }

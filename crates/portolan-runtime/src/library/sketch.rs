@@ -9,7 +9,6 @@ use portolan_core::dialect::{self, Dialect, RunAs, activity_files};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{NamedText, Piece, Source};
 
-use super::family::Family;
 use super::folder::id_of;
 use super::functions::FunctionFiles;
 use super::seen::Lookup;
@@ -79,7 +78,7 @@ impl Library {
     }
 
     fn sketched(&self, id: &str, source: Source, origin: Origin, mcp: Option<&Path>) -> Sketch {
-        let mut family = Family::default();
+        let mut family = self.family();
         let dialect = dialect::of(&source);
         let (file, mut faults) = Parsed::all(&source, self.strictness);
         let roots: Vec<String> = match file.as_slice() {

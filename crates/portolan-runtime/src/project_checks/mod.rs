@@ -11,7 +11,7 @@ use portolan_core::run::Verdict;
 use portolan_core::source::Source;
 
 use crate::disk::{self, Fresh};
-use crate::error::{ErrorKind, ServiceError};
+use crate::error::ServiceError;
 use crate::project_folder;
 use crate::runner::{Listener, broken, unknown};
 use crate::trust::{self, Command, Digest, Trust};
@@ -42,17 +42,11 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
 pub fn load(project: &Path) -> Result<ProjectChecks, ServiceError> {
     let Some(source) = source(project)? else { return Ok(ProjectChecks::new()) };
     let (checks, faults) = read(&source);
-    let told = faults.iter().filter(|fault| fault.is_error()).map(|fault| {
-        let place = fault.span.map_or_else(String::new, |span| format!("line {}: ", source.location(span.start).line));
-        format!("{place}{}", fault.message)
-    });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() {
-        return Ok(checks);
-    }
-    let message = format!("`{FILE}` has faults: {}", told.join("; "));
     let help = "correct it; `portolan checks list` shows each fault in its place";
-    Err(ServiceError::of(ErrorKind::InvalidDefinition, "checks_invalid", message, help))
+    match project_folder::faulty(&source, &faults, "checks_invalid", help) {
+        Some(error) => Err(error),
+        None => Ok(checks),
+    }
 }
 
 /// What somebody has to allow: the commands, and that there is none, for that lets steps pass as well.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::hold::{Carrier, Held};
 use super::interrupted::{self, Interrupted, Resumed};
 use super::{Live, Service};
+use crate::attachments::FILE;
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, Stored, Watch};
@@ -97,6 +98,13 @@ impl Service {
     /// # Errors
     /// Nobody has trusted them yet.
     pub fn may_start_servers(&self, definition: &Definition) -> Result<(), ServiceError> {
+        if self.lacks_trusted_attachments(definition) {
+            return Err(ServiceError::refused(
+                "not_trusted",
+                format!("`{FILE}` attaches commands to `{}` that nobody has trusted yet", definition.workflow.id()),
+                format!("read it, then run `portolan trust {FILE}`; the person at this machine decides that"),
+            ));
+        }
         let Some(commands) = &definition.commands else { return Ok(()) };
         if self.trust().is_trusted(commands).unwrap_or(false) {
             return Ok(());

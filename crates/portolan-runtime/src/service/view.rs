@@ -7,6 +7,7 @@ use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
 use super::hold::{Carrier, Held};
 use super::request::Grip;
 use super::{Caller, Service};
+use crate::attachments;
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::ServiceError;
@@ -104,8 +105,22 @@ impl Service {
         lacking.then(|| Untrusted::Trust { file: project_checks::FILE.to_owned() })
     }
 
-    /// How to have a definition's commands trusted, when they are not.
+    /// Whether the project attaches commands to a definition that nobody has trusted. A record that cannot be read trusts
+    /// nothing.
+    pub(super) fn lacks_trusted_attachments(&self, definition: &Definition) -> bool {
+        definition.attached_commands.iter().any(|commands| !self.trust.is_trusted(commands).unwrap_or(false))
+    }
+
+    /// How to have a definition's commands trusted, when they are not: those that the project attaches to it come first.
     pub fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
+        if self.lacks_trusted_attachments(definition) {
+            let now = attachments::digests(&attachments::load(self.project()).unwrap_or_default());
+            let file = attachments::FILE.to_owned();
+            return Some(match definition.attached_commands.iter().all(|begun| now.contains(begun)) {
+                true => Untrusted::Trust { file },
+                false => Untrusted::PutBack { workflow: file.clone(), file },
+            });
+        }
         let commands = definition.commands.as_ref()?;
         // A record that cannot be read trusts nothing.
         if self.trust.is_trusted(commands).unwrap_or(false) {

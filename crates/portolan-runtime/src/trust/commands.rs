@@ -23,7 +23,8 @@ pub struct Command {
     pub timeout_seconds: u64,
 }
 
-/// Every command that `workflow` may run, subflows included, in order of its place.
+/// Every command that `workflow` may run by itself, subflows included, in order of its place. What the project attaches
+/// to it is allowed apart.
 pub fn commands(workflow: &Workflow) -> Vec<Command> {
     let mut commands = Vec::new();
     for (flow_id, flow) in workflow.flows() {
@@ -57,10 +58,10 @@ fn checks(node: &Node) -> impl Iterator<Item = (&str, &CheckBy)> {
         _ => None,
     };
     let results = state.into_iter().flat_map(|state| &state.key_results).filter_map(|result| match &result.by {
-        Finding::Check(by) => Some((result.name.value.as_str(), by)),
-        Finding::Expr(_) | Finding::Judge => None,
+        Finding::Check(by) if !result.attached => Some((result.name.value.as_str(), by)),
+        Finding::Check(_) | Finding::Expr(_) | Finding::Judge => None,
     });
-    node.accept.iter().map(|check| (check.id.as_str(), &check.by)).chain(results)
+    node.accept.iter().filter(|check| !check.attached).map(|check| (check.id.as_str(), &check.by)).chain(results)
 }
 
 /// A server that a definition brings along, as a command; nothing where it needs no trust. It stands at no node: whoever

@@ -90,6 +90,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
             description: "at most five characters".to_owned(),
             by: Finding::Expr(check),
             advisory: false,
+            attached: false,
         }],
         work: Worker::Model(Box::default()),
         tools: Vec::new(),
@@ -127,6 +128,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         workflows: BTreeMap::new(),
         activities: BTreeMap::new(),
         beside: BTreeMap::new(),
+        attached: Vec::new(),
     };
     Arc::new(Definition::new(bundle, workflow))
 }

@@ -28,7 +28,7 @@ pub(crate) fn definition(text: &str) -> Arc<Definition> {
     let root = graphs[0].id.value.clone();
     let workflows = BTreeMap::from([(root.clone(), text.to_owned())]);
     Arc::new(Definition::new(
-        Bundle { root, workflows, activities: BTreeMap::new(), beside: BTreeMap::new() },
+        Bundle { root, workflows, activities: BTreeMap::new(), beside: BTreeMap::new(), attached: Vec::new() },
         workflow,
     ))
 }

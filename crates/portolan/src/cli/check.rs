@@ -8,7 +8,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
 use portolan_core::chat::script::answers;
 use portolan_core::diagnostic::{Diagnostic, Severity};
-use portolan_core::dialect::RunAs;
+use portolan_core::dialect::{RunAs, verify};
 use portolan_core::gates::merge::Policy;
 use portolan_core::gates::plugins::Plugins;
 use portolan_core::gates::{guidelines, merge, project};
@@ -18,7 +18,7 @@ use portolan_runtime::library::{Found, Library, Reviewed, read_definition, run_a
 use portolan_runtime::proof::{DEFAULT_SECONDS, Effort};
 use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, ServiceError};
-use portolan_runtime::{plugins, project_checks};
+use portolan_runtime::{attachments, plugins, project_checks};
 use serde_json::{Value, json};
 
 use super::output::{Output, Paint, one_line};
@@ -32,7 +32,7 @@ use super::{Common, Denial, Exit, Leniency, exit_of};
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
     /// Files of workflows or of graphs, folders of them, or what a project has in `.portolan`: `guidelines.yaml`,
-    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`.
+    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`, `verify.yaml`.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -76,6 +76,17 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     reviews.extend(doubles);
+    let attached = project.join(attachments::FILE).canonicalize().ok();
+    let (own, settings): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|(path, _)| attached.is_some() && path.canonicalize().ok() == attached);
+    // What is attached to workflows is looked at with whatever it may keep from being run.
+    match library.review_attachments(&graphs) {
+        Ok(Some(review)) if !own.is_empty() || args.is_all() || review.faults.iter().any(Diagnostic::is_error) => {
+            reviews.push(review);
+        }
+        Ok(_) => {}
+        Err(error) => unread.push((PathBuf::from(attachments::FILE), error)),
+    }
     for (path, faults) in settings {
         match read_definition(&path) {
             Ok(source) => reviews.push(Reviewed { faults: faults(&source), source }),
@@ -107,6 +118,11 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
 }
 
 impl Check {
+    /// Whether a folder is looked at, and not only single files.
+    fn is_all(&self) -> bool {
+        self.paths.iter().any(|path| path.is_dir())
+    }
+
     /// How far the analysis goes.
     pub(super) fn effort(&self) -> Effort {
         Effort { states: self.states, time: Duration::from_secs(self.seconds) }
@@ -122,11 +138,12 @@ impl Check {
 type Review = fn(&Source) -> Vec<Diagnostic>;
 
 /// The files in which a project says how its gates are kept, and what finds their faults.
-const SETTINGS: [(&str, Review); 4] = [
+const SETTINGS: [(&str, Review); 5] = [
     (rules::FILE, |source| guidelines::read(source).1),
     (merge::POLICY, |source| Policy::read(source).1),
     (plugins::FILE, |source| Plugins::read(source).1),
     (project_checks::FILE, |source| project::read(source).1),
+    (attachments::FILE, |source| verify::read(source).1),
 ];
 
 /// Whether a file holds the rules of a project, by where it is.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use portolan_core::diagnostic::Diagnostic;
+use portolan_core::dialect::verify::Attachments;
 use portolan_core::gates::guidelines;
 use portolan_core::graph::Workflow;
 use portolan_core::present::MASK;
@@ -14,9 +15,9 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
-use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, phases_digest};
+use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, digest_of, phases_digest};
 use portolan_runtime::typecheck::{Checker, Origin, checker};
-use portolan_runtime::{plugins, project_checks};
+use portolan_runtime::{attachments, plugins, project_checks};
 use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, refuse, refuse_files};
@@ -25,10 +26,9 @@ use super::{Common, Exit, Leniency, person};
 use crate::install;
 
 /// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
-/// what the project's type check runs, the commands of `.portolan/checks.yaml`, and the programs and addresses of
-/// `.portolan/plugins.yaml`. Of a workflow of phases
-/// it also says that tasks may begin with these phases; and where hooks are installed, `.portolan/guidelines.yaml` counts as
-/// it is from then on.
+/// what the project's type check runs, the commands of `.portolan/checks.yaml` and of `.portolan/verify.yaml`, and the
+/// programs and addresses of `.portolan/plugins.yaml`. Of a workflow of phases it also says that tasks may begin with
+/// these phases; and where hooks are installed, `.portolan/guidelines.yaml` counts as it is from then on.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -112,11 +112,13 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         report.push(settled);
     }
     for path in added {
-        report.push(settle(&output, &service, &own(&service, path)?, args.revoke)?);
+        for asked in own(&service, path)? {
+            report.push(settle(&output, &service, &asked, args.revoke)?);
+        }
     }
     for (source, definition) in definitions {
         let asked = Asked::of(&source, &definition.workflow);
-        if let Some(phases) = phases_digest(&definition.workflow, &definition.digest) {
+        if let Some(phases) = phases_digest(&definition.workflow, &definition.texts_digest()) {
             report.push(agree(&output, &service, &asked, phases, args.revoke)?);
             if asked.runs.is_none() {
                 continue;
@@ -132,12 +134,12 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
 
 /// The file of a project that a path is called as: what it adds to its gates, or its checks.
 fn of_project(path: &Path) -> Option<&'static str> {
-    let own = [plugins::FILE, project_checks::FILE];
+    let own = [plugins::FILE, project_checks::FILE, attachments::FILE];
     own.into_iter().find(|own| Path::new(own).file_name() == path.file_name())
 }
 
 /// What a person allows of a file of the project: another one of that name is read by nobody.
-fn own(service: &Service, path: &Path) -> Result<Asked, ServiceError> {
+fn own(service: &Service, path: &Path) -> Result<Vec<Asked>, ServiceError> {
     let project = service.project();
     let file = of_project(path).unwrap_or(plugins::FILE);
     let there = project.join(file).canonicalize().ok();
@@ -148,11 +150,24 @@ fn own(service: &Service, path: &Path) -> Result<Asked, ServiceError> {
     if file == plugins::FILE {
         let source = Source::new(file, plugins::text(project)?.unwrap_or_default());
         let plugins = plugins::load(project)?;
-        return Ok(Asked::runs(&source, plugins::digest(&plugins), plugins::commands(&plugins)));
+        return Ok(vec![Asked::runs(&source, plugins::digest(&plugins), plugins::commands(&plugins))]);
+    }
+    if file == attachments::FILE {
+        let source = attachments::source(project)?.unwrap_or_else(|| Source::new(file, ""));
+        return Ok(attached(&source, &attachments::sound(&source)?));
     }
     let source = project_checks::source(project)?.unwrap_or_else(|| Source::new(file, ""));
     let checks = project_checks::load(project)?;
-    Ok(Asked::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks)))
+    Ok(vec![Asked::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks))])
+}
+
+/// The entries that attach commands to workflows, each by itself: runs are held to those that they began with. One that
+/// attaches none, where none does.
+fn attached(source: &Source, attachments: &Attachments) -> Vec<Asked> {
+    let commands = attachments.entries.iter().map(attachments::commands).filter(|commands| !commands.is_empty());
+    let asked = commands.map(|commands| Asked::runs(source, Some(digest_of(&commands)), commands));
+    let asked: Vec<Asked> = asked.collect();
+    if asked.is_empty() { vec![Asked::runs(source, None, Vec::new())] } else { asked }
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.

@@ -46,3 +46,4 @@ mod support;
 mod telemetry;
 mod test;
 mod trust;
+mod verify;

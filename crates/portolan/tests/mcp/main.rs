@@ -19,4 +19,5 @@ mod questions;
 mod rivals;
 mod support;
 mod tools;
+mod verify;
 mod walks;

@@ -212,7 +212,15 @@ fn kind(schema: &serde_json::Value) -> Option<VariableKind> {
 
 /// A graph with the variables that its checks want reported and nothing else declares.
 pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut Faults) -> Graph {
-    let wanted: Vec<(NodeId, Span, String, VariableKind)> = graph.nodes.iter().flat_map(wanted).collect();
+    declare(&mut graph, false, faults);
+    graph
+}
+
+/// Declares the variables that checks want reported and nothing else declares: the checks of the definition, or those that
+/// were attached to it.
+pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut Faults) {
+    let wanted = graph.nodes.iter().flat_map(|node| wanted(node, attached));
+    let wanted: Vec<(NodeId, Span, String, VariableKind)> = wanted.collect();
     for (node, span, name, kind) in wanted {
         let Some(variable) = graph.variables.iter_mut().find(|variable| variable.name.value == name) else {
             graph.variables.push(Variable {
@@ -239,11 +247,10 @@ pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut Faults) -> Gra
             nodes.push(node);
         }
     }
-    graph
 }
 
-fn wanted(node: &Node) -> impl Iterator<Item = (NodeId, Span, String, VariableKind)> {
-    node.accept.iter().filter_map(|check| {
+fn wanted(node: &Node, attached: bool) -> impl Iterator<Item = (NodeId, Span, String, VariableKind)> {
+    node.accept.iter().filter(move |check| check.attached == attached).filter_map(|check| {
         let (name, schema) = check.by.evidence()?.fact.output()?;
         Some((node.id.clone(), check.span, name.to_owned(), kind(schema)?))
     })

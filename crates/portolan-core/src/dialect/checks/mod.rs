@@ -1,6 +1,8 @@
 //! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
 
+mod attach;
 mod evidence;
+pub mod verify;
 
 use self::evidence::With;
 pub(super) use self::evidence::declared;
@@ -26,8 +28,14 @@ pub(super) const CODES: &[Code] = &[
     },
     Code {
         code: "bad-pattern",
-        what: "A text in `allow` or `deny` is no pattern of tools: it is empty, or too long.",
-        fix: "Write the name of a tool, with `*` for any text.",
+        what: "A text is no pattern of what it should name: of tools in `allow` and `deny`, of workflows and nodes in \
+               `.portolan/verify.yaml`. It is empty, or too long.",
+        fix: "Write the name, with `*` for any text.",
+    },
+    Code {
+        code: "matches-nothing",
+        what: "An entry of `.portolan/verify.yaml` adds nothing to any workflow: no name fits its patterns, or what does is no work.",
+        fix: "Correct the pattern, or remove the entry.",
     },
 ];
 
@@ -132,7 +140,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
             let usual = |gate: &Gate| gate.invariant.map(str::to_owned);
             let of_gate = check.gate.as_ref().and_then(|gate| Gate::named(&gate.value)).and_then(usual);
             let invariant = check.invariant.map(|named| named.value).or(of_gate);
-            lowered.push(Check { id: id.value.into(), span: check.span, invariant, by });
+            lowered.push(Check { id: id.value.into(), span: check.span, invariant, by, attached: false });
         }
     }
     lowered

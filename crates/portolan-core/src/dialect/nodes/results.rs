@@ -55,7 +55,7 @@ fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut Faults) ->
     fields.finish(faults);
     let name = name.filter(|name| is_id(name, "a key result", faults))?;
     let description = description.map(|text| text.value).unwrap_or_else(|| name.value.clone());
-    Some(KeyResult { name, description, by: by?, advisory })
+    Some(KeyResult { name, description, by: by?, advisory, attached: false })
 }
 
 /// How it is found out: by one of the ways there are; where nothing is said, a model judges.

@@ -335,7 +335,13 @@ fn result(has: &dyn Fn(&str) -> bool, hitl: Option<Escalation>) -> EndResult {
 /// `named`, or `named/I-4`, which keeps a rule.
 fn check(text: &str) -> Check {
     let (id, invariant) = text.split_once('/').map_or((text, None), |(id, rule)| (id, Some(rule.to_owned())));
-    Check { id: id.into(), span: Span::default(), invariant, by: CheckBy::File { path: id.to_owned() } }
+    Check {
+        id: id.into(),
+        span: Span::default(),
+        invariant,
+        by: CheckBy::File { path: id.to_owned() },
+        attached: false,
+    }
 }
 
 fn spanned<T>(value: T) -> Spanned<T> {

@@ -14,7 +14,7 @@ impl Flow<'_> {
     /// Refuses phases that nobody has agreed to. The run keeps their texts: whatever becomes of the file, the task goes on
     /// as it began.
     pub(super) fn are_agreed(&self, name: &str, definition: &Definition) -> Result<(), ServiceError> {
-        let Some(digest) = phases_digest(&definition.workflow, &definition.digest) else { return Ok(()) };
+        let Some(digest) = phases_digest(&definition.workflow, &definition.texts_digest()) else { return Ok(()) };
         // Without hooks nothing holds an agent to phases anyway; what cannot be read may be an installation.
         let is_installed = !matches!(Pins::around(self.service.project()), Ok(None));
         if !is_installed || is_shipped(definition) || self.service.trust.is_trusted(&digest).unwrap_or(false) {

@@ -122,7 +122,7 @@ fn read(state: &mut State, part: &str) {
     let some = || Some(u64::from(count()));
     let mut key_result = |name: &str, by, advisory| {
         let (name, description) = (spanned(name.trim().to_owned()), format!("it is {}", name.trim()));
-        state.key_results.push(KeyResult { name, description, by, advisory });
+        state.key_results.push(KeyResult { name, description, by, advisory, attached: false });
     };
     match word {
         "check" | "maybe" => {
