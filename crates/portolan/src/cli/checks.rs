@@ -1,6 +1,5 @@
 //! `portolan checks`: the checks of the project, which workflows ask for by name.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -73,7 +72,7 @@ pub(super) fn run(args: &Checks, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// The checks of the project; nothing, and all faults in their places, where they cannot be understood.
-fn sound(output: Output, project: &Path) -> anyhow::Result<Option<ProjectChecks>> {
+pub(super) fn sound(output: Output, project: &Path) -> anyhow::Result<Option<ProjectChecks>> {
     let Some(source) = source(project)? else { return Ok(Some(ProjectChecks::new())) };
     let (checks, faults) = read(&source);
     if faults.iter().any(|fault| fault.is_error()) {
@@ -86,37 +85,20 @@ fn sound(output: Output, project: &Path) -> anyhow::Result<Option<ProjectChecks>
 
 fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> {
     let Some(present) = sound(output, project)? else { return Ok(Exit::InvalidDefinition) };
-    let all = detect(project);
-    let mut chosen: BTreeMap<&str, &Found> = BTreeMap::new();
-    for one in &all {
-        chosen.entry(one.name).or_insert(one);
-    }
-    let proposed: Vec<&Found> = USUAL.iter().filter_map(|name| chosen.get(name).copied()).collect();
-    let new: Vec<&Found> = proposed.iter().copied().filter(|one| !present.contains_key(one.name)).collect();
-    let written = args.write && !new.is_empty();
+    let proposal = Proposal::of(project, &present);
+    let written = args.write && !proposal.new.is_empty();
     if written {
-        write(project, &new)?;
+        write(project, &proposal.new)?;
     }
     if output.is_json() {
-        let told = |one: &Found| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": chosen.get(one.name) == Some(&one) });
-        let found: Vec<Value> = all.iter().map(told).collect();
-        output.json(&json!({ "found": found, "hints": hints(project), "written": written }))?;
+        output.json(&json!({ "found": proposal.as_json(), "hints": hints(project), "written": written }))?;
         return Ok(Exit::Done);
     }
-    if all.is_empty() {
-        output.line(format!("nothing here suggests a check; write them into `{FILE}` by hand"))?;
+    proposal.print(output, project)?;
+    if proposal.all.is_empty() {
         return Ok(Exit::Done);
     }
-    let rows = all.iter().map(|one| {
-        let proposed = chosen.get(one.name) == Some(&one);
-        let name = if proposed { one.name } else { "  or" };
-        vec![name.to_owned(), command_line(&one.argv), one.file.clone()]
-    });
-    output.line(table(&rows.collect::<Vec<_>>()))?;
-    for hint in hints(project) {
-        output.remark(format!("see also {}", one_line(&hint)));
-    }
-    match (written, new.is_empty()) {
+    match (written, proposal.new.is_empty()) {
         (true, _) => output.line(format!("written into `{FILE}`; now read it, and run `portolan trust {FILE}`"))?,
         (false, true) => output.line(format!("`{FILE}` says something of each"))?,
         (false, false) => {
@@ -126,9 +108,52 @@ fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
+/// What the files of a project suggest.
+pub(super) struct Proposal {
+    /// All of it. Of one name the first is proposed.
+    all: Vec<Found>,
+    /// What is proposed and not written down yet.
+    pub(super) new: Vec<Found>,
+}
+
+impl Proposal {
+    pub(super) fn of(project: &Path, present: &ProjectChecks) -> Proposal {
+        let all = detect(project);
+        let first = |name: &&str| all.iter().find(|one| one.name == *name).cloned();
+        let proposed = USUAL.iter().filter_map(first);
+        let new = proposed.filter(|one| !present.contains_key(one.name)).collect();
+        Proposal { all, new }
+    }
+
+    fn proposes(&self, one: &Found) -> bool {
+        self.all.iter().find(|other| other.name == one.name) == Some(one)
+    }
+
+    pub(super) fn as_json(&self) -> Vec<Value> {
+        let told = |one: &Found| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": self.proposes(one) });
+        self.all.iter().map(told).collect()
+    }
+
+    /// Shows each with the file that suggests it.
+    pub(super) fn print(&self, output: Output, project: &Path) -> anyhow::Result<()> {
+        if self.all.is_empty() {
+            return output.line(format!("nothing here suggests a check; write them into `{FILE}` by hand"));
+        }
+        let rows = self.all.iter().map(|one| {
+            let name = if self.proposes(one) { one.name } else { "  or" };
+            vec![name.to_owned(), command_line(&one.argv), one.file.clone()]
+        });
+        output.line(table(&rows.collect::<Vec<_>>()))?;
+        for hint in hints(project) {
+            output.remark(format!("see also {}", one_line(&hint)));
+        }
+        Ok(())
+    }
+}
+
 /// Writes what is new behind what is there.
-fn write(project: &Path, new: &[&Found]) -> Result<(), ServiceError> {
-    let line = |one: &&Found| {
+pub(super) fn write(project: &Path, new: &[Found]) -> Result<(), ServiceError> {
+    let line = |one: &Found| {
         let check = ProjectCheck::Run { argv: one.argv.clone(), timeout_seconds: DEFAULT_TIMEOUT_SECONDS };
         format!("  {} # {}\n", line(one.name, &check), one_line(&one.file))
     };

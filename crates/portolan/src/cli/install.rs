@@ -1,6 +1,5 @@
 //! `portolan install`: a coding agent, or git, is made to ask before it acts.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -86,7 +85,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     if args.uninstall && changed && !args.print {
         person::confirmed(&Service::new(common.options()?)?, "may take the gates away")?;
     }
-    let done = !args.print && consented(args, changed)?;
+    let done = !args.print && (!changed || person::consented("Make these changes?", args.yes)?);
     if done {
         plan.perform()?;
     }
@@ -128,22 +127,4 @@ fn write_plugin(target: Target, folder: &Path, common: &Common) -> anyhow::Resul
     }
     output.remark(format!("in Claude Code: /plugin marketplace add {}", one_line(&folder.display().to_string())));
     Ok(Exit::Done)
-}
-
-/// Whether the person wants it.
-fn consented(args: &Install, changed: bool) -> anyhow::Result<bool> {
-    if args.yes || !changed {
-        return Ok(true);
-    }
-    if !std::io::stdin().is_terminal() {
-        let (message, help) =
-            ("nobody can be asked here whether these changes are wanted", "give `--yes`, or run it in a terminal");
-        return Err(ServiceError::refused("nobody_to_ask", message, help).into());
-    }
-    let mut err = std::io::stderr().lock();
-    write!(err, "Make these changes? [y/N] ")?;
-    err.flush()?;
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }

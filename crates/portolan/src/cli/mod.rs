@@ -16,6 +16,7 @@ mod flow;
 mod guard;
 mod hook;
 mod import;
+mod init;
 mod install;
 mod kept;
 mod merge_gate;
@@ -83,6 +84,7 @@ pub(crate) struct Common {
 
 #[derive(Subcommand)]
 enum Verb {
+    Init(init::Init),
     Check(check::Check),
     Show(show::Show),
     Run(run::Run),
@@ -254,6 +256,7 @@ fn traced(mut cli: Cli) -> Exit {
 fn perform(cli: Cli) -> Exit {
     let output = cli.common.output();
     let result = match cli.verb {
+        Verb::Init(args) => init::run(&args, &cli.common),
         Verb::Check(args) => check::run(&args, &cli.common),
         Verb::Show(args) => show::run(&args, &cli.common),
         Verb::Run(args) => run::run(&args, &cli.common),

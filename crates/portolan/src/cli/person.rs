@@ -1,7 +1,7 @@
 //! The person at this terminal, where only a person may do something: nobody whom an agent started, and whoever knows the
 //! passphrase, where there is one.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use portolan_runtime::people::Standing;
 use portolan_runtime::service::{Caller, Service, ServiceError};
@@ -25,6 +25,24 @@ pub(super) fn known(service: &Service, act: &str) -> Result<(), ServiceError> {
         Standing::Tampered => people.confirm("", act),
         Standing::Set { .. } => people.confirm(&asked("Passphrase: ", act)?, act),
     }
+}
+
+/// Whether whoever is at the terminal wants what was shown. With `yes`, nobody is asked.
+pub(super) fn consented(question: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        let (message, help) =
+            ("nobody can be asked here whether these changes are wanted", "give `--yes`, or run it in a terminal");
+        return Err(ServiceError::refused("nobody_to_ask", message, help).into());
+    }
+    let mut err = io::stderr().lock();
+    write!(err, "{question} [y/N] ")?;
+    err.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
 /// What is typed at the terminal, unseen.

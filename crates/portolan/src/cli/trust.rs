@@ -138,6 +138,14 @@ fn of_project(path: &Path) -> Option<&'static str> {
     own.into_iter().find(|own| Path::new(own).file_name() == path.file_name())
 }
 
+/// Records that the person allows what a file of the project names.
+pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::Result<()> {
+    for asked in own(service, &service.project().join(file))? {
+        settle(output, service, &asked, false)?;
+    }
+    Ok(())
+}
+
 /// What a person allows of a file of the project: another one of that name is read by nobody.
 fn own(service: &Service, path: &Path) -> Result<Vec<Asked>, ServiceError> {
     let project = service.project();

@@ -20,6 +20,7 @@ mod flow;
 mod guidelines;
 mod help;
 mod imports;
+mod init;
 mod install;
 mod killed;
 mod merge_gate;

@@ -26,7 +26,7 @@ while True:
     if not more:
         break
     seen += more
-    if answered < len(typed) and seen[told:].endswith((b'assphrase: ', b'more: ', b' past it: ')):
+    if answered < len(typed) and seen[told:].endswith((b'assphrase: ', b'more: ', b' past it: ', b'[y/N] ')):
         line = typed[answered]
         # What is typed before the terminal hides it would be seen.
         while line.startswith('*') and termios.tcgetattr(terminal)[3] & termios.ECHO:
@@ -58,7 +58,7 @@ fn project() -> Project {
 }
 
 /// What somebody sees who types these lines, `|` between them, at a terminal of their own.
-fn at_terminal(project: &Project, typed: &str, line: &str) -> String {
+pub(crate) fn at_terminal(project: &Project, typed: &str, line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let output = in_terminal(project, typed, &words).output().expect("Python starts");
     settled(project, &output)
@@ -94,7 +94,7 @@ fn settled(project: &Project, output: &Output) -> String {
 }
 
 /// Has the hook of a host run below this process: from then on, this process is an agent's host.
-fn become_host(project: &Project) {
+pub(crate) fn become_host(project: &Project) {
     let mut hook = project.command(&["hook", "claude-code", "SessionStart"]);
     let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
     let said = serde_json::json!({ "session_id": "s1", "cwd": project.path(), "source": "startup" });

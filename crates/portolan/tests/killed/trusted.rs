@@ -24,6 +24,18 @@ fn trust() {
 }
 
 #[test]
+fn init() {
+    let suggests = |stage: &Stage| stage.put("Makefile", "test:\n\ttrue\n");
+    killed("init", suggests, line("init --yes"), |stage| {
+        let known = stage.path(".portolan/checks.yaml").exists();
+        stage.does("init --yes");
+        let text = std::fs::read_to_string(stage.path(".portolan/checks.yaml")).expect("the checks");
+        assert_eq!(text.matches("tests: {run: [make, test]}").count(), 1, "{text}");
+        if known { "written" } else { "not written" }.to_owned()
+    });
+}
+
+#[test]
 fn revoke() {
     let trusted = |stage: &Stage| {
         project(stage);

@@ -1,0 +1,134 @@
+//! `portolan init`: the first command in a project. It writes down what the project checks, and says what comes next.
+
+use std::path::Path;
+
+use clap::Args;
+use portolan_core::diagnostic::list;
+use portolan_core::gates::project::ProjectChecks;
+use portolan_runtime::project_checks::{self, FILE, hints, is_trusted};
+use portolan_runtime::service::Service;
+use serde_json::{Value, json};
+
+use super::checks::{self, Proposal};
+use super::output::{Output, command_line, one_line, table};
+use super::{Common, Exit, person, trust};
+
+/// Begin in a project: find what it checks, write that down for workflows to ask for, and read what comes next.
+///
+/// Example: portolan init --yes
+#[derive(Args)]
+#[command(
+    after_help = "Nothing is run, and what `.portolan/checks.yaml` says already stays. Only a person may allow the commands in it, here or with `portolan trust`."
+)]
+pub(super) struct Init {
+    /// Write without asking. The commands are not allowed by that.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Init, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let project = common.project()?;
+    let Some(present) = checks::sound(output, &project)? else { return Ok(Exit::InvalidDefinition) };
+    let proposal = Proposal::of(&project, &present);
+    if !output.is_json() {
+        shown(output, &project, &proposal, &present)?;
+    }
+    let wanted = match proposal.new.is_empty() {
+        true => Ok(false),
+        false => person::consented(&format!("Write these checks into `{FILE}`?"), args.yes),
+    };
+    let written = wanted.as_ref().is_ok_and(|wanted| *wanted);
+    if written {
+        checks::write(&project, &proposal.new)?;
+    }
+    if written && !output.is_json() {
+        output.line(format!("written into `{FILE}`"))?;
+    }
+    let service = Service::new(common.options()?)?;
+    let checks = project_checks::load(&project)?;
+    let trusted =
+        !checks.is_empty() && (is_trusted(&checks, service.trust())? || offered(args, output, &service, &checks)?);
+    let unwritten = !proposal.new.is_empty() && !written;
+    let next = next(unwritten, !checks.is_empty() && !trusted);
+    if output.is_json() {
+        output.json(&told(&project, &proposal, &present, (written, trusted), &next))?;
+    } else if wanted.is_ok() {
+        print_next(output, &next)?;
+    }
+    wanted?;
+    Ok(if unwritten { Exit::Refused } else { Exit::Done })
+}
+
+/// What was found, each with where, and what is there already.
+fn shown(output: Output, project: &Path, proposal: &Proposal, present: &ProjectChecks) -> anyhow::Result<()> {
+    proposal.print(output, project)?;
+    let names: Vec<&str> = present.keys().map(String::as_str).collect();
+    if !proposal.new.is_empty() {
+        let new: Vec<&str> = proposal.new.iter().map(|one| one.name).collect();
+        output.line(format!("to be written into `{FILE}`: {}", list(&new)))?;
+    }
+    if !names.is_empty() {
+        output.line(format!("`{FILE}` has {}, and keeps what it says of that", list(&names)))?;
+    }
+    Ok(())
+}
+
+/// What only a person may do.
+const ACT: &str = "may trust what a project runs";
+
+/// Whether the person at this terminal allows the commands. Nobody else is asked.
+fn offered(args: &Init, output: Output, service: &Service, checks: &ProjectChecks) -> anyhow::Result<bool> {
+    let is_asked = !args.yes && !output.is_json() && person::at_terminal(ACT).is_ok();
+    if !is_asked || service.people().must_be_person(ACT).is_err() {
+        return Ok(false);
+    }
+    // What was there before has not been shown yet.
+    for command in project_checks::commands(checks) {
+        output.line(format!("  {}: {}", one_line(&command.check), command_line(&command.argv)))?;
+    }
+    if !person::consented(&format!("May the commands of `{FILE}` run in this project?"), false)? {
+        return Ok(false);
+    }
+    person::confirmed(service, ACT)?;
+    trust::allow(&output, service, FILE)?;
+    Ok(true)
+}
+
+/// The commands that come next, each with what it is for.
+fn next(unwritten: bool, untrusted: bool) -> Vec<(&'static str, &'static str)> {
+    let write = unwritten.then_some(("portolan init --yes", "write these checks down"));
+    let trust =
+        untrusted.then_some(("portolan trust .portolan/checks.yaml", "allow these commands; only a person may"));
+    let always = [
+        ("portolan install claude-code", "have your coding agent ask before it acts; `--help` names the others"),
+        ("portolan show feature-development", "see what the steps of a workflow are checked by"),
+        ("portolan runs start feature-development", "begin with it, and have your agent go on"),
+    ];
+    write.into_iter().chain(trust).chain(always).collect()
+}
+
+fn print_next(output: Output, next: &[(&str, &str)]) -> anyhow::Result<()> {
+    output.line("next:")?;
+    let row = |(command, what): &(&str, &str)| vec![format!("  {command}"), (*what).to_owned()];
+    output.line(table(&next.iter().map(row).collect::<Vec<_>>()))
+}
+
+fn told(
+    project: &Path,
+    proposal: &Proposal,
+    present: &ProjectChecks,
+    (written, trusted): (bool, bool),
+    next: &[(&str, &str)],
+) -> Value {
+    let next: Vec<&str> = next.iter().map(|(command, _)| *command).collect();
+    let present: Vec<&String> = present.keys().collect();
+    json!({
+        "found": proposal.as_json(),
+        "hints": hints(project),
+        "present": present,
+        "written": written,
+        "trusted": trusted,
+        "next": next,
+    })
+}
