@@ -262,6 +262,11 @@ impl Definition {
         Arc::new(Definition { file, ..Definition::new(Bundle::of(root, find), workflow) })
     }
 
+    /// What the project attaches to it.
+    pub fn attachments(&self) -> Attachments {
+        self.bundle.attachments().0
+    }
+
     /// The digest of its texts, whatever the project attaches to it.
     pub fn texts_digest(&self) -> Digest {
         match self.bundle.attached.as_slice() {

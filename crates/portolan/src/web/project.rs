@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use portolan_core::present::Untrusted;
+use portolan_runtime::attachments;
 use portolan_runtime::audit::{project_log, verify};
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::definition::Definition;
@@ -51,7 +53,12 @@ pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 /// What a definition runs that nobody has trusted, and how that is done; nothing where nothing is lacking.
 pub(super) fn untrusted(service: &Service, definition: &Definition) -> Option<Value> {
     let lacking = service.untrusted(definition)?;
-    let runs = commands(&definition.workflow);
+    let is_attached =
+        matches!(&lacking, Untrusted::Trust { file } | Untrusted::PutBack { file, .. } if file == attachments::FILE);
+    let runs = match is_attached {
+        true => definition.attachments().entries.iter().flat_map(attachments::commands).collect(),
+        false => commands(&definition.workflow),
+    };
     let runs = runs.iter().map(|command| json!({ "node": command.node, "argv": command.argv }));
     Some(json!({ "help": lifted_by(&lacking), "runs": runs.collect::<Vec<_>>() }))
 }

@@ -189,6 +189,18 @@ fn commands_that_nobody_has_trusted_are_told_with_the_run_and_its_visits() {
 }
 
 #[test]
+fn commands_that_the_project_attaches_are_told_alike() {
+    let mut project = Project::small();
+    project.write(".portolan/verify.yaml", "verify: [{ node: wo*, accept: [{ id: tests, run: [make, test] }] }]");
+    let run = project.run("small", "failed");
+    let lacking = json!({
+        "help": "run `portolan trust .portolan/verify.yaml`",
+        "runs": [{ "node": "wo*", "argv": ["make", "test"] }],
+    });
+    assert_eq!(Studio::of(&project, &[]).get(&format!("/runs/{run}")).json()["untrusted"], lacking);
+}
+
+#[test]
 fn a_run_is_forked() {
     let mut project = Project::small();
     let run = project.run("small", "passed");
