@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::explore::{Edge, Explored};
 use super::model::Model;
 use super::steps::{Act, Pass, Pick};
-use super::verdict::{circles, goes_round};
+use super::verdict::{circles, rounds};
 use crate::graph::{Kind, Workflow};
 use crate::run::FramePath;
 use crate::value::NodeId;
@@ -121,32 +121,33 @@ impl Search<'_> {
 
     /// Takes out steps until what is left leads nowhere again; nothing where the time is up before.
     fn cut(&mut self, out_of_time: &mut dyn FnMut() -> bool) -> Option<()> {
-        let all: Vec<u32> = (0..self.found.states.len() as u32).collect();
-        let mut waiting = vec![(all, 1_u64)];
-        while let Some((states, stays)) = waiting.pop() {
-            if out_of_time() {
-                return None;
+        let mut stays = vec![1_u64; self.found.states.len()];
+        loop {
+            let circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
+            if circles.is_empty() {
+                return Some(());
             }
-            let states: BTreeSet<u32> = states.into_iter().collect();
-            let round = circles(self.found, &|at| states.contains(&at), &|edge| self.is_on(edge));
-            let is_round = |circle: &Vec<u32>| goes_round(self.found, circle, &|edge| self.is_on(edge));
-            let round: Vec<Vec<u32>> = round.into_iter().filter(is_round).collect();
-            for circle in round {
-                let more = self.cut_in(&circle, stays);
-                waiting.push((circle, stays.saturating_add(more)));
+            let mut of = vec![None; self.found.states.len()];
+            for (number, circle) in circles.iter().enumerate() {
+                circle.iter().for_each(|at| of[*at as usize] = Some(number));
+            }
+            for circle in &circles {
+                if out_of_time() {
+                    return None;
+                }
+                let more = self.cut_in(circle, &of, stays[circle[0] as usize]);
+                circle.iter().for_each(|at| stays[*at as usize] = stays[*at as usize].saturating_add(more));
             }
         }
-        Some(())
     }
 
     /// Takes those steps out of a circle whose budgets are not renewed in it, or else those with which it begins anew. Gives
-    /// how often they are taken.
-    fn cut_in(&mut self, circle: &[u32], stays: u64) -> u64 {
-        let states: BTreeSet<u32> = circle.iter().copied().collect();
+    /// how often they are taken. `of` says on which circle each state lies.
+    fn cut_in(&mut self, circle: &[u32], of: &[Option<usize>], stays: u64) -> u64 {
         let inside: Vec<u32> = circle
             .iter()
             .flat_map(|at| self.found.edges_of(*at))
-            .filter(|(at, edge)| self.is_on(*at) && states.contains(&edge.to))
+            .filter(|(at, edge)| self.is_on(*at) && of[edge.to as usize] == of[edge.from as usize])
             .map(|(at, _)| at)
             .collect();
         let mut firm: BTreeMap<Budget, u32> = BTreeMap::new();
@@ -156,7 +157,7 @@ impl Search<'_> {
             firm.retain(|budget, _| !renews(edge, budget));
         }
         if firm.is_empty() {
-            self.go_round_once(&states, circle);
+            self.go_round_once(circle, of);
             return 0;
         }
         let mut more = 0_u64;
@@ -197,10 +198,10 @@ impl Search<'_> {
     }
 
     /// Takes out of a circle the steps with which it is gone through again.
-    fn go_round_once(&mut self, states: &BTreeSet<u32>, circle: &[u32]) {
+    fn go_round_once(&mut self, circle: &[u32], of: &[Option<usize>]) {
         let Some(first) = circle.iter().min().copied() else { return };
         let (mut done, mut open) = (BTreeSet::new(), BTreeSet::from([first]));
-        let mut calls = vec![(first, self.inside(first, states))];
+        let mut calls = vec![(first, self.inside(first, of))];
         while let Some((at, ahead)) = calls.last_mut() {
             let at = *at;
             match ahead.pop() {
@@ -208,7 +209,7 @@ impl Search<'_> {
                 Some((_, to)) if done.contains(&to) => {}
                 Some((_, to)) => {
                     open.insert(to);
-                    let inside = self.inside(to, states);
+                    let inside = self.inside(to, of);
                     calls.push((to, inside));
                 }
                 None => {
@@ -220,9 +221,10 @@ impl Search<'_> {
         }
     }
 
-    /// The steps on from a state that stay inside of others.
-    fn inside(&self, at: u32, states: &BTreeSet<u32>) -> Vec<(u32, u32)> {
-        let inside = self.found.edges_of(at).filter(|(edge, step)| self.is_on(*edge) && states.contains(&step.to));
+    /// The steps on from a state that stay on its circle.
+    fn inside(&self, at: u32, of: &[Option<usize>]) -> Vec<(u32, u32)> {
+        let stays = |step: &Edge| of[step.to as usize] == of[at as usize];
+        let inside = self.found.edges_of(at).filter(|(edge, step)| self.is_on(*edge) && stays(step));
         inside.map(|(edge, step)| (edge, step.to)).collect()
     }
 

@@ -295,20 +295,25 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 /// that person to go on.
 fn cycles(found: &Explored) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
-    let is_free = |edge: u32| goes_on(edge) && !found.edges[edge as usize].step.bounded;
+    let outer: Vec<Vec<u32>> = verdict::rounds(found, &|_| true, &goes_on);
+    // The circle that each state lies on, and whether a person's answer fills every budget in it.
+    let mut of = vec![None; found.states.len()];
+    for (number, circle) in outer.iter().enumerate() {
+        circle.iter().for_each(|at| of[*at as usize] = Some(number));
+    }
+    let has_answers: Vec<bool> = outer.iter().map(|circle| verdict::has_answers(found, circle, &of)).collect();
+    let counts = |edge: u32| {
+        let edge = &found.edges[edge as usize];
+        let circle = of[edge.from as usize].filter(|_| of[edge.from as usize] == of[edge.to as usize]);
+        circle.is_some_and(|circle| !edge.step.helps && (has_answers[circle] || !edge.step.bounded))
+    };
     let mut cycles: Vec<Cycle> = Vec::new();
-    for circle in verdict::circles(found, &|_| true, &goes_on) {
+    for circle in verdict::rounds(found, &|at| of[at as usize].is_some(), &counts) {
+        let by_person = of[circle[0] as usize].is_some_and(|circle| has_answers[circle]);
         let states: BTreeSet<u32> = circle.iter().copied().collect();
-        // A person's answer fills every budget.
-        let by_person = verdict::has_answers(found, &states);
-        let follows: &dyn Fn(u32) -> bool = if by_person { &goes_on } else { &is_free };
-        let inner = verdict::circles(found, &|at| states.contains(&at), follows);
-        for circle in inner.iter().filter(|circle| verdict::goes_round(found, circle, follows)) {
-            let states: BTreeSet<u32> = circle.iter().copied().collect();
-            let nodes: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
-            if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
-                cycles.push(Cycle { nodes, by_person });
-            }
+        let nodes: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+        if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
+            cycles.push(Cycle { nodes, by_person });
         }
     }
     cycles

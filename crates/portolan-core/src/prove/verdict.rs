@@ -127,8 +127,16 @@ pub(super) fn sites(found: &Explored, circle: &BTreeSet<u32>) -> BTreeSet<Site> 
     inside.map(|(_, edge)| (edge.step.flow.clone(), edge.step.node.clone())).collect()
 }
 
-/// Whether a person answers in a circle, so that every budget is full again.
-pub(super) fn has_answers(found: &Explored, circle: &BTreeSet<u32>) -> bool {
-    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| circle.contains(&edge.to));
+/// Circles that a run can go round in.
+pub(super) fn rounds(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let mut rounds = circles(found, counts, follows);
+    rounds.retain(|circle| goes_round(found, circle, follows));
+    rounds
+}
+
+/// Whether a person answers in a circle, so that every budget is full again. `of` says on which circle each state lies.
+pub(super) fn has_answers(found: &Explored, circle: &[u32], of: &[Option<usize>]) -> bool {
+    let is_inside = |edge: &super::explore::Edge| of[edge.to as usize] == of[edge.from as usize];
+    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| is_inside(edge));
     inside.into_iter().any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
 }
