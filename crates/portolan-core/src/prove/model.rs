@@ -10,6 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::state::is_like_a_mark;
 use crate::engine::may_give;
 use crate::expr::{Comparison, Condition, Expr, Partition, condition_names};
 use crate::graph::{
@@ -394,7 +395,10 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
             continue;
         }
         let partition = Partition::of(&name, exprs.into_iter(), sizes, &takes);
-        if let Some(partition) = partition.filter(|partition| partition.values().len() < MAX_CELLS) {
+        let is_followed = |partition: &Partition| {
+            partition.values().len() < MAX_CELLS && !partition.values().iter().any(is_like_a_mark)
+        };
+        if let Some(partition) = partition.filter(is_followed) {
             names.insert(name, partition);
         }
     }

@@ -2,30 +2,34 @@
 //!
 //! It is kept as a [`Run`], so that the engine decides over it. A variable that is followed holds a *mark* in place of its
 //! value, the cells that it may be in; what has no mark has no value. Marks are values, and go wherever the engine copies
-//! them: into branches, out of them, into workflows that others run.
+//! them: into branches, out of them, into workflows that others run. They are numbers, which are copied without memory:
+//! copying states is most of the work.
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::model::{MISSING, Mask, Model, Names};
 use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
 
-/// The member by which a mark is told from values.
-const MARK: &str = "\u{a7}cells";
+/// The bit by which a mark is told from values: of a variable that has so large a number as a value, nothing is followed.
+const MARK: Mask = 1 << 63;
 
 /// The value that stands for one of several cells.
 pub(super) fn mark(mask: Mask) -> Value {
-    let mut members = Map::new();
-    members.insert(MARK.to_owned(), Value::from(mask));
-    Value::Object(members)
+    Value::from(MARK | mask)
 }
 
 /// The cells that a mark stands for.
 pub(super) fn marked(value: &Value) -> Option<Mask> {
-    value.get(MARK)?.as_u64()
+    value.as_u64().filter(|number| number & MARK != 0).map(|number| number & !MARK)
+}
+
+/// Whether a value would be taken for a mark.
+pub(super) fn is_like_a_mark(value: &Value) -> bool {
+    marked(value).is_some()
 }
 
 /// The frame of a run at `path`, to be changed.
@@ -101,15 +105,18 @@ fn is_longer(items: &[Value], most: usize) -> bool {
 
 fn normalise_data(model: &Model, data: &mut Data, live: Names) {
     let skipped = std::mem::take(&mut data.skipped);
-    let variables = std::mem::take(&mut data.variables);
-    *data = Data { skipped, ..Data::default() };
-    for (at, name) in model.names.keys().enumerate().filter(|(at, _)| live & (1 << at) != 0) {
-        let Some(value) = variables.get(name) else { continue };
+    let mut variables = std::mem::take(&mut data.variables);
+    variables.retain(|name, value| {
+        let Some(at) = model.names.get_index_of(name).filter(|at| live & (1 << at) != 0) else { return false };
         let mask = marked(value).unwrap_or_else(|| model.mask_of(at, value));
-        if mask != MISSING {
-            data.variables.insert(name.clone(), mark(mask));
-        }
+        *value = mark(mask);
+        mask != MISSING
+    });
+    // Equal states have them in the same order.
+    if !variables.keys().is_sorted() {
+        variables.sort_keys();
     }
+    *data = Data { skipped, variables, ..Data::default() };
 }
 
 /// The variables that may still be read in a frame and those inside of it that walk the same flow.

@@ -217,7 +217,7 @@ impl At<'_> {
     fn resolved(&self, mut drafts: Vec<(Run, Vec<Pick>)>) -> Option<Vec<(Run, Vec<Pick>)>> {
         let reads = self.site().map_or(0, |site| site.reads);
         for name in (0..self.model.names.len()).filter(|name| reads & (1 << name) != 0) {
-            let each = |(run, picks): (Run, Vec<Pick>)| self.split(name, &run, &picks);
+            let each = |(run, picks): (Run, Vec<Pick>)| self.split(name, run, picks);
             drafts = drafts.into_iter().flat_map(each).collect();
             if drafts.len() > MAX_WAYS {
                 return None;
@@ -226,7 +226,7 @@ impl At<'_> {
         Some(drafts)
     }
 
-    fn split(&self, name: usize, run: &Run, picks: &[Pick]) -> Vec<(Run, Vec<Pick>)> {
+    fn split(&self, name: usize, run: Run, picks: Vec<Pick>) -> Vec<(Run, Vec<Pick>)> {
         let text = self.model.text(name);
         let owner = run.owner(self.path).0.len();
         let mut split = Vec::new();
@@ -237,11 +237,14 @@ impl At<'_> {
                     .and_then(|frame| frame.data.as_ref())
                     .is_some_and(|data| data.variables.contains_key(text))
             });
-        let Some(holder) = holder else { return vec![(run.clone(), picks.to_vec())] };
+        let Some(holder) = holder else { return vec![(run, picks)] };
         let mask = run.frame(&holder).and_then(|frame| frame.data.as_ref()).map_or(MISSING, |data| mask_in(data, text));
         let is_open = mask.count_ones() > 1;
-        for cell in (0..Mask::BITS).filter(|cell| mask & (1 << cell) != 0) {
-            let (mut run, mut picks) = (run.clone(), picks.to_vec());
+        let mut last = Some((run, picks));
+        let mut cells = (0..Mask::BITS).filter(|cell| mask & (1 << cell) != 0).peekable();
+        while let Some(cell) = cells.next() {
+            let draft = if cells.peek().is_some() { last.clone() } else { last.take() };
+            let Some((mut run, mut picks)) = draft else { break };
             let Some(data) = frame_mut(&mut run, &holder).and_then(|frame| frame.data.as_mut()) else { continue };
             match self.model.value(name, cell) {
                 Some(value) => data.variables.insert(text.to_owned(), value.clone()),

@@ -163,3 +163,18 @@ fn no_more_is_looked_at_than_the_limits_allow() {
     );
     assert_eq!(prove(&workflow, &Limits::default(), &mut || true).bound(), Some(Bound::Time));
 }
+
+#[test]
+fn a_number_that_looks_like_cells_is_a_number() {
+    let proof = activities(
+        "variables: [{ name: x, type: number, default: 0 }]
+activities:
+  - id: a
+    steps: [{ id: work, kind: step, outputs: [x] }]
+    transitions: [{ to: b, condition: { type: simple, variable: x, operator: '==', value: 9223372036854775813 } }, { to: c, isDefault: true }]
+  - { id: b, steps: [{ id: work, kind: step }] }
+  - { id: c, steps: [{ id: work, kind: step }] }
+",
+    );
+    assert_eq!((&proof.finishes, &proof.alive), (&Verdict::Proved, &Verdict::Proved));
+}
