@@ -190,7 +190,8 @@ fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
     let mut used = false;
     for step in steps.values_mut() {
         // Of a choice of which no condition holds, a person is told.
-        if matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. } | Kind::Switch) {
+        let may_choose = step.node.kind == Kind::Switch && !step.exits.guards.is_empty();
+        if may_choose || matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. }) {
             continue;
         }
         let node = map.node(&step.node.id);

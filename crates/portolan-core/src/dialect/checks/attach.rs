@@ -1,5 +1,7 @@
 //! What a project attaches to workflows is put on their nodes. It comes to what the file says, and takes nothing away.
 
+use std::collections::BTreeSet;
+
 use super::evidence::declare;
 use super::verify::{Attachment, Attachments};
 use super::{MAX_CHECKS, MAX_PATTERNS};
@@ -107,7 +109,9 @@ impl Attachment {
         let span = self.node.as_ref().map_or(self.span, |pattern| pattern.span);
         let Some(first) = fits.first() else {
             let pattern = self.node.as_ref().map_or("", |pattern| &pattern.value);
-            let ids: Vec<&str> = nodes().filter(|node| self.can_add_to(node)).flat_map(names).collect();
+            let mut told = BTreeSet::new();
+            let ids = nodes().filter(|node| self.can_add_to(node)).flat_map(names);
+            let ids: Vec<&str> = ids.filter(|id| told.insert(*id)).collect();
             let help = match ids.as_slice() {
                 [] => "nothing in these workflows is work that could be checked".to_owned(),
                 ids => format!("the steps there are {}", list(ids)),
