@@ -11,6 +11,7 @@ mod closure;
 mod deep;
 mod draw;
 mod generate;
+mod mutations;
 mod original;
 mod picture;
 mod promises;

@@ -374,7 +374,7 @@ fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut 
 }
 
 /// What the analysis says against what is.
-fn compared(workflow: &Workflow) -> Option<(Proof, Option<u64>, Result<(), String>)> {
+pub(crate) fn compared(workflow: &Workflow) -> Option<(Proof, Option<u64>, Result<(), String>)> {
     let is = everything(workflow)?;
     let proof = prove(workflow, &Limits::default(), &mut || false);
     let came = agree(workflow, &is, &proof);
@@ -430,15 +430,28 @@ fn nodes<'f>(id: &'f WorkflowId, flow: &'f Flow) -> impl Iterator<Item = Site> +
     flow.steps.keys().map(move |node| (id.clone(), node.clone()))
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Draws the workflows of a seed.
+pub(crate) fn runner() -> TestRunner {
+    let seed = number("PORTOLAN_SEED", 0);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
+    TestRunner::new_with_rng(Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() }, rng)
+}
+
+/// What a proof refutes: where runs are caught and lose their way, and what never happens.
+pub(crate) fn told(proof: &Proof) -> String {
+    let traps: Vec<_> = proof.finishes.refutations().iter().map(|trap| (&trap.round, trap.goes_round)).collect();
+    let astray: Vec<_> = proof.has_ways.refutations().iter().map(|astray| &astray.at).collect();
+    format!("{traps:?} {astray:?} {:?}", proof.alive.refutations())
 }
 
 /// Draws workflows, and compares. Says how many were compared, too large, and undecided.
 fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
-    let (count, seed) = (number("PORTOLAN_PROOFS", 40), number("PORTOLAN_SEED", 0));
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
-    let mut runner = TestRunner::new_with_rng(Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() }, rng);
+    let count = number("PORTOLAN_PROOFS", 40);
+    let mut runner = runner();
     let (mut compared_with, mut large, mut refuted, mut undecided, mut untold) = (0, 0, 0, 0, 0);
     let (mut least, mut most) = (0, 0);
     let mut wrong = Vec::new();
