@@ -50,6 +50,8 @@ struct Budget {
     frame: FramePath,
     node: NodeId,
     is_passes: bool,
+    /// Whether success at the node renews it.
+    renews: bool,
 }
 
 /// What a run costs at most; nothing where it was not looked at whole, is too large, or the time is up.
@@ -183,7 +185,8 @@ impl Search<'_> {
     fn budgets(&self, edge: u32) -> impl Iterator<Item = (Budget, u32)> {
         let step = &self.found.edges[edge as usize].step;
         let retried = step.retried.iter().map(|retried| {
-            (Budget { frame: retried.frame.clone(), node: retried.gate.clone(), is_passes: false }, retried.budget)
+            let (frame, node) = (retried.frame.clone(), retried.gate.clone());
+            (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)
         });
         let pass = step.picks.contains(&Pick::Pass(Pass::Another)).then(|| step.frame.split()).flatten();
         let flow = self.model.workflow.flow(&step.flow);
@@ -192,20 +195,39 @@ impl Search<'_> {
             _ => 0,
         };
         let pass = pass.map(|(frame, node)| {
-            (Budget { frame, node: node.clone(), is_passes: true }, flow.steps.get(node).map_or(0, |_| most(node)))
+            (
+                Budget { frame, node: node.clone(), is_passes: true, renews: false },
+                flow.steps.get(node).map_or(0, |_| most(node)),
+            )
         });
         retried.chain(pass)
     }
 
-    /// Takes out of a circle the steps with which it is gone through again.
+    /// Takes out of a circle the steps with which the outermost round in it begins again: those that take from no budget
+    /// where there are some. Rounds within it may be bounded then.
     fn go_round_once(&mut self, circle: &[u32], of: &[Option<usize>]) {
-        let Some(first) = circle.iter().min().copied() else { return };
+        let back = self.leading_back(circle, of);
+        let to = |edge: &u32| self.found.edges[*edge as usize].to;
+        let Some(outermost) = back.iter().map(to).min() else { return };
+        let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
+        let outer: Vec<u32> = back.into_iter().filter(|edge| head(to(edge)) == head(outermost)).collect();
+        let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.bounded;
+        let free: Vec<u32> = outer.iter().copied().filter(is_free).collect();
+        for edge in if free.is_empty() { outer } else { free } {
+            self.way[edge as usize] = Way::Round;
+        }
+    }
+
+    /// The steps of a circle that lead back to where a walk in depth has come from.
+    fn leading_back(&self, circle: &[u32], of: &[Option<usize>]) -> Vec<u32> {
+        let Some(first) = circle.iter().min().copied() else { return Vec::new() };
         let (mut done, mut open) = (BTreeSet::new(), BTreeSet::from([first]));
         let mut calls = vec![(first, self.inside(first, of))];
+        let mut back = Vec::new();
         while let Some((at, ahead)) = calls.last_mut() {
             let at = *at;
             match ahead.pop() {
-                Some((edge, to)) if open.contains(&to) => self.way[edge as usize] = Way::Round,
+                Some((edge, to)) if open.contains(&to) => back.push(edge),
                 Some((_, to)) if done.contains(&to) => {}
                 Some((_, to)) => {
                     open.insert(to);
@@ -219,6 +241,7 @@ impl Search<'_> {
                 }
             }
         }
+        back
     }
 
     /// The steps on from a state that stay on its circle.
@@ -268,6 +291,6 @@ fn renews(edge: &Edge, budget: &Budget) -> bool {
     };
     match budget.is_passes {
         true => is_here && step.begins.is_some(),
-        false => is_here && step.leaves && !has_failed && step.retried.is_empty(),
+        false => budget.renews && is_here && step.leaves && !has_failed && step.retried.is_empty(),
     }
 }

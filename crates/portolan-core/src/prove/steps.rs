@@ -82,6 +82,8 @@ pub(super) struct Retried {
     pub(super) gate: NodeId,
     /// How often it may be.
     pub(super) budget: u32,
+    /// Whether the success of the gate renews that.
+    pub(super) renews: bool,
 }
 
 /// What comes of a step.
@@ -390,8 +392,8 @@ impl At<'_> {
             let mut retried = Vec::new();
             for change in &changes {
                 if let Change::Retried { frame, gate, .. } = change {
-                    let budget = budget(self.model, &run, frame, gate);
-                    retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget });
+                    let (budget, renews) = budget(self.model, &run, frame, gate);
+                    retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget, renews });
                     let more = spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect();
                     waiting.push(more);
                 }
@@ -511,22 +513,22 @@ fn holds_frames(place: &Place) -> bool {
 
 /// Nothing is left of a budget.
 fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
-    let used = budget(model, run, path, gate);
+    let (used, _) = budget(model, run, path, gate);
     if let Some(frame) = frame_mut(run, path) {
         frame.spent.push(Spent { gate: gate.clone(), used });
     }
 }
 
-/// How often something may be attempted again.
-fn budget(model: &Model, run: &Run, path: &FramePath, gate: &NodeId) -> u32 {
-    let Some(frame) = run.frame(path) else { return 0 };
+/// How often something may be attempted again, and whether its success renews that.
+fn budget(model: &Model, run: &Run, path: &FramePath, gate: &NodeId) -> (u32, bool) {
+    let Some(frame) = run.frame(path) else { return (0, true) };
     let flow = model.workflow.flow(&frame.flow);
     let budget = |step: &graph::Step| step.exits.failing.budget();
     let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
     match flow.steps.get(gate) {
-        Some(step) if step.node.phase.is_none() => budget(step),
+        Some(step) if step.node.phase.is_none() => (budget(step), true),
         // Phases may share one: it is spent for all of them.
-        _ => flow.steps.values().filter(counted_at).map(budget).max().unwrap_or(0),
+        _ => (flow.steps.values().filter(counted_at).map(budget).max().unwrap_or(0), false),
     }
 }
 
