@@ -40,6 +40,17 @@ impl Listener {
         self
     }
 
+    /// The same, from which what may not be shown is taken out.
+    pub(crate) fn masked(self, mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Listener {
+        if self.0.is_empty() {
+            return self;
+        }
+        Listener::new(move |heard| {
+            let (check, line) = (mask(heard.check), heard.line.map(&mask));
+            self.tell(&Heard { check: &check, line: line.as_deref() });
+        })
+    }
+
     /// What is printed from here on is printed by this check, which begins.
     pub(crate) fn begins(&self, check: &str) -> Printing {
         if self.0.is_empty() {
@@ -106,6 +117,18 @@ mod tests {
         chunks.iter().for_each(|chunk| printing.push(chunk.as_bytes(), &|text| text.replace("secret", "[hidden]")));
         let all = all.lock().expect("nobody panics");
         all.clone()
+    }
+
+    #[test]
+    fn what_may_not_be_shown_is_taken_out() {
+        let all: Arc<Mutex<Vec<String>>> = Arc::default();
+        let hears = Arc::clone(&all);
+        let listener = Listener::new(move |heard| {
+            hears.lock().expect("nobody panics").push(format!("{}: {:?}", heard.check, heard.line));
+        });
+        let mut printing = listener.masked(|text| text.replace("k3y", "***")).begins("login k3y");
+        printing.push(b"with k3y\n", &|text| text);
+        assert_eq!(*all.lock().expect("nobody panics"), ["login ***: None", "login ***: Some(\"with ***\")"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! process sees that something goes on.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::present::CheckUnderWay;
@@ -53,15 +53,15 @@ impl Service {
     pub(super) fn note_checking(&self, held: &Held, at: &FramePath) -> Noting {
         let revision = held.run.frame(at).map_or(0, |frame| frame.since);
         let Some(path) = self.checking_of(held) else { return Noting { path: None, listener: Listener::default() } };
-        let (frame, clock, hidden) = (at.text(), self.options.clock.clone(), self.hidden_of(held));
-        let state: Arc<Mutex<(Option<Instant>, CheckUnderWay)>> = Arc::default();
+        let (frame, clock) = (at.text(), self.options.clock.clone());
+        let state: Mutex<(Option<Instant>, CheckUnderWay)> = Mutex::default();
         let file = path.clone();
         let listener = Listener::new(move |heard: &Heard<'_>| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let (written, check) = &mut *state;
             match heard.line {
-                None => *check = CheckUnderWay { check: hidden.text(heard.check), since: clock.now(), line: None },
-                Some(line) => check.line = Some(hidden.text(line)),
+                None => *check = CheckUnderWay { check: heard.check.to_owned(), since: clock.now(), line: None },
+                Some(line) => check.line = Some(line.to_owned()),
             }
             // That it begins, and the first line, are noted at once.
             if heard.line.is_none() || written.is_none_or(|written| written.elapsed() >= PACE) {

@@ -141,7 +141,9 @@ impl Service {
         let EffectId { node, since, .. } = effect.id;
         let checks = held.definition.workflow.flow(&effect.flow).step(&node).node.accept.len();
         let noting = self.note_checking(held, path);
-        let ground = self.ground(held, path).await.heard_by(noting.listener().and(listener.clone()));
+        let hidden = self.hidden_of(held);
+        let listener = noting.listener().and(listener.clone()).masked(move |text| hidden.text(text));
+        let ground = self.ground(held, path).await.heard_by(listener);
         let ground = Arc::new(ground);
         let performer = ClaimChecks { ground: ground.clone(), path: path.clone(), since };
         let mut claimed = Claimed { ground, settled: Vec::new() };
