@@ -14,6 +14,7 @@ mod partition;
 mod python;
 mod satisfy;
 mod scope;
+mod sorted;
 mod truth;
 mod when;
 
@@ -37,6 +38,7 @@ pub(crate) use partition::{Partition, condition_names};
 pub use python::{PYTHON_NAMES, Python};
 pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;
+pub(crate) use sorted::{Cells, Sorted, Told};
 pub use truth::Comparison;
 pub use when::When;
 

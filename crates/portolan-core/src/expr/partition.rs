@@ -19,7 +19,7 @@ const MAX_COMPARED: usize = 128;
 const MAX_LENGTH: usize = 10_000;
 
 /// What a condition compares, where that can be told.
-fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
+pub(super) fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
     match expr {
         Expr::When(when) => Some((when.truth(), Numbers::OrText)),
         Expr::Condition(condition) => Some((condition.truth(), Numbers::Only)),

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::explore::{Edge, Explored};
 use super::model::Model;
-use super::steps::{Act, Pass, Pick};
+use super::picks::{Pass, Pick};
+use super::steps::Act;
 use super::verdict::{circles, rounds};
 use crate::graph::{Kind, Workflow};
 use crate::run::FramePath;

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::explore::{Explored, sample};
-use super::model::{Model, is_copied, sets};
+use super::model::{MISSING, Mask, Model, is_copied, sets};
+use super::picks::{Pass, Pick};
 use super::pump::pumped;
 use super::state::{is_at, normalise};
-use super::steps::{Act, Pass, Pick, Step, failure, steps};
+use super::steps::{Act, Step, failure, steps};
 use crate::engine::{EffectKind, decide, open};
 use crate::graph::{Kind, Node, Workflow};
 use crate::run::{
@@ -54,6 +55,17 @@ pub(super) struct Story<'s> {
     pub(super) workflow: &'s Workflow,
     pub(super) model: &'s Model,
     pub(super) found: &'s Explored,
+}
+
+/// A variable that has to be in one of these cells later.
+struct Wanted<'s> {
+    frame: &'s FramePath,
+    name: usize,
+    cells: Mask,
+    /// How many items it has, where a loop goes through them.
+    items: Option<usize>,
+    /// Whether it was given its value on the way there by what nobody here decides on: what was read before says nothing of it.
+    is_later: bool,
 }
 
 /// What variables are given, by the number of the step; what the run is opened with stands before the first.
@@ -108,20 +120,24 @@ impl Story<'_> {
     /// What variables are given on the way: what is read later.
     fn given(&self, steps: &[&Step]) -> Given {
         let mut given = Given::new();
-        let mut wanted: Vec<(FramePath, usize, u32, Option<Value>)> = Vec::new();
+        let mut wanted: Vec<Wanted<'_>> = Vec::new();
         let mut passes: BTreeMap<FramePath, usize> = BTreeMap::new();
         for (at, step) in steps.iter().enumerate().rev() {
             let site = self.model.site(&step.flow, &step.node);
             let gives = site.map_or(&[][..], |site| if step.helps { &site.helps } else { &site.gives });
             if matches!(step.act, Act::Report(_)) || step.helps {
-                wanted.retain(|(frame, name, cell, value)| {
-                    let may = gives.iter().any(|(given, mask)| given == name && mask >> cell & 1 != 0);
-                    let Some(value) = value.as_ref().filter(|_| may && step.frame.0.starts_with(&frame.0)) else {
-                        return true;
-                    };
-                    given.entry(at + 1).or_default().insert(self.model.text(*name).to_owned(), value.clone());
+                wanted.retain(|wanted| {
+                    let may = gives.iter().find(|(name, _)| *name == wanted.name).map_or(0, |(_, mask)| *mask);
+                    let is_here = step.frame.0.starts_with(&wanted.frame.0);
+                    let Some(value) = self.value(wanted, may).filter(|_| is_here) else { return true };
+                    given.entry(at + 1).or_default().insert(self.model.text(wanted.name).to_owned(), value);
                     false
                 });
+            }
+            let learns = gives.iter().chain(site.map_or(&[][..], |site| &site.copies));
+            let learns = |wanted: &Wanted<'_>| learns.clone().any(|(name, _)| *name == wanted.name);
+            if !matches!(step.act, Act::Report(_)) {
+                wanted.iter_mut().filter(|wanted| learns(wanted)).for_each(|wanted| wanted.is_later = true);
             }
             for pick in &step.picks {
                 match pick {
@@ -133,31 +149,48 @@ impl Story<'_> {
                             Pass::Most => 2,
                         };
                     }
-                    Pick::Cell { frame, name, cell } => {
-                        let value = self.value(step, *name, *cell, &passes);
-                        wanted.push((frame.clone(), *name, *cell, value));
+                    Pick::In { frame, name, cells } => {
+                        let is_same = |wanted: &Wanted<'_>| *wanted.frame == *frame && wanted.name == *name;
+                        let known = wanted.iter_mut().find(|wanted| is_same(wanted) && !wanted.is_later);
+                        let items = self.items(step, &passes);
+                        match known {
+                            Some(wanted) => {
+                                wanted.cells &= cells;
+                                wanted.items = wanted.items.or(items);
+                            }
+                            None => wanted.push(Wanted { frame, name: *name, cells: *cells, items, is_later: false }),
+                        }
                     }
                     Pick::Free { .. } | Pick::Spent { .. } => {}
                 }
             }
         }
-        for (frame, name, _, value) in wanted {
-            if let (true, Some(value)) = (frame.0.is_empty(), value) {
-                given.entry(0).or_default().insert(self.model.text(name).to_owned(), value);
+        for wanted in wanted.iter().filter(|wanted| wanted.frame.0.is_empty()) {
+            let begins_with = self.workflow.root().variable(self.model.text(wanted.name));
+            let begins_with = begins_with.and_then(|variable| variable.default.as_ref());
+            let known = begins_with.map_or(MISSING, |value| self.model.mask_of(wanted.name, value));
+            let value = if wanted.cells & known == 0 { self.value(wanted, Mask::MAX) } else { None };
+            if let Some(value) = value {
+                given.entry(0).or_default().insert(self.model.text(wanted.name).to_owned(), value);
             }
         }
         given
     }
 
-    /// The value of a cell; what a loop goes through has as many items as passes are made.
-    fn value(&self, step: &Step, name: usize, cell: u32, passes: &BTreeMap<FramePath, usize>) -> Option<Value> {
-        let value = self.model.value(name, cell)?.clone();
-        let is_loop = matches!(self.workflow.flow(&step.flow).step(&step.node).node.kind, Kind::Loop(_));
-        let count = passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1);
-        match value {
-            Value::Array(items) if is_loop && items.len() == 1 => Some(Value::Array(vec![items[0].clone(); count])),
-            value => Some(value),
+    /// A value that is wanted, of those that may be given.
+    fn value(&self, wanted: &Wanted<'_>, may: Mask) -> Option<Value> {
+        let cells = wanted.cells & may & !MISSING;
+        let value = self.model.value(wanted.name, cells.trailing_zeros())?.clone();
+        match (value, wanted.items) {
+            (Value::Array(items), Some(count)) if items.len() == 1 => Some(Value::Array(vec![items[0].clone(); count])),
+            (value, _) => Some(value),
         }
+    }
+
+    /// How many items a loop goes through that begins with a step.
+    fn items(&self, step: &Step, passes: &BTreeMap<FramePath, usize>) -> Option<usize> {
+        let is_loop = matches!(self.workflow.flow(&step.flow).step(&step.node).node.kind, Kind::Loop(_));
+        is_loop.then(|| passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1))
     }
 
     fn opening(&self, given: Option<&Map<String, Value>>) -> Opening {

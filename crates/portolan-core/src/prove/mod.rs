@@ -8,6 +8,7 @@ mod costs;
 mod counterexample;
 mod explore;
 mod model;
+mod picks;
 mod pump;
 mod report;
 mod state;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::state::is_like_a_mark;
 use crate::engine::may_give;
-use crate::expr::{Comparison, Condition, Expr, Partition, condition_names};
+use crate::expr::{Cells, Comparison, Condition, Expr, Partition, Sorted, condition_names};
 use crate::graph::{
     Call, Check, CheckBy, Evidence, Fact, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, Since, State,
     Step, Variable, VariableKind, Worker, Workflow,
@@ -30,8 +30,8 @@ const MAX_SIZES: usize = 8;
 
 /// Variables, one bit each by their number.
 pub(super) type Names = u128;
-/// Cells of a variable, one bit each; the first is that it has no value.
-pub(super) type Mask = u64;
+/// The cells that a variable may be in.
+pub(super) type Mask = Cells;
 /// That a variable has no value.
 pub(super) const MISSING: Mask = 1;
 
@@ -51,8 +51,12 @@ pub(super) struct Model {
 /// What is known of a node.
 #[derive(Clone, Default)]
 pub(super) struct Site {
-    /// What has to have one value before it is executed.
+    /// What is read when it is executed.
     pub(super) reads: Names,
+    /// What of it has to have one value before.
+    pub(super) settles: Names,
+    /// The conditions that are asked when it is executed, in order; behind one that holds, none is.
+    pub(super) asks: Vec<Sorted>,
     /// What something on the way from here may read.
     pub(super) live: Names,
     /// How many of its conditions are free.
@@ -139,39 +143,45 @@ impl Model {
         (made, sites)
     }
 
-    /// The names that have to have one value at a node.
+    /// What is read at a node.
     fn read_at(&self, seen: &Variables<'_>, step: &Step) -> Site {
         let mut site = Site::default();
         match &step.node.kind {
-            Kind::Switch => {
-                for (guard, _) in &step.exits.guards {
-                    site.reads |= self.known(seen, guard).unwrap_or(0);
-                }
-            }
-            Kind::Loop(looping) => {
-                site.reads = match &looping.kind {
-                    LoopKind::ForEach { over, .. } => self.array(seen, over).unwrap_or(0),
-                    LoopKind::While(condition) => self.known(seen, condition).unwrap_or(0),
-                    LoopKind::DoWhile(_) => 0,
-                }
-            }
+            Kind::Switch => step.exits.guards.iter().for_each(|(guard, _)| self.asked(seen, guard, &mut site)),
+            Kind::Loop(looping) => match &looping.kind {
+                LoopKind::ForEach { over, .. } => site.settles = self.array(seen, over).unwrap_or(0),
+                LoopKind::While(condition) => self.asked(seen, condition, &mut site),
+                LoopKind::DoWhile(_) => {}
+            },
             Kind::Repeat { of } => {
                 if let Kind::Loop(looping) = &seen.flow.step(&of.value).node.kind {
-                    site.reads = looping.stop.as_ref().and_then(|stop| self.known(seen, stop)).unwrap_or(0);
+                    looping.stop.iter().for_each(|stop| self.asked(seen, stop, &mut site));
                     if !matches!(looping.kind, LoopKind::ForEach { .. }) {
-                        site.reads |= self.known(seen, looping.condition()).unwrap_or(0);
+                        self.asked(seen, looping.condition(), &mut site);
                     }
                 }
             }
             Kind::Subflow { context, args, .. } => {
                 site.computes_input = args.is_some();
-                site.reads = self.bits(context.iter().map(String::as_str));
+                site.settles = self.bits(context.iter().map(String::as_str));
             }
             // What a flow was handed is taken back when it ends.
-            Kind::End { .. } => site.reads = self.handed,
+            Kind::End { .. } => site.settles = self.handed,
             _ => {}
         }
+        site.reads |= site.settles;
         site
+    }
+
+    /// A condition is asked, where it is not free.
+    fn asked(&self, seen: &Variables<'_>, expr: &Expr, site: &mut Site) {
+        let Some(names) = self.known(seen, expr) else { return };
+        site.reads |= names;
+        match Sorted::of(expr, &self.names) {
+            Some(sorted) => site.asks.push(sorted),
+            // It reads nothing.
+            None => site.settles |= names,
+        }
     }
 
     fn bits<'n>(&self, names: impl Iterator<Item = &'n str>) -> Names {
@@ -318,6 +328,7 @@ impl Model {
             for (node, site) in sites {
                 if matches!(flow.step(node).node.kind, Kind::Fork { .. }) {
                     site.reads |= site.live;
+                    site.settles |= site.live;
                 }
             }
         }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::explore::{Edge, Explored};
 use super::model::{Model, array_name};
-use super::steps::{Act, Pass, Pick, Step};
+use super::picks::{Pass, Pick};
+use super::steps::{Act, Step};
 use serde_json::Value;
 
 use crate::graph::{Flow, Kind, Loop, LoopKind};
@@ -15,9 +16,12 @@ use crate::value::NodeId;
 /// How many steps a run may have in all: one that is longer is told without its rounds.
 const MAX_STEPS: usize = 20_000;
 
+/// How deep rounds may stand inside of each other.
+const MAX_DEPTH: usize = 8;
+
 /// The steps on the way to a state, with as many rounds before each as it takes; nothing where no round is found.
 pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec<u32>> {
-    let mut pump = Pump { model, found, used: BTreeMap::new(), passes: BTreeMap::new(), steps: Vec::new() };
+    let mut pump = Pump { model, found, used: BTreeMap::new(), passes: BTreeMap::new(), steps: Vec::new(), depth: 0 };
     way.iter().try_for_each(|edge| pump.reach(*edge))?;
     Some(pump.steps)
 }
@@ -30,6 +34,7 @@ struct Pump<'f> {
     /// The passes that each loop has made.
     passes: BTreeMap<FramePath, u32>,
     steps: Vec<u32>,
+    depth: usize,
 }
 
 /// The steps of a round, and the one that is taken after it.
@@ -48,11 +53,14 @@ impl Pump<'_> {
     fn reach(&mut self, mut edge: u32) -> Option<()> {
         while let Some(round) = self.lacks(edge) {
             let (steps, last) = round?;
-            steps.into_iter().for_each(|edge| self.take(edge));
-            edge = last;
-            if self.steps.len() > MAX_STEPS {
+            if self.depth == MAX_DEPTH || self.steps.len() > MAX_STEPS {
                 return None;
             }
+            self.depth += 1;
+            // A round may go through loops that are made as many passes of as may be.
+            steps.into_iter().try_for_each(|edge| self.reach(edge))?;
+            self.depth -= 1;
+            edge = last;
         }
         self.take(edge);
         Some(())
@@ -100,7 +108,7 @@ impl Pump<'_> {
         let Some(number) = self.model.names.get_index_of(&name) else { return 0 };
         let picks = self.steps.iter().rev().flat_map(|edge| &self.step(*edge).picks);
         let cell = picks.into_iter().find_map(|pick| match pick {
-            Pick::Cell { name, cell, .. } if *name == number => Some(*cell),
+            Pick::In { name, cells, .. } if *name == number => Some(cells.trailing_zeros()),
             _ => None,
         });
         let value = match cell {
@@ -119,9 +127,27 @@ impl Pump<'_> {
             let same = |(_, edge): &(u32, &Edge)| edge.to == *to && is_alike(&edge.step) && is_limit(&edge.step);
             self.found.edges_of(state).find(same).map(|(number, _)| number)
         };
+        // The limits of others may be reached on the way, its own may not.
+        let is_own = |other: &Step| is_alike(other) && is_limit(other);
+        [&is_limit as &dyn Fn(&Step) -> bool, &is_own].into_iter().find_map(|stops| {
+            self.round_without(*from, &|step| is_alike(step) && begins(step), &ends, &|step| {
+                stops(step) || avoids(step)
+            })
+        })
+    }
+
+    /// The shortest round from a state on that begins with such a step, ends with the one that `ends` has, and takes none
+    /// that `avoids` has.
+    fn round_without(
+        &self,
+        from: u32,
+        begins: &dyn Fn(&Step) -> bool,
+        ends: &dyn Fn(u32) -> Option<u32>,
+        avoids: &dyn Fn(&Step) -> bool,
+    ) -> Option<Round> {
         let mut reached: BTreeMap<u32, u32> = BTreeMap::new();
         let mut waiting = VecDeque::new();
-        for (first, edge) in self.found.edges_of(*from).filter(|(_, edge)| is_alike(&edge.step) && begins(&edge.step)) {
+        for (first, edge) in self.found.edges_of(from).filter(|(_, edge)| begins(&edge.step)) {
             if reached.insert(edge.to, first).is_none() {
                 waiting.push_back(edge.to);
             }
@@ -131,8 +157,7 @@ impl Pump<'_> {
             if let Some(last) = ends(at) {
                 return Some((self.back(&reached, &firsts, at), last));
             }
-            let plain = |step: &Step| !is_limit(step) && !avoids(step);
-            for (number, edge) in self.found.edges_of(at).filter(|(_, edge)| plain(&edge.step)) {
+            for (number, edge) in self.found.edges_of(at).filter(|(_, edge)| !avoids(&edge.step)) {
                 if let Entry::Vacant(entry) = reached.entry(edge.to) {
                     entry.insert(number);
                     waiting.push_back(edge.to);

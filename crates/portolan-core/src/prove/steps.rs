@@ -1,14 +1,11 @@
 //! What can happen next in an abstract state: each thing that somebody may do, with each way in which what is not known
 //! may come out, decided by the engine.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
-use super::model::{MISSING, Mask, Model, Site};
+use super::model::{MISSING, Model, Site};
+use super::picks::{Draft, Pass, Pick};
 use super::state::{frame_mut, mark, marked, mask_in, normalise};
 use crate::engine::decide;
-use crate::graph::{self, Check, Failing, Kind, LoopKind, MAX_ITEMS, Strategy};
+use crate::graph::{self, Check, Failing, Kind, Strategy};
 use crate::run::{
     Actor, Branch, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame,
     FramePath, Move, Place, Reply, Run, Spent, Verdict, WaitingFor, moves,
@@ -32,26 +29,6 @@ pub(super) enum Act {
     Advance,
     /// What somebody else does succeeds, or fails.
     Return(bool),
-}
-
-/// How something that is not known comes out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Pick {
-    /// A variable turns out to be in one of its cells.
-    Cell { frame: FramePath, name: usize, cell: u32 },
-    /// The free condition of a number holds or does not.
-    Free { at: usize, holds: bool },
-    /// Nothing is left of a node's budget.
-    Spent { frame: FramePath, gate: NodeId },
-    /// The loop around goes on, is through, or has made as many passes as it may.
-    Pass(Pass),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pass {
-    Another,
-    Last,
-    Most,
 }
 
 /// Something that happens, and where.
@@ -92,9 +69,6 @@ pub(super) struct Taken {
     pub(super) run: Run,
     pub(super) changes: Vec<Change>,
 }
-
-/// In how many ways one thing may come out; of more it is not found out what they lead to.
-const MAX_WAYS: usize = 4_096;
 
 /// Everything that may happen next; nothing where that is too much.
 pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<Taken>> {
@@ -181,176 +155,20 @@ fn acts(model: &Model, frame: &Frame) -> Vec<Act> {
 }
 
 /// Something that is done at a position.
-struct At<'s> {
-    model: &'s Model,
-    path: &'s FramePath,
-    frame: &'s Frame,
-    act: Act,
+pub(super) struct At<'s> {
+    pub(super) model: &'s Model,
+    pub(super) path: &'s FramePath,
+    pub(super) frame: &'s Frame,
+    pub(super) act: Act,
 }
 
 impl At<'_> {
-    fn node(&self) -> &NodeId {
+    pub(super) fn node(&self) -> &NodeId {
         self.frame.place.node()
     }
 
-    fn site(&self) -> Option<&Site> {
+    pub(super) fn site(&self) -> Option<&Site> {
         self.model.site(&self.frame.flow, self.node())
-    }
-
-    /// Does it, once for each way in which what is not known may come out.
-    fn settled(&self, run: &Run, taken: &mut Vec<Taken>) -> Option<()> {
-        let mut drafts = vec![(run.clone(), Vec::new())];
-        if self.act == Act::Advance {
-            drafts = self.resolved(drafts)?;
-            if drafts.len().saturating_mul(self.site().map_or(0, |site| site.free) + 1) > MAX_WAYS {
-                return None;
-            }
-            drafts = self.freed(drafts);
-            drafts = self.passed(drafts);
-        }
-        for (mut run, picks) in drafts {
-            self.give(&mut run);
-            self.decided(&run, picks, taken);
-        }
-        Some(())
-    }
-
-    /// Each variable that is read has one value.
-    fn resolved(&self, mut drafts: Vec<(Run, Vec<Pick>)>) -> Option<Vec<(Run, Vec<Pick>)>> {
-        let reads = self.site().map_or(0, |site| site.reads);
-        for name in (0..self.model.names.len()).filter(|name| reads & (1 << name) != 0) {
-            let each = |(run, picks): (Run, Vec<Pick>)| self.split(name, run, picks);
-            drafts = drafts.into_iter().flat_map(each).collect();
-            if drafts.len() > MAX_WAYS {
-                return None;
-            }
-        }
-        Some(drafts)
-    }
-
-    fn split(&self, name: usize, run: Run, picks: Vec<Pick>) -> Vec<(Run, Vec<Pick>)> {
-        let text = self.model.text(name);
-        let owner = run.owner(self.path).0.len();
-        let mut split = Vec::new();
-        // The innermost frame that has it counts; in one that may lack it, those around it may count too.
-        let holder =
-            (owner..=self.path.0.len()).rev().map(|length| FramePath(self.path.0[..length].to_vec())).find(|path| {
-                run.frame(path)
-                    .and_then(|frame| frame.data.as_ref())
-                    .is_some_and(|data| data.variables.contains_key(text))
-            });
-        let Some(holder) = holder else { return vec![(run, picks)] };
-        let mask = run.frame(&holder).and_then(|frame| frame.data.as_ref()).map_or(MISSING, |data| mask_in(data, text));
-        let is_open = mask.count_ones() > 1;
-        let mut last = Some((run, picks));
-        let mut cells = (0..Mask::BITS).filter(|cell| mask & (1 << cell) != 0).peekable();
-        while let Some(cell) = cells.next() {
-            let draft = if cells.peek().is_some() { last.clone() } else { last.take() };
-            let Some((mut run, mut picks)) = draft else { break };
-            let Some(data) = frame_mut(&mut run, &holder).and_then(|frame| frame.data.as_mut()) else { continue };
-            match self.model.value(name, cell) {
-                Some(value) => data.variables.insert(text.to_owned(), value.clone()),
-                None => data.variables.remove(text),
-            };
-            if is_open {
-                picks.push(Pick::Cell { frame: holder.clone(), name, cell });
-            }
-            split.push((run, picks));
-        }
-        split
-    }
-
-    /// Each free condition holds or does not. Of those of a switch, only the first that holds makes a difference.
-    fn freed(&self, drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
-        let free = self.site().map_or(0, |site| site.free);
-        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
-        let of_loop = match kind {
-            Kind::Repeat { of } => self.model.site(&self.frame.flow, &of.value).map_or(0, |site| site.free),
-            _ => free,
-        };
-        if of_loop == 0 {
-            return drafts;
-        }
-        let answers: Vec<Vec<bool>> = match kind {
-            Kind::Switch => (0..=free).map(|first| (0..free).map(|at| at == first).collect()).collect(),
-            _ => (0..1_usize << of_loop.min(4))
-                .map(|bits| (0..of_loop).map(|at| bits >> at & 1 == 1).collect())
-                .collect(),
-        };
-        let each = |(run, picks): (Run, Vec<Pick>)| {
-            answers.iter().map(|answers| self.answered(run.clone(), picks.clone(), answers)).collect::<Vec<_>>()
-        };
-        drafts.into_iter().flat_map(each).collect()
-    }
-
-    fn answered(&self, mut run: Run, mut picks: Vec<Pick>, answers: &[bool]) -> (Run, Vec<Pick>) {
-        let owner = run.owner(self.path);
-        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
-        let most = match kind {
-            Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }) => Some(looping.most as usize),
-            _ => None,
-        };
-        let length = |most: usize| match answers {
-            [true, true, ..] => (most + 1).min(MAX_ITEMS),
-            [has_items, ..] => usize::from(*has_items),
-            [] => 0,
-        };
-        if let Some(frame) = frame_mut(&mut run, &owner) {
-            let data = frame.data.get_or_insert_default();
-            for (at, holds) in answers.iter().enumerate() {
-                let value = match most.filter(|_| at == 0) {
-                    Some(most) => Value::Array(vec![Value::from(0); length(most)]),
-                    None => Value::Bool(*holds),
-                };
-                data.variables.insert(self.model.free_variable(at), value);
-                picks.push(Pick::Free { at, holds: *holds });
-            }
-        }
-        (run, picks)
-    }
-
-    /// At the end of a pass, it is one of those between, the last one, or the last that may be.
-    fn passed(&self, drafts: Vec<(Run, Vec<Pick>)>) -> Vec<(Run, Vec<Pick>)> {
-        let flow = self.model.workflow.flow(&self.frame.flow);
-        let Kind::Repeat { of } = &flow.step(self.node()).node.kind else { return drafts };
-        let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
-        let Some((outer, _)) = self.path.split() else { return drafts };
-        let most = looping.most;
-        let Some(Place::Looping { items, .. }) =
-            drafts.first().and_then(|(run, _)| run.frame(&outer)).map(|it| &it.place)
-        else {
-            return drafts;
-        };
-        let is_longer = items.as_ref().is_none_or(|items| !items.is_empty());
-        let has_items = items.is_some();
-        let length = if is_longer { most as usize + 1 } else { (most as usize).min(2) };
-        let mut ways = Vec::new();
-        if most > 1 {
-            ways.push((Pass::Another, 0, length));
-        }
-        if has_items && !is_longer {
-            ways.push((Pass::Last, 0, 1));
-        }
-        if is_longer {
-            ways.push((Pass::Most, most.saturating_sub(1), length));
-        }
-        let each = |(run, picks): (Run, Vec<Pick>)| {
-            let outer = &outer;
-            ways.iter()
-                .map(move |(way, at, length)| {
-                    let (mut run, mut picks) = (run.clone(), picks.clone());
-                    if let Some(Place::Looping { pass, items, .. }) =
-                        frame_mut(&mut run, outer).map(|frame| &mut frame.place)
-                    {
-                        *pass = *at;
-                        *items = items.as_ref().map(|_| Arc::new(vec![Value::Null; *length]));
-                    }
-                    picks.push(Pick::Pass(*way));
-                    (run, picks)
-                })
-                .collect::<Vec<_>>()
-        };
-        drafts.into_iter().flat_map(each).collect()
     }
 
     /// Whether a person is asked because the work cannot go on: what is in the way may be what a variable holds.
@@ -359,7 +177,7 @@ impl At<'_> {
     }
 
     /// What is done may give variables their values.
-    fn give(&self, run: &mut Run) {
+    pub(super) fn give(&self, run: &mut Run) {
         let gives = self.site().map_or(&[][..], |site| match &self.act {
             Act::Answer(answer) if self.helps() && !answer.is_failed() => &site.helps,
             Act::Report(_) | Act::Return(_) | Act::Checks(_) => &site.gives,
@@ -379,45 +197,68 @@ impl At<'_> {
     }
 
     /// Decides it, once with every budget left, and once for each that it would take from with nothing left.
-    fn decided(&self, run: &Run, picks: Vec<Pick>, taken: &mut Vec<Taken>) {
+    pub(super) fn decided(&self, draft: Draft, taken: &mut Vec<Taken>) {
+        let Draft { run: base, picks, read } = draft;
+        let events = self.events();
+        let mut base = Some(base);
         let mut waiting: Vec<Vec<(FramePath, NodeId)>> = vec![Vec::new()];
-        while let Some(spent) = waiting.pop() {
-            let mut run = run.clone();
-            let mut picks = picks.clone();
-            for (frame, gate) in &spent {
-                spend(self.model, &mut run, frame, gate);
-                picks.push(Pick::Spent { frame: frame.clone(), gate: gate.clone() });
+        while let (Some(spent), Some(before)) = (waiting.pop(), &base) {
+            let without = (!spent.is_empty()).then(|| self.without(before, &spent));
+            let Some((first, rest)) = events.split_first() else { return };
+            let Some(mut changes) = self.decide(without.as_ref().unwrap_or(before), first) else { continue };
+            let is_only = rest.is_empty() && !changes.iter().any(|change| matches!(change, Change::Retried { .. }));
+            let run = match without {
+                Some(run) => Some(run),
+                // Most steps take from no budget: the run is theirs.
+                None if is_only => base.take(),
+                None => base.clone(),
+            };
+            let Some(mut run) = run else { return };
+            self.reopen(&mut run, &read);
+            changes.iter().for_each(|change| run.apply(change));
+            for event in rest {
+                let Some(more) = self.decide(&run, event) else { break };
+                more.iter().for_each(|change| run.apply(change));
+                changes.extend(more);
             }
-            let Some(changes) = self.done(&mut run) else { continue };
             let mut retried = Vec::new();
             for change in &changes {
                 if let Change::Retried { frame, gate, .. } = change {
                     let (budget, renews) = budget(self.model, &run, frame, gate);
                     retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget, renews });
-                    let more = spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect();
-                    waiting.push(more);
+                    waiting.push(spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect());
                 }
             }
+            let spent = spent.into_iter().map(|(frame, gate)| Pick::Spent { frame, gate });
+            let picks: Vec<Pick> = picks.iter().cloned().chain(spent).collect();
             self.begun(&mut run, &changes);
             normalise(self.model, &mut run);
-            let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
-            let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
-            let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
-            let moved = |frame: &FramePath| {
-                changes.iter().rev().find_map(|change| match change {
-                    Change::Moved { frame: of, place, .. } if of == frame => Some(place),
-                    _ => None,
-                })
-            };
-            let leaves = moved(&frame).is_none_or(|place| *place.node() != node);
-            let begins = changes.iter().find_map(|change| match change {
-                Change::Moved { frame, place, .. } if holds_frames(place) => Some(frame.clone()),
-                _ => None,
-            });
-            let step =
-                Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, leaves, helps };
+            let step = self.step(picks, retried, &changes);
             taken.push(Taken { step, run, changes });
         }
+    }
+
+    /// A run with nothing left of these budgets.
+    fn without(&self, run: &Run, spent: &[(FramePath, NodeId)]) -> Run {
+        let mut run = run.clone();
+        spent.iter().for_each(|(frame, gate)| spend(self.model, &mut run, frame, gate));
+        run
+    }
+
+    fn step(&self, picks: Vec<Pick>, retried: Vec<Retried>, changes: &[Change]) -> Step {
+        let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
+        let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
+        let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
+        let moved = changes.iter().rev().find_map(|change| match change {
+            Change::Moved { frame: of, place, .. } if *of == frame => Some(place),
+            _ => None,
+        });
+        let leaves = moved.is_none_or(|place| *place.node() != node);
+        let begins = changes.iter().find_map(|change| match change {
+            Change::Moved { frame, place, .. } if holds_frames(place) => Some(frame.clone()),
+            _ => None,
+        });
+        Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, leaves, helps }
     }
 
     /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.
@@ -456,10 +297,10 @@ impl At<'_> {
         }
     }
 
-    /// What the engine makes of it; nothing where it refuses it.
-    fn done(&self, run: &mut Run) -> Option<Vec<Change>> {
+    /// What happens when it is done.
+    fn events(&self) -> Vec<EventKind> {
         let node = || EffectPart::Node;
-        let events: Vec<EventKind> = match &self.act {
+        match &self.act {
             Act::Begin => vec![EventKind::Begun { revision: None }],
             Act::Report(outcome) | Act::Answer(outcome) => vec![EventKind::Reported {
                 frame: self.path.clone(),
@@ -473,19 +314,17 @@ impl At<'_> {
             Act::Return(true) => vec![self.effect(node(), EffectResult::Reply(Reply::Output(None)))],
             Act::Return(false) => vec![self.effect(node(), EffectResult::Reply(Reply::Failed(failure(self.node()))))],
             Act::Checks(hold) => self.verdicts(*hold),
-        };
-        let mut changes = Vec::new();
-        for what in events {
-            let by = match &self.act {
-                Act::Answer(_) => Actor::Person { name: String::new(), via: Channel::CommandLine },
-                Act::Begin | Act::Report(_) => Actor::Agent(String::new()),
-                _ => Actor::Engine,
-            };
-            let decided = decide(&self.model.workflow, run, &Event { at: Timestamp(0), by, what }).ok()?;
-            decided.iter().for_each(|change| run.apply(change));
-            changes.extend(decided);
         }
-        Some(changes)
+    }
+
+    /// What the engine makes of it; nothing where it refuses it.
+    fn decide(&self, run: &Run, what: &EventKind) -> Option<Vec<Change>> {
+        let by = match &self.act {
+            Act::Answer(_) => Actor::Person { name: String::new(), via: Channel::CommandLine },
+            Act::Begin | Act::Report(_) => Actor::Agent(String::new()),
+            _ => Actor::Engine,
+        };
+        decide(&self.model.workflow, run, &Event { at: Timestamp(0), by, what: what.clone() }).ok()
     }
 
     fn effect(&self, part: EffectPart, result: EffectResult) -> EventKind {

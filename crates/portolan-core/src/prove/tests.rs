@@ -136,18 +136,23 @@ fn a_long_line_is_proved_and_what_depends_on_too_much_is_undecided() {
 
     let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();
     let variables: Vec<String> = names.iter().map(|name| format!("{{ name: {name}, type: boolean }}")).collect();
-    let all = names.join(" && ");
-    let wide = activities(&format!(
-        "variables: [{}]
+    let choice = |condition: &str| {
+        activities(&format!(
+            "variables: [{}]
 activities:
   - id: a
     steps: [{{ id: work, kind: step }}]
-    transitions: [{{ to: b, when: {all} }}, {{ to: a, isDefault: true }}]
+    transitions: [{{ to: b, when: {condition} }}, {{ to: a, isDefault: true }}]
   - {{ id: b, steps: [{{ id: work, kind: step }}] }}
 ",
-        variables.join(", ")
-    ));
-    assert_eq!(wide.bound(), Some(Bound::Ways));
+            variables.join(", ")
+        ))
+    };
+    // The first that does not hold decides, whatever the others are.
+    let all = choice(&names.join(" && "));
+    assert_eq!((all.bound(), &all.finishes, &all.alive), (None, &Verdict::Proved, &Verdict::Proved));
+    let pairs: Vec<String> = names.chunks(2).map(|pair| format!("({})", pair.join(" && "))).collect();
+    assert_eq!(choice(&pairs.join(" || ")).bound(), Some(Bound::Ways));
 }
 
 #[test]

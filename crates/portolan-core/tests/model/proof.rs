@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use portolan_core::engine::{EffectKind, decide, open};
 use portolan_core::graph::{Flow, Keeper, Kind, Variable, VariableKind, Workflow};
-use portolan_core::prove::{Dead, Limits, Proof, Verdict as Proven, prove};
+use portolan_core::prove::{Counterexample, Dead, Limits, Proof, Verdict as Proven, prove};
 use portolan_core::run::EffectResult;
 use portolan_core::run::{
     Actor, BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor,
@@ -420,10 +420,10 @@ fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), Stri
 }
 
 /// The runs that the engine does not go: one that it does not is no evidence.
-fn astray_runs(proof: &Proof) -> u64 {
+fn astray_runs(proof: &Proof) -> impl Iterator<Item = &Counterexample> {
     let runs = proof.finishes.refutations().iter().map(|trap| &trap.run);
     let runs = runs.chain(proof.has_ways.refutations().iter().map(|astray| &astray.run));
-    runs.into_iter().map(|run| u64::from(!run.is_replayed)).sum()
+    runs.filter(|run| !run.is_replayed)
 }
 
 fn nodes<'f>(id: &'f WorkflowId, flow: &'f Flow) -> impl Iterator<Item = Site> + 'f {
@@ -452,9 +452,9 @@ pub(crate) fn told(proof: &Proof) -> String {
 fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
     let count = number("PORTOLAN_PROOFS", 40);
     let mut runner = runner();
-    let (mut compared_with, mut large, mut refuted, mut undecided, mut untold) = (0, 0, 0, 0, 0);
+    let (mut compared_with, mut large, mut refuted, mut undecided) = (0, 0, 0, 0);
     let (mut least, mut most) = (0, 0);
-    let mut wrong = Vec::new();
+    let (mut wrong, mut untold) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let files = crate::current(&files, &mut runner);
         let Some(workflow) = repaired(&files.0) else { continue };
@@ -464,24 +464,26 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
         };
         compared_with += 1;
         refuted += u64::from(!proof.finishes.refutations().is_empty());
-        undecided += u64::from(matches!(proof.alive, Proven::Undecided(_)));
-        untold += astray_runs(&proof);
+        undecided += usize::from(matches!(proof.alive, Proven::Undecided(_)));
+        let text = || files.0.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        untold.extend(astray_runs(&proof).map(|run| format!("{:#?}\n{}", run.lines, text())));
         if let (Some(moves), Some(costs), true) = (moves, proof.costs, proof.cycles.is_empty()) {
             least += moves;
             most += costs.moves;
         }
         if let Err(why) = came {
-            let files: Vec<String> = files.0.iter().map(Value::to_string).collect();
-            wrong.push(format!("{why}\n{}", files.join("\n")));
+            wrong.push(format!("{why}\n{}", text()));
         }
     }
     println!(
-        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {untold} runs that the engine does not go, {least} moves at most where {most} are said, {} wrong",
+        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {} runs that the engine does not go, {least} moves at most where {most} are said, {} wrong",
+        untold.len(),
         wrong.len()
     );
     wrong.sort_by_key(String::len);
+    untold.sort_by_key(String::len);
     assert!(wrong.is_empty(), "{} of {compared_with} differ; the shortest:\n{}", wrong.len(), wrong[0]);
-    assert!(untold * 100 <= compared_with, "{untold} runs lead nowhere");
+    assert!(untold.len() * 100 <= compared_with, "{} runs lead nowhere; the shortest:\n{}", untold.len(), untold[0]);
     assert!(undecided * 100 <= compared_with, "{undecided} of {compared_with} are not decided");
 }
 

@@ -1,0 +1,145 @@
+//! What a condition comes to where of each variable only some cells are known.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::Expr;
+use super::partition::{Partition, truth};
+use super::truth::{Numbers, Truth};
+
+/// Cells of a variable, one bit each; the first is that it has no value.
+pub(crate) type Cells = u64;
+
+/// A condition over cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sorted {
+    /// It comes to the same whatever the variables hold.
+    Always(bool),
+    /// It holds in these cells of the variable of a number.
+    In(usize, Cells),
+    /// All of them hold.
+    All(Vec<Sorted>),
+    /// One of them holds.
+    Any(Vec<Sorted>),
+    /// It does not hold.
+    Not(Box<Sorted>),
+}
+
+/// What is known of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Whether it holds.
+    Holds(bool),
+    /// It depends on whether the variable of a number is in these cells.
+    Depends(usize, Cells),
+}
+
+impl Sorted {
+    /// A condition over the cells of `names`; nothing where it is none whose values can be sorted.
+    pub(crate) fn of(expr: &Expr, names: &IndexMap<String, Partition>) -> Option<Sorted> {
+        let (truth, numbers) = truth(expr)?;
+        Some(Sorted::part(truth, numbers, names))
+    }
+
+    fn part(truth: &Truth, numbers: Numbers, names: &IndexMap<String, Partition>) -> Sorted {
+        let parts = |parts: &[Truth]| parts.iter().map(|part| Sorted::part(part, numbers, names)).collect();
+        match truth {
+            Truth::All(all) => Sorted::All(parts(all)),
+            Truth::Any(any) => Sorted::Any(parts(any)),
+            Truth::Not(inner) => Sorted::Not(Box::new(Sorted::part(inner, numbers, names))),
+            Truth::Is(_) | Truth::Exists(_) | Truth::Compare(..) => {
+                let nothing = truth.holds_where(&|_: &[String]| None, numbers);
+                let first = truth.path().and_then(|path| path.first());
+                let Some((at, _, partition)) = first.and_then(|name| names.get_full(name)) else {
+                    return Sorted::Always(nothing);
+                };
+                let holds = |value: &Value| {
+                    let inside =
+                        |path: &[String]| path[1..].iter().try_fold(value, |value, name| value.as_object()?.get(name));
+                    truth.holds_where(&inside, numbers)
+                };
+                let values = partition.values().iter().enumerate();
+                let cells = values
+                    .filter(|(_, value)| holds(value))
+                    .fold(Cells::from(nothing), |cells, (cell, _)| cells | 1 << (cell + 1));
+                Sorted::In(at, cells)
+            }
+        }
+    }
+
+    /// What is known of it where `cells` says which cells a variable may be in.
+    pub(crate) fn told(&self, cells: &dyn Fn(usize) -> Cells) -> Told {
+        match self {
+            Sorted::Always(holds) => Told::Holds(*holds),
+            Sorted::In(name, holding) => match cells(*name) {
+                known if known & holding == 0 => Told::Holds(false),
+                known if known & !holding == 0 => Told::Holds(true),
+                _ => Told::Depends(*name, *holding),
+            },
+            Sorted::Not(inner) => match inner.told(cells) {
+                Told::Holds(holds) => Told::Holds(!holds),
+                depends @ Told::Depends(..) => depends,
+            },
+            Sorted::All(parts) => joined(parts, cells, false),
+            Sorted::Any(parts) => joined(parts, cells, true),
+        }
+    }
+}
+
+/// What is known of parts that are decided by the first that comes to `decided`.
+fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> Told {
+    let mut depends = None;
+    for part in parts {
+        match part.told(cells) {
+            Told::Holds(holds) if holds == decided => return Told::Holds(decided),
+            Told::Holds(_) => {}
+            told @ Told::Depends(..) => depends = depends.or(Some(told)),
+        }
+    }
+    depends.unwrap_or(Told::Holds(!decided))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::When;
+    use super::*;
+
+    /// The condition `text` over the booleans and texts of `names`.
+    fn sorted(text: &str, names: &[&str]) -> (Sorted, IndexMap<String, Partition>) {
+        let expr = Expr::When(When::parse(text).expect("it can be read"));
+        let partition = |name: &&str| {
+            let takes = |value: &Value| value.is_boolean() || value.is_string();
+            let partition = Partition::of(name, std::iter::once(&expr), Vec::new(), &takes);
+            ((*name).to_owned(), partition.expect("there are not too many cells"))
+        };
+        let names: IndexMap<String, Partition> = names.iter().map(partition).collect();
+        (Sorted::of(&expr, &names).expect("it is a condition"), names)
+    }
+
+    #[test]
+    fn it_asks_for_no_more_than_makes_a_difference() {
+        let (condition, names) = sorted("x == true && y == a", &["x", "y"]);
+        let any = Cells::MAX;
+        let Told::Depends(0, holding) = condition.told(&|_| any) else { panic!("it depends on `x`") };
+        assert_eq!(holding.count_ones(), 1);
+        assert_eq!(condition.told(&|name| if name == 0 { !holding } else { any }), Told::Holds(false));
+        let told = condition.told(&|name| if name == 0 { holding } else { any });
+        assert!(matches!(told, Told::Depends(1, _)), "{told:?}");
+        let a = names["y"].cell_of(&Value::from("a")).expect("it has a cell");
+        assert_eq!(told, Told::Depends(1, 1 << (a + 1)));
+    }
+
+    #[test]
+    fn what_is_missing_is_a_cell_too() {
+        let (condition, _) = sorted("x != a", &["x"]);
+        assert_eq!(condition.told(&|_| 1), Told::Holds(true));
+        let (condition, _) = sorted("!(x != a)", &["x"]);
+        assert_eq!(condition.told(&|_| 1), Told::Holds(false));
+    }
+
+    #[test]
+    fn a_variable_that_nobody_follows_has_no_value() {
+        let (condition, _) = sorted("x == a || other == b", &["x"]);
+        assert_eq!(condition.told(&|_| 1), Told::Holds(false));
+    }
+}

@@ -1,0 +1,260 @@
+//! How what is not known may come out where the engine goes on by itself: variables that are in one of several cells,
+//! conditions that nothing here can tell, and how many passes a loop has made.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::model::{MISSING, Mask, Site};
+use super::state::{frame_mut, mark, mask_in};
+use super::steps::{Act, At, Taken};
+use crate::expr::Told;
+use crate::graph::{Kind, LoopKind, MAX_ITEMS};
+use crate::run::{FramePath, Place, Run};
+use crate::value::NodeId;
+
+/// How something that is not known comes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// A variable turns out to be in one of these cells.
+    In { frame: FramePath, name: usize, cells: Mask },
+    /// The free condition of a number holds or does not.
+    Free { at: usize, holds: bool },
+    /// Nothing is left of a node's budget.
+    Spent { frame: FramePath, gate: NodeId },
+    /// The loop around goes on, is through, or has made as many passes as it may.
+    Pass(Pass),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Another,
+    Last,
+    Most,
+}
+
+/// In how many ways one thing may come out; of more it is not found out what they lead to.
+const MAX_WAYS: usize = 4_096;
+
+/// One way in which it comes out.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub(super) run: Run,
+    pub(super) picks: Vec<Pick>,
+    /// The variables that are read, each with the frame that has it and the cells that it may still be in: it makes no
+    /// difference in which of them it is.
+    pub(super) read: Vec<Read>,
+}
+
+/// A variable that is read.
+#[derive(Clone)]
+pub(super) struct Read {
+    holder: FramePath,
+    name: usize,
+    cells: Mask,
+}
+
+/// The variables that are read, as far as they are told apart.
+type Reading = Vec<Read>;
+
+impl At<'_> {
+    /// Does it, once for each way in which what is not known may come out.
+    pub(super) fn settled(&self, run: &Run, taken: &mut Vec<Taken>) -> Option<()> {
+        let mut drafts = match (&self.act, self.site()) {
+            (Act::Advance, Some(site)) => self.resolved(run, site)?,
+            _ => vec![Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() }],
+        };
+        if self.act == Act::Advance {
+            if drafts.len().saturating_mul(self.site().map_or(0, |site| site.free) + 1) > MAX_WAYS {
+                return None;
+            }
+            drafts = self.freed(drafts);
+            drafts = self.passed(drafts);
+        }
+        for mut draft in drafts {
+            self.give(&mut draft.run);
+            self.decided(draft, taken);
+        }
+        Some(())
+    }
+
+    /// What is read is told apart as far as it makes a difference here.
+    fn resolved(&self, run: &Run, site: &Site) -> Option<Vec<Draft>> {
+        let all: Reading = (0..self.model.names.len())
+            .filter(|name| site.reads & (1 << name) != 0)
+            .filter_map(|name| self.reading(run, name))
+            .collect();
+        let mut waiting = vec![all.clone()];
+        let mut settled: Vec<Reading> = Vec::new();
+        while let Some(mut reading) = waiting.pop() {
+            match self.undecided(&reading, site) {
+                None => settled.push(reading),
+                Some((at, cells)) => {
+                    let mut other = reading.clone();
+                    reading[at].cells &= cells;
+                    other[at].cells &= !cells;
+                    // What has been pushed last comes first: where no condition holds, loops are through, and the run is short.
+                    waiting.extend([reading, other]);
+                }
+            }
+            if settled.len() + waiting.len() > MAX_WAYS {
+                return None;
+            }
+        }
+        Some(settled.into_iter().map(|reading| self.drafted(run, &all, reading)).collect())
+    }
+
+    /// The innermost frame that has a variable counts.
+    fn reading(&self, run: &Run, name: usize) -> Option<Read> {
+        let text = self.model.text(name);
+        let owner = run.owner(self.path).0.len();
+        let mut around = (owner..=self.path.0.len()).rev().map(|length| FramePath(self.path.0[..length].to_vec()));
+        around.find_map(|holder| {
+            let data = run.frame(&holder)?.data.as_ref()?;
+            data.variables.contains_key(text).then(|| Read { cells: mask_in(data, text), holder, name })
+        })
+    }
+
+    /// The variable that has to be told apart before it is known what comes of what is read, and the cells that make a
+    /// difference.
+    fn undecided(&self, reading: &[Read], site: &Site) -> Option<(usize, Mask)> {
+        let cells = |name: usize| reading.iter().find(|read| read.name == name).map_or(MISSING, |read| read.cells);
+        for asked in &site.asks {
+            match asked.told(&cells) {
+                // What stands behind it is not asked.
+                Told::Holds(true) => break,
+                Told::Holds(false) => {}
+                Told::Depends(name, cells) => {
+                    return reading.iter().position(|read| read.name == name).map(|at| (at, cells));
+                }
+            }
+        }
+        let is_open = |read: &Read| site.settles & (1 << read.name) != 0 && read.cells.count_ones() > 1;
+        let at = reading.iter().position(is_open)?;
+        Some((at, 1 << reading[at].cells.trailing_zeros()))
+    }
+
+    /// The run in which each variable that is read has a value, any of those that it may have.
+    fn drafted(&self, run: &Run, all: &[Read], reading: Reading) -> Draft {
+        let mut draft = Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() };
+        for (read, before) in reading.into_iter().zip(all) {
+            let Some(data) = frame_mut(&mut draft.run, &read.holder).and_then(|frame| frame.data.as_mut()) else {
+                continue;
+            };
+            let text = self.model.text(read.name);
+            match self.model.value(read.name, read.cells.trailing_zeros()) {
+                Some(value) => data.variables.insert(text.to_owned(), value.clone()),
+                None => data.variables.remove(text),
+            };
+            if read.cells != before.cells {
+                let (frame, name, cells) = (read.holder.clone(), read.name, read.cells);
+                draft.picks.push(Pick::In { frame, name, cells });
+            }
+            if read.cells.count_ones() > 1 {
+                draft.read.push(read);
+            }
+        }
+        draft
+    }
+
+    /// What was read may still be in any of the cells that make no difference.
+    pub(super) fn reopen(&self, run: &mut Run, read: &[Read]) {
+        for read in read {
+            if let Some(data) = frame_mut(run, &read.holder).and_then(|frame| frame.data.as_mut()) {
+                data.variables.insert(self.model.text(read.name).to_owned(), mark(read.cells));
+            }
+        }
+    }
+
+    /// Each free condition holds or does not. Of those of a switch, only the first that holds makes a difference.
+    fn freed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
+        let free = self.site().map_or(0, |site| site.free);
+        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let of_loop = match kind {
+            Kind::Repeat { of } => self.model.site(&self.frame.flow, &of.value).map_or(0, |site| site.free),
+            _ => free,
+        };
+        if of_loop == 0 {
+            return drafts;
+        }
+        let answers: Vec<Vec<bool>> = match kind {
+            Kind::Switch => (0..=free).map(|first| (0..free).map(|at| at == first).collect()).collect(),
+            _ => (0..1_usize << of_loop.min(4))
+                .map(|bits| (0..of_loop).map(|at| bits >> at & 1 == 1).collect())
+                .collect(),
+        };
+        let each = |draft: &Draft| -> Vec<Draft> {
+            answers.iter().map(|answers| self.answered(draft.clone(), answers)).collect()
+        };
+        drafts.iter().flat_map(each).collect()
+    }
+
+    fn answered(&self, mut draft: Draft, answers: &[bool]) -> Draft {
+        let owner = draft.run.owner(self.path);
+        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let most = match kind {
+            Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }) => Some(looping.most as usize),
+            _ => None,
+        };
+        let length = |most: usize| match answers {
+            [true, true, ..] => (most + 1).min(MAX_ITEMS),
+            [has_items, ..] => usize::from(*has_items),
+            [] => 0,
+        };
+        if let Some(frame) = frame_mut(&mut draft.run, &owner) {
+            let data = frame.data.get_or_insert_default();
+            for (at, holds) in answers.iter().enumerate() {
+                let value = match most.filter(|_| at == 0) {
+                    Some(most) => Value::Array(vec![Value::from(0); length(most)]),
+                    None => Value::Bool(*holds),
+                };
+                data.variables.insert(self.model.free_variable(at), value);
+                draft.picks.push(Pick::Free { at, holds: *holds });
+            }
+        }
+        draft
+    }
+
+    /// At the end of a pass, it is one of those between, the last one, or the last that may be.
+    fn passed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
+        let flow = self.model.workflow.flow(&self.frame.flow);
+        let Kind::Repeat { of } = &flow.step(self.node()).node.kind else { return drafts };
+        let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
+        let Some((outer, _)) = self.path.split() else { return drafts };
+        let most = looping.most;
+        let Some(Place::Looping { items, .. }) =
+            drafts.first().and_then(|draft| draft.run.frame(&outer)).map(|it| &it.place)
+        else {
+            return drafts;
+        };
+        let is_longer = items.as_ref().is_none_or(|items| !items.is_empty());
+        let has_items = items.is_some();
+        let length = if is_longer { most as usize + 1 } else { (most as usize).min(2) };
+        let mut ways = Vec::new();
+        if most > 1 {
+            ways.push((Pass::Another, 0, length));
+        }
+        if has_items && !is_longer {
+            ways.push((Pass::Last, 0, 1));
+        }
+        if is_longer {
+            ways.push((Pass::Most, most.saturating_sub(1), length));
+        }
+        let each = |draft: &Draft| -> Vec<Draft> {
+            let pass = |&(pass, at, length): &(Pass, u32, usize)| self.passing(draft.clone(), &outer, pass, at, length);
+            ways.iter().map(pass).collect()
+        };
+        drafts.iter().flat_map(each).collect()
+    }
+
+    /// The pass of a loop is the one of a number, of as many items.
+    fn passing(&self, mut draft: Draft, outer: &FramePath, way: Pass, at: u32, length: usize) -> Draft {
+        let place = frame_mut(&mut draft.run, outer).map(|frame| &mut frame.place);
+        if let Some(Place::Looping { pass, items, .. }) = place {
+            *pass = at;
+            *items = items.as_ref().map(|_| Arc::new(vec![Value::Null; length]));
+        }
+        draft.picks.push(Pick::Pass(way));
+        draft
+    }
+}
