@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::budgets::{Budget, renews};
 use super::explore::{Edge, Explored};
 use super::model::Model;
 use super::picks::{Pass, Pick};
 use super::steps::Act;
 use super::verdict::{circles, rounds};
 use crate::graph::{Kind, Workflow};
-use crate::run::FramePath;
 use crate::value::NodeId;
 
 /// How many steps between states are looked at; of more, what they cost is not told.
@@ -35,24 +35,22 @@ pub struct Costs {
     pub attempts: u64,
 }
 
-type Counted = fn(&mut Costs) -> &mut u64;
+/// How often each of them happens, in the order in which they are declared.
+type Counts = [u64; 5];
 
-const COUNTED: [Counted; 5] = [
-    |costs| &mut costs.moves,
-    |costs| &mut costs.answers,
-    |costs| &mut costs.checks,
-    |costs| &mut costs.calls,
-    |costs| &mut costs.attempts,
-];
+impl Costs {
+    fn of([moves, answers, checks, calls, attempts]: Counts) -> Costs {
+        Costs { moves, answers, checks, calls, attempts }
+    }
 
-/// What is counted, and runs out: the attempts of a node, or the passes of a loop, in a frame.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Budget {
-    frame: FramePath,
-    node: NodeId,
-    is_passes: bool,
-    /// Whether success at the node renews it.
-    renews: bool,
+    fn counts(self) -> Counts {
+        [self.moves, self.answers, self.checks, self.calls, self.attempts]
+    }
+}
+
+/// Both of each count, in a way that `with` says.
+fn both(one: Counts, other: Counts, with: fn(u64, u64) -> u64) -> Counts {
+    std::array::from_fn(|at| with(one[at], other[at]))
 }
 
 /// What a run costs at most; nothing where it was not looked at whole, is too large, or the time is up.
@@ -72,14 +70,9 @@ pub(super) fn costs(
         }
     }
     search.cut(out_of_time)?;
-    let each: Vec<Costs> = found.edges.iter().map(|edge| cost(workflow, edge)).collect();
+    let each: Vec<Counts> = found.edges.iter().map(|edge| cost(workflow, edge).counts()).collect();
     let order: Vec<u32> = circles(found, &|_| true, &|edge| search.is_on(edge)).into_iter().flatten().collect();
-    let mut costs = Costs::default();
-    for counted in COUNTED {
-        let each: Vec<u64> = each.iter().map(|costs| *counted(&mut costs.clone())).collect();
-        *counted(&mut costs) = search.most(&each, &order);
-    }
-    Some(costs)
+    Some(Costs::of(search.most(&each, &order)))
 }
 
 /// What happens on a step.
@@ -157,7 +150,7 @@ impl Search<'_> {
         inside.iter().for_each(|edge| firm.extend(self.budgets(*edge)));
         for edge in &inside {
             let edge = &self.found.edges[*edge as usize];
-            firm.retain(|budget, _| !renews(edge, budget));
+            firm.retain(|budget, _| !renews(&edge.step, budget));
         }
         if firm.is_empty() {
             self.go_round_once(circle, of);
@@ -253,45 +246,24 @@ impl Search<'_> {
     }
 
     /// The most that a run costs; `order` has the states that others lead to before these.
-    fn most(&self, each: &[u64], order: &[u32]) -> u64 {
-        let mut ahead = vec![0_u64; self.found.states.len()];
+    fn most(&self, each: &[Counts], order: &[u32]) -> Counts {
+        let mut ahead = vec![Counts::default(); self.found.states.len()];
         for at in order {
             let ways = self.found.edges_of(*at).filter(|(edge, _)| self.is_on(*edge));
-            let most = ways.map(|(edge, step)| each[edge as usize].saturating_add(ahead[step.to as usize])).max();
-            ahead[*at as usize] = most.unwrap_or(0);
+            let each = ways.map(|(edge, step)| both(each[edge as usize], ahead[step.to as usize], u64::saturating_add));
+            ahead[*at as usize] = each.reduce(|one, other| both(one, other, u64::max)).unwrap_or_default();
         }
-        let mut gains = vec![0_u64; self.taken.len()];
+        let mut gains = vec![Counts::default(); self.taken.len()];
         for (edge, way) in self.way.iter().enumerate() {
             if let Way::Takes(number) = way {
                 let step = &self.found.edges[edge];
-                let again = each[edge].saturating_add(ahead[step.to as usize]);
+                let again = both(each[edge], ahead[step.to as usize], u64::saturating_add);
                 let gain = &mut gains[*number as usize];
-                *gain = (*gain).max(again.saturating_sub(ahead[step.from as usize]));
+                *gain = both(*gain, both(again, ahead[step.from as usize], u64::saturating_sub), u64::max);
             }
         }
-        let taken = self.taken.values().map(|(number, times)| times.saturating_mul(gains[*number as usize]));
-        taken.fold(ahead[0], u64::saturating_add)
-    }
-}
-
-/// Whether a budget is full again after a step.
-fn renews(edge: &Edge, budget: &Budget) -> bool {
-    let step = &edge.step;
-    let is_inside = |outer: &FramePath| budget.frame.0.len() > outer.0.len() && budget.frame.0.starts_with(&outer.0);
-    // A person who answers may have helped.
-    if matches!(step.act, Act::Answer(_)) && budget.frame.0.starts_with(&step.frame.0)
-        || step.begins.as_ref().is_some_and(is_inside)
-    {
-        return true;
-    }
-    let is_here = step.frame == budget.frame && step.node == budget.node;
-    let has_failed = match &step.act {
-        Act::Report(outcome) => outcome.is_failed(),
-        Act::Checks(hold) | Act::Return(hold) => !hold,
-        _ => false,
-    };
-    match budget.is_passes {
-        true => is_here && step.begins.is_some(),
-        false => budget.renews && is_here && step.leaves && !has_failed && step.retried.is_empty(),
+        let taken =
+            self.taken.values().map(|(number, times)| gains[*number as usize].map(|gain| gain.saturating_mul(*times)));
+        taken.fold(ahead[0], |one, other| both(one, other, u64::saturating_add))
     }
 }

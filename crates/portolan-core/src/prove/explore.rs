@@ -6,9 +6,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::budgets::{Unspent, is_unspent};
 use super::model::{MISSING, Model};
+use super::picks::Pick;
 use super::state::{key, mark, marked, normalise};
-use super::steps::{Act, Step, Taken, steps};
+use super::steps::{Act, Retried, Step, Taken, steps};
 use super::{Bound, Limits};
 use crate::engine::open;
 use crate::graph::{EndResult, Keeper, Kind, Variable};
@@ -16,8 +18,7 @@ use crate::run::{Change, Frame, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, WorkflowId};
 
-/// About how much a step takes, and a run that waits to be looked at.
-const STEP_BYTES: usize = 224;
+/// About how much a run takes that waits to be looked at.
 const RUN_BYTES: usize = 1_536;
 /// How many states are looked at before somebody is asked for the time again.
 const STRIDE: usize = 64;
@@ -57,6 +58,8 @@ pub(super) struct Explored {
     pub(super) opening: Opening,
     /// The state in which it begins.
     pub(super) first: Run,
+    /// The states by what tells them apart, in their order.
+    known: IndexMap<Box<[u8]>, ()>,
     bytes: usize,
 }
 
@@ -67,22 +70,39 @@ pub(super) struct Edge {
     pub(super) step: Step,
 }
 
+impl Edge {
+    /// How much memory it takes, twice what its own fields do: those of a list that grows have room for as many again.
+    fn bytes(&self) -> usize {
+        let names = self.step.frame.0.len() + self.step.begins.as_ref().map_or(0, |frame| frame.0.len());
+        let picks =
+            self.step.picks.capacity() * size_of::<Pick>() + self.step.retried.capacity() * size_of::<Retried>();
+        2 * size_of::<Edge>() + names * size_of::<NodeId>() + picks
+    }
+}
+
 /// The states that have been found, and those that wait.
 struct Search<'m> {
     model: &'m Model,
-    known: IndexMap<Box<[u8]>, ()>,
+    unspent: &'m Unspent,
     waiting: VecDeque<(u32, Run)>,
     found: Explored,
 }
 
 /// Explores from the opening on, as far as the limits allow.
-pub(super) fn explore(model: &Model, limits: &Limits, out_of_time: &mut dyn FnMut() -> bool) -> Option<Explored> {
+///
+/// Steps that suppose that something is spent which cannot be are left out.
+pub(super) fn explore(
+    model: &Model,
+    limits: &Limits,
+    unspent: &Unspent,
+    out_of_time: &mut dyn FnMut() -> bool,
+) -> Option<Explored> {
     let opening = opening(model);
     let changes = open(&model.workflow, &opening).ok()?;
     let mut run = Run::fold(&changes)?;
     opened(model, &mut run);
     normalise(model, &mut run);
-    let mut search = Search::of(model, opening, run.clone());
+    let mut search = Search::of(model, unspent, opening, run.clone());
     search.at(&run.root);
     search.reach(run, None);
     while let Some((from, run)) = search.waiting.pop_front() {
@@ -102,7 +122,7 @@ pub(super) fn explore(model: &Model, limits: &Limits, out_of_time: &mut dyn FnMu
 }
 
 impl<'m> Search<'m> {
-    fn of(model: &'m Model, opening: Opening, first: Run) -> Search<'m> {
+    fn of(model: &'m Model, unspent: &'m Unspent, opening: Opening, first: Run) -> Search<'m> {
         let found = Explored {
             states: Vec::new(),
             edges: Vec::new(),
@@ -115,9 +135,10 @@ impl<'m> Search<'m> {
             bound: None,
             opening,
             first,
+            known: IndexMap::new(),
             bytes: 0,
         };
-        Search { model, known: IndexMap::new(), waiting: VecDeque::new(), found }
+        Search { model, unspent, waiting: VecDeque::new(), found }
     }
 
     fn over(&self, limits: &Limits, looked_at: usize, out_of_time: &mut dyn FnMut() -> bool) -> Option<Bound> {
@@ -134,7 +155,7 @@ impl<'m> Search<'m> {
     fn reach(&mut self, run: Run, by: Option<u32>) -> u32 {
         let key = key(&self.model.workflow, &run);
         let bytes = key.len() + 96;
-        let (at, known) = self.known.insert_full(key, ());
+        let (at, known) = self.found.known.insert_full(key, ());
         if known.is_none() {
             self.found.bytes += bytes;
             self.found.states.push(standing(self.model, &run));
@@ -146,14 +167,18 @@ impl<'m> Search<'m> {
 
     fn take(&mut self, from: u32, before: &Run, taken: Taken) {
         let Taken { step, run, changes } = taken;
+        if is_unspent(self.unspent, self.found.key(from), &step) {
+            return;
+        }
         self.note(&step, before, &run, &changes);
         let edge = self.found.edges.len() as u32;
         if is_astray(self.model, &run, &step) {
             self.found.astray.entry((step.flow.clone(), step.node.clone())).or_insert(edge);
         }
         let to = self.reach(run, Some(edge));
-        self.found.bytes += STEP_BYTES;
-        self.found.edges.push(Edge { from, to, step });
+        let edge = Edge { from, to, step };
+        self.found.bytes += edge.bytes();
+        self.found.edges.push(edge);
     }
 
     /// What has happened on a step.
@@ -204,6 +229,11 @@ impl<'m> Search<'m> {
 }
 
 impl Explored {
+    /// What tells a state from all others.
+    pub(super) fn key(&self, state: u32) -> &[u8] {
+        self.known.get_index(state as usize).map_or(&[], |(key, ())| key)
+    }
+
     /// What can happen in a state.
     pub(super) fn edges_of(&self, state: u32) -> impl Iterator<Item = (u32, &Edge)> {
         let (first, end) = (self.first_edge[state as usize], self.first_edge[state as usize + 1]);

@@ -4,6 +4,7 @@
 //! opinion about what a definition means. Each verdict is proved, refuted by a run, or undecided because a bound was
 //! reached, which is said. Knows no format, no file and no clock: whoever asks says when the time is up.
 
+mod budgets;
 mod costs;
 mod counterexample;
 mod explore;
@@ -21,6 +22,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Kind, Workflow};
 use crate::value::{NodeId, Outcome, WorkflowId};
+use budgets::Unspent;
 pub use costs::Costs;
 use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
@@ -188,9 +190,22 @@ pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut()
         return undecided(Bound::Size(MAX_SIZE));
     }
     let model = Model::of(workflow);
-    match explore(&model, limits, out_of_time) {
-        Some(found) => concluded(&Story { workflow, model: &model, found: &found }, out_of_time),
-        None => undecided(Bound::NeverOpened),
+    let mut unspent = Unspent::new();
+    loop {
+        let Some(mut found) = explore(&model, limits, &unspent, out_of_time) else {
+            return undecided(Bound::NeverOpened);
+        };
+        let more = if found.bound.is_none() { budgets::unspent(&found, out_of_time) } else { Some(Unspent::new()) };
+        // What is taken back may have led to all that others are spent by.
+        match more {
+            Some(more) if more.is_empty() => {}
+            Some(more) => {
+                unspent.extend(more);
+                continue;
+            }
+            None => found.bound = Some(Bound::Time),
+        }
+        return concluded(&Story { workflow, model: &model, found: &found }, out_of_time);
     }
 }
 

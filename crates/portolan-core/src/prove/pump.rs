@@ -3,15 +3,15 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::budgets::{Budget, renews};
 use super::explore::{Edge, Explored};
 use super::model::{Model, array_name};
 use super::picks::{Pass, Pick};
-use super::steps::{Act, Step};
+use super::steps::{Step, budget};
 use serde_json::Value;
 
 use crate::graph::{Flow, Kind, Loop, LoopKind};
 use crate::run::FramePath;
-use crate::value::NodeId;
 
 /// How many steps a run may have in all: one that is longer is told without its rounds.
 const MAX_STEPS: usize = 20_000;
@@ -29,8 +29,8 @@ pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec
 struct Pump<'f> {
     model: &'f Model,
     found: &'f Explored,
-    /// The retries that each node has used, in each frame.
-    used: BTreeMap<(FramePath, NodeId), u32>,
+    /// What has been taken from each budget.
+    used: BTreeMap<Budget, u32>,
     /// The passes that each loop has made.
     passes: BTreeMap<FramePath, u32>,
     steps: Vec<u32>,
@@ -71,16 +71,11 @@ impl Pump<'_> {
         for pick in &self.step(edge).picks {
             match pick {
                 Pick::Spent { frame, gate } => {
-                    let budget =
-                        self.model.workflow.flow(&self.step(edge).flow).steps.get(gate)?.exits.failing.budget();
-                    if self.used.get(&(frame.clone(), gate.clone())).copied().unwrap_or(0) < budget {
-                        // A person's answer would fill the budget again.
-                        let refills = |step: &Step| matches!(step.act, Act::Answer(_)) && step.frame == *frame;
-                        return Some(self.round(
-                            edge,
-                            &|step| step.retried.iter().any(|retried| retried.gate == *gate),
-                            &refills,
-                        ));
+                    let (most, renewed) = budget(self.model, &self.step(edge).flow, gate);
+                    let budget = Budget { frame: frame.clone(), node: gate.clone(), is_passes: false, renews: renewed };
+                    if self.used.get(&budget).copied().unwrap_or(0) < most {
+                        let takes = |step: &Step| step.retried.iter().any(|retried| retried.gate == *gate);
+                        return Some(self.round(edge, &takes, &|step| renews(step, &budget)));
                     }
                 }
                 Pick::Pass(pass @ (Pass::Most | Pass::Last)) => {
@@ -183,19 +178,10 @@ impl Pump<'_> {
 
     fn take(&mut self, edge: u32) {
         let step = self.step(edge).clone();
-        let gate = (step.frame.clone(), step.node.clone());
-        match &step.act {
-            Act::Answer(_) => self.used.retain(|(frame, _), _| *frame != step.frame),
-            Act::Report(outcome) if !outcome.is_failed() => {
-                self.used.remove(&gate);
-            }
-            Act::Checks(true) | Act::Return(true) => {
-                self.used.remove(&gate);
-            }
-            _ => {}
-        }
+        self.used.retain(|budget, _| !renews(&step, budget));
         for retried in &step.retried {
-            *self.used.entry((step.frame.clone(), retried.gate.clone())).or_default() += 1;
+            let (frame, node, renews) = (retried.frame.clone(), retried.gate.clone(), retried.renews);
+            *self.used.entry(Budget { frame, node, is_passes: false, renews }).or_default() += 1;
         }
         for pick in &step.picks {
             if let Pick::Pass(pass) = pick {

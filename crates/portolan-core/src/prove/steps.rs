@@ -224,7 +224,7 @@ impl At<'_> {
             let mut retried = Vec::new();
             for change in &changes {
                 if let Change::Retried { frame, gate, .. } = change {
-                    let (budget, renews) = budget(self.model, &run, frame, gate);
+                    let (budget, renews) = run.frame(frame).map_or((0, true), |of| budget(self.model, &of.flow, gate));
                     retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget, renews });
                     waiting.push(spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect());
                 }
@@ -352,16 +352,15 @@ fn holds_frames(place: &Place) -> bool {
 
 /// Nothing is left of a budget.
 fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
-    let (used, _) = budget(model, run, path, gate);
     if let Some(frame) = frame_mut(run, path) {
+        let (used, _) = budget(model, &frame.flow, gate);
         frame.spent.push(Spent { gate: gate.clone(), used });
     }
 }
 
 /// How often something may be attempted again, and whether its success renews that.
-fn budget(model: &Model, run: &Run, path: &FramePath, gate: &NodeId) -> (u32, bool) {
-    let Some(frame) = run.frame(path) else { return (0, true) };
-    let flow = model.workflow.flow(&frame.flow);
+pub(super) fn budget(model: &Model, flow: &WorkflowId, gate: &NodeId) -> (u32, bool) {
+    let flow = model.workflow.flow(flow);
     let budget = |step: &graph::Step| step.exits.failing.budget();
     let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
     match flow.steps.get(gate) {

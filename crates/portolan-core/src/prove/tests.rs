@@ -155,6 +155,27 @@ activities:
     assert_eq!(choice(&pairs.join(" || ")).bound(), Some(Bound::Ways));
 }
 
+/// A gate whose failures lead back, by way of what `between` says is there, and what comes when none is left.
+fn gate(between: &str) -> Proof {
+    proof(
+        "gate.json",
+        &format!(
+            r#"{{"nodes": {{"s": {{"type": "start"}}, "again": {between}, "test": {{"type": "gate", "maxRetries": 2}},
+                "e": {{"type": "end", "result": "success"}}, "given-up": {{"type": "end", "result": "blocked"}}}},
+              "edges": [{{"from": "s", "to": "again"}}, {{"from": "again", "to": "test"}}, {{"from": "test", "to": "e", "on": "passed"}},
+                {{"from": "test", "to": "again", "on": "failed"}}, {{"from": "test", "to": "given-up", "on": "failed"}}]}}"#
+        ),
+    )
+}
+
+#[test]
+fn a_budget_that_every_way_back_fills_again_is_never_spent() {
+    assert_eq!(gate(r#"{"type": "task"}"#).alive, Verdict::Proved);
+    let filled = gate(r#"{"type": "end", "result": "blocked", "escalation": "hitl"}"#);
+    let never = filled.alive.refutations();
+    assert!(matches!(never, [Dead::Node(place)] if place.node.as_str() == "given-up"), "{filled:#?}");
+}
+
 #[test]
 fn no_more_is_looked_at_than_the_limits_allow() {
     let text = r#"{"nodes": {"s": {"type": "start"}, "a": {"type": "task"}, "b": {"type": "task"}, "e": {"type": "end", "result": "success"}},

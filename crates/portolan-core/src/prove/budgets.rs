@@ -1,0 +1,129 @@
+//! What runs out on the way: how often work is attempted again, and how many passes a loop makes.
+//!
+//! States count nothing. So that nothing is left of a budget is first taken to be possible wherever one is taken from, and
+//! then taken back where no way leads there on which as much is taken as there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::explore::{Edge, Explored};
+use super::picks::Pick;
+use super::steps::{Act, Step};
+use crate::run::FramePath;
+use crate::value::NodeId;
+
+/// What is counted, and runs out: the attempts of a node, or the passes of a loop, in a frame.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Budget {
+    pub(super) frame: FramePath,
+    pub(super) node: NodeId,
+    pub(super) is_passes: bool,
+    /// Whether success at the node renews it.
+    pub(super) renews: bool,
+}
+
+/// Whether a budget is full again after a step.
+pub(super) fn renews(step: &Step, budget: &Budget) -> bool {
+    let is_inside = |outer: &FramePath| budget.frame.0.len() > outer.0.len() && budget.frame.0.starts_with(&outer.0);
+    // A person who answers may have helped.
+    if matches!(step.act, Act::Answer(_)) && budget.frame.0.starts_with(&step.frame.0)
+        || step.begins.as_ref().is_some_and(is_inside)
+    {
+        return true;
+    }
+    let is_here = step.frame == budget.frame && step.node == budget.node;
+    let has_failed = match &step.act {
+        Act::Report(outcome) => outcome.is_failed(),
+        Act::Checks(hold) | Act::Return(hold) => !hold,
+        _ => false,
+    };
+    match budget.is_passes {
+        true => is_here && step.begins.is_some(),
+        false => budget.renews && is_here && step.leaves && !has_failed && step.retried.is_empty(),
+    }
+}
+
+/// Budgets that cannot be spent: in the state of this key, that of a node in a frame.
+pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
+
+/// Whether a step has it that nothing is left of a budget that is not spent in the state of this key.
+pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
+    let is = |pick: &Pick| match pick {
+        Pick::Spent { frame, gate } => unspent.contains(&(key.into(), frame.clone(), gate.clone())),
+        _ => false,
+    };
+    !unspent.is_empty() && step.picks.iter().any(is)
+}
+
+/// Where budgets are taken to be spent that cannot be; nothing where the time is up before that is known.
+pub(super) fn unspent(found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
+    let mut taken: BTreeMap<(&FramePath, &NodeId), Taken> = BTreeMap::new();
+    for (number, edge) in found.edges.iter().enumerate() {
+        for retried in &edge.step.retried {
+            let budget = (retried.budget, retried.renews);
+            let taken = taken.entry((&retried.frame, &retried.gate)).or_default();
+            taken.by.push(number as u32);
+            taken.budget = budget;
+        }
+        for pick in &edge.step.picks {
+            if let Pick::Spent { frame, gate } = pick {
+                taken.entry((frame, gate)).or_default().spent.push(edge.from);
+            }
+        }
+    }
+    let mut unspent = Unspent::new();
+    for ((frame, gate), taken) in taken {
+        if taken.spent.is_empty() {
+            continue;
+        }
+        if out_of_time() {
+            return None;
+        }
+        let (most, renews) = taken.budget;
+        let budget = Budget { frame: frame.clone(), node: gate.clone(), is_passes: false, renews };
+        let reached = spending(found, &budget, &taken.by, most);
+        let never = taken.spent.iter().filter(|from| !reached[**from as usize]);
+        unspent.extend(never.map(|from| (found.key(*from).into(), frame.clone(), gate.clone())));
+    }
+    Some(unspent)
+}
+
+/// What takes from a budget, and where nothing is left of it.
+#[derive(Default)]
+struct Taken {
+    by: Vec<u32>,
+    spent: Vec<u32>,
+    /// How often it may be taken from, and whether success renews it.
+    budget: (u32, bool),
+}
+
+/// The states to which ways lead on which a budget is taken from as often as may be, and not renewed since.
+fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec<bool> {
+    let takes: BTreeSet<u32> = taking.iter().copied().collect();
+    let mut last = takes.clone();
+    let mut reached = since(found, budget, &takes, &last);
+    for _ in 1..most {
+        let next: BTreeSet<u32> =
+            last.iter().copied().filter(|edge| reached[found.edges[*edge as usize].from as usize]).collect();
+        // What can be taken once more can be taken any number of times.
+        if next == last {
+            break;
+        }
+        reached = since(found, budget, &takes, &next);
+        last = next;
+    }
+    reached
+}
+
+/// The states that are reached from where these steps lead, by others that neither take from a budget nor renew it.
+fn since(found: &Explored, budget: &Budget, takes: &BTreeSet<u32>, from: &BTreeSet<u32>) -> Vec<bool> {
+    let mut reached = vec![false; found.states.len()];
+    let mut waiting: Vec<u32> = from.iter().map(|edge| found.edges[*edge as usize].to).collect();
+    while let Some(at) = waiting.pop() {
+        if std::mem::replace(&mut reached[at as usize], true) {
+            continue;
+        }
+        let leads = |(number, edge): &(u32, &Edge)| !takes.contains(number) && !renews(&edge.step, budget);
+        waiting.extend(found.edges_of(at).filter(leads).map(|(_, edge)| edge.to));
+    }
+    reached
+}
