@@ -12,7 +12,7 @@ use crate::run::FramePath;
 use crate::value::NodeId;
 
 /// What is counted, and runs out: the attempts of a node, or the passes of a loop, in a frame.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Budget {
     pub(super) frame: FramePath,
     pub(super) node: NodeId,

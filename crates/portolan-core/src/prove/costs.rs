@@ -5,14 +5,16 @@
 //! between where it leads back to and where it stands, as often as the budget allows. A budget counts anew where it is
 //! renewed on the way round: it is then bounded by what bounds the circle around it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+
+use indexmap::IndexMap;
 
 use super::budgets::{Budget, renews};
 use super::explore::{Edge, Explored};
 use super::model::Model;
 use super::picks::{Pass, Pick};
-use super::steps::Act;
-use super::verdict::{circles, rounds};
+use super::steps::{Act, Step};
+use super::verdict::{Lying, circles, rounds};
 use crate::graph::{Kind, Workflow};
 use crate::value::NodeId;
 
@@ -63,16 +65,11 @@ pub(super) fn costs(
     if found.bound.is_some() || found.edges.len() > MAX_EDGES {
         return None;
     }
-    let mut search = Search { model, found, way: vec![Way::On; found.edges.len()], taken: BTreeMap::new() };
-    for (way, edge) in search.way.iter_mut().zip(&found.edges) {
-        if edge.step.helps {
-            *way = Way::Round;
-        }
-    }
+    let mut search = Search::of(model, found);
     search.cut(out_of_time)?;
     let each: Vec<Counts> = found.edges.iter().map(|edge| cost(workflow, edge).counts()).collect();
-    let order: Vec<u32> = circles(found, &|_| true, &|edge| search.is_on(edge)).into_iter().flatten().collect();
-    Some(Costs::of(search.most(&each, &order)))
+    let order = circles(found, &|_| true, &|edge| search.is_on(edge));
+    Some(Costs::of(search.most(&each, order.states())))
 }
 
 /// What happens on a step.
@@ -103,14 +100,39 @@ enum Way {
 }
 
 struct Search<'f> {
-    model: &'f Model,
     found: &'f Explored,
     way: Vec<Way>,
-    /// The budgets that steps take from, each with how often they do in all.
-    taken: BTreeMap<Budget, (u32, u64)>,
+    /// The budgets, each with how much there is of it.
+    budgets: IndexMap<Budget, u32>,
+    /// Those that a step takes from.
+    takes: HashMap<u32, Vec<u32>>,
+    /// How often each is taken from in all.
+    times: Vec<u64>,
+    /// How far a walk in depth is with each state.
+    walked: Vec<Walked>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Walked {
+    Not,
+    Open,
+    Done,
 }
 
 impl Search<'_> {
+    fn of<'f>(model: &Model, found: &'f Explored) -> Search<'f> {
+        let (mut budgets, mut takes): (IndexMap<Budget, u32>, HashMap<u32, Vec<u32>>) = Default::default();
+        for (number, edge) in found.edges.iter().enumerate() {
+            for (budget, most) in taken(model, &edge.step) {
+                let (at, _) = budgets.insert_full(budget, most);
+                takes.entry(number as u32).or_default().push(at as u32);
+            }
+        }
+        let way = found.edges.iter().map(|edge| if edge.step.helps { Way::Round } else { Way::On }).collect();
+        let (times, walked) = (vec![0; budgets.len()], vec![Walked::Not; found.states.len()]);
+        Search { found, way, budgets, takes, times, walked }
+    }
+
     fn is_on(&self, edge: u32) -> bool {
         self.way[edge as usize] == Way::On
     }
@@ -118,89 +140,59 @@ impl Search<'_> {
     /// Takes out steps until what is left leads nowhere again; nothing where the time is up before.
     fn cut(&mut self, out_of_time: &mut dyn FnMut() -> bool) -> Option<()> {
         let mut stays = vec![1_u64; self.found.states.len()];
-        loop {
-            let circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
-            if circles.is_empty() {
-                return Some(());
-            }
-            let mut of = vec![None; self.found.states.len()];
-            for (number, circle) in circles.iter().enumerate() {
-                circle.iter().for_each(|at| of[*at as usize] = Some(number));
-            }
+        let mut circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
+        while !circles.is_empty() {
+            let lying = Lying::of(self.found, &circles);
             for circle in &circles {
                 if out_of_time() {
                     return None;
                 }
-                let more = self.cut_in(circle, &of, stays[circle[0] as usize]);
+                let more = self.cut_in(circle, &lying, stays[circle[0] as usize]);
                 circle.iter().for_each(|at| stays[*at as usize] = stays[*at as usize].saturating_add(more));
             }
+            circles = rounds(self.found, &|at| lying.on(at).is_some(), &|edge| self.is_on(edge));
         }
+        Some(())
     }
 
     /// Takes those steps out of a circle whose budgets are not renewed in it, or else those with which it begins anew. Gives
-    /// how often they are taken. `of` says on which circle each state lies.
-    fn cut_in(&mut self, circle: &[u32], of: &[Option<usize>], stays: u64) -> u64 {
-        let inside: Vec<u32> = circle
-            .iter()
-            .flat_map(|at| self.found.edges_of(*at))
-            .filter(|(at, edge)| self.is_on(*at) && of[edge.to as usize] == of[edge.from as usize])
-            .map(|(at, _)| at)
-            .collect();
-        let mut firm: BTreeMap<Budget, u32> = BTreeMap::new();
-        inside.iter().for_each(|edge| firm.extend(self.budgets(*edge)));
+    /// how often they are taken.
+    fn cut_in(&mut self, circle: &[u32], lying: &Lying, stays: u64) -> u64 {
+        let edges = circle.iter().flat_map(|at| self.found.edges_of(*at));
+        let inside: Vec<u32> =
+            edges.filter(|(at, edge)| self.is_on(*at) && lying.stays(edge)).map(|(at, _)| at).collect();
+        let mut firm: BTreeSet<u32> =
+            inside.iter().filter_map(|edge| self.takes.get(edge)).flatten().copied().collect();
         for edge in &inside {
-            let edge = &self.found.edges[*edge as usize];
-            firm.retain(|budget, _| !renews(&edge.step, budget));
+            if firm.is_empty() {
+                break;
+            }
+            let step = &self.found.edges[*edge as usize].step;
+            firm.retain(|at| !self.budgets.get_index(*at as usize).is_some_and(|(budget, _)| renews(step, budget)));
         }
         if firm.is_empty() {
-            self.go_round_once(circle, of);
+            self.go_round_once(circle, lying);
             return 0;
         }
         let mut more = 0_u64;
-        let mut numbers: BTreeMap<Budget, u32> = BTreeMap::new();
-        for (budget, most) in firm {
-            let times = stays.saturating_mul(u64::from(most));
+        for at in &firm {
+            let times = stays.saturating_mul(u64::from(self.budgets[*at as usize]));
             more = more.saturating_add(times);
-            let next = self.taken.len() as u32;
-            let taken = self.taken.entry(budget.clone()).or_insert((next, 0));
-            taken.1 = taken.1.saturating_add(times);
-            numbers.insert(budget, taken.0);
+            self.times[*at as usize] = self.times[*at as usize].saturating_add(times);
         }
         for edge in inside {
-            let number = self.budgets(edge).find_map(|(budget, _)| numbers.get(&budget).copied());
-            if let Some(number) = number {
-                self.way[edge as usize] = Way::Takes(number);
+            let firmly = self.takes.get(&edge).and_then(|takes| takes.iter().find(|at| firm.contains(at)));
+            if let Some(at) = firmly {
+                self.way[edge as usize] = Way::Takes(*at);
             }
         }
         more
     }
 
-    /// The budgets that a step takes from, each with how much there is of it.
-    fn budgets(&self, edge: u32) -> impl Iterator<Item = (Budget, u32)> {
-        let step = &self.found.edges[edge as usize].step;
-        let retried = step.retried.iter().map(|retried| {
-            let (frame, node) = (retried.frame.clone(), retried.gate.clone());
-            (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)
-        });
-        let pass = step.picks.contains(&Pick::Pass(Pass::Another)).then(|| step.frame.split()).flatten();
-        let flow = self.model.workflow.flow(&step.flow);
-        let most = |node: &NodeId| match &flow.step(node).node.kind {
-            Kind::Loop(looping) => looping.most,
-            _ => 0,
-        };
-        let pass = pass.map(|(frame, node)| {
-            (
-                Budget { frame, node: node.clone(), is_passes: true, renews: false },
-                flow.steps.get(node).map_or(0, |_| most(node)),
-            )
-        });
-        retried.chain(pass)
-    }
-
     /// Takes out of a circle the steps with which the outermost round in it begins again: those that take from no budget
     /// where there are some. Rounds within it may be bounded then.
-    fn go_round_once(&mut self, circle: &[u32], of: &[Option<usize>]) {
-        let back = self.leading_back(circle, of);
+    fn go_round_once(&mut self, circle: &[u32], lying: &Lying) {
+        let back = self.leading_back(circle, lying);
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
         let Some(outermost) = back.iter().map(to).min() else { return };
         let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
@@ -213,36 +205,32 @@ impl Search<'_> {
     }
 
     /// The steps of a circle that lead back to where a walk in depth has come from.
-    fn leading_back(&self, circle: &[u32], of: &[Option<usize>]) -> Vec<u32> {
+    fn leading_back(&mut self, circle: &[u32], lying: &Lying) -> Vec<u32> {
         let Some(first) = circle.iter().min().copied() else { return Vec::new() };
-        let (mut done, mut open) = (BTreeSet::new(), BTreeSet::from([first]));
-        let mut calls = vec![(first, self.inside(first, of))];
+        self.walked[first as usize] = Walked::Open;
+        let mut calls = vec![(first, self.found.range_of(first))];
         let mut back = Vec::new();
         while let Some((at, ahead)) = calls.last_mut() {
-            let at = *at;
-            match ahead.pop() {
-                Some((edge, to)) if open.contains(&to) => back.push(edge),
-                Some((_, to)) if done.contains(&to) => {}
-                Some((_, to)) => {
-                    open.insert(to);
-                    let inside = self.inside(to, of);
-                    calls.push((to, inside));
-                }
-                None => {
-                    calls.pop();
-                    open.remove(&at);
-                    done.insert(at);
+            let Some(edge) = ahead.next() else {
+                self.walked[*at as usize] = Walked::Done;
+                calls.pop();
+                continue;
+            };
+            let step = &self.found.edges[edge as usize];
+            if !self.is_on(edge) || !lying.stays(step) {
+                continue;
+            }
+            match self.walked[step.to as usize] {
+                Walked::Open => back.push(edge),
+                Walked::Done => {}
+                Walked::Not => {
+                    self.walked[step.to as usize] = Walked::Open;
+                    calls.push((step.to, self.found.range_of(step.to)));
                 }
             }
         }
+        circle.iter().for_each(|at| self.walked[*at as usize] = Walked::Not);
         back
-    }
-
-    /// The steps on from a state that stay on its circle.
-    fn inside(&self, at: u32, of: &[Option<usize>]) -> Vec<(u32, u32)> {
-        let stays = |step: &Edge| of[step.to as usize] == of[at as usize];
-        let inside = self.found.edges_of(at).filter(|(edge, step)| self.is_on(*edge) && stays(step));
-        inside.map(|(edge, step)| (edge, step.to)).collect()
     }
 
     /// The most that a run costs; `order` has the states that others lead to before these.
@@ -253,7 +241,7 @@ impl Search<'_> {
             let each = ways.map(|(edge, step)| both(each[edge as usize], ahead[step.to as usize], u64::saturating_add));
             ahead[*at as usize] = each.reduce(|one, other| both(one, other, u64::max)).unwrap_or_default();
         }
-        let mut gains = vec![Counts::default(); self.taken.len()];
+        let mut gains = vec![Counts::default(); self.times.len()];
         for (edge, way) in self.way.iter().enumerate() {
             if let Way::Takes(number) = way {
                 let step = &self.found.edges[edge];
@@ -262,8 +250,24 @@ impl Search<'_> {
                 *gain = both(*gain, both(again, ahead[step.from as usize], u64::saturating_sub), u64::max);
             }
         }
-        let taken =
-            self.taken.values().map(|(number, times)| gains[*number as usize].map(|gain| gain.saturating_mul(*times)));
+        let taken = gains.iter().zip(&self.times).map(|(gain, times)| gain.map(|gain| gain.saturating_mul(*times)));
         taken.fold(ahead[0], |one, other| both(one, other, u64::saturating_add))
     }
+}
+
+/// The budgets that a step takes from, each with how much there is of it.
+fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, u32)> + use<'s> {
+    let retried = step.retried.iter().map(|retried| {
+        let (frame, node) = (retried.frame.clone(), retried.gate.clone());
+        (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)
+    });
+    let pass = step.picks.contains(&Pick::Pass(Pass::Another)).then(|| step.frame.split()).flatten();
+    let flow = model.workflow.flow(&step.flow);
+    let most = |node: &NodeId| match flow.steps.get(node).map(|step| &step.node.kind) {
+        Some(Kind::Loop(looping)) => looping.most,
+        _ => 0,
+    };
+    let pass = pass
+        .map(move |(frame, node)| (Budget { frame, node: node.clone(), is_passes: true, renews: false }, most(node)));
+    retried.chain(pass)
 }

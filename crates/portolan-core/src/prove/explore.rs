@@ -1,6 +1,7 @@
 //! All abstract states of a workflow that can be reached, and what leads from each to which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -236,8 +237,12 @@ impl Explored {
 
     /// What can happen in a state.
     pub(super) fn edges_of(&self, state: u32) -> impl Iterator<Item = (u32, &Edge)> {
-        let (first, end) = (self.first_edge[state as usize], self.first_edge[state as usize + 1]);
-        (first..end).map(|at| (at, &self.edges[at as usize]))
+        self.range_of(state).map(|at| (at, &self.edges[at as usize]))
+    }
+
+    /// The numbers of its edges.
+    pub(super) fn range_of(&self, state: u32) -> Range<u32> {
+        self.first_edge[state as usize]..self.first_edge[state as usize + 1]
     }
 }
 

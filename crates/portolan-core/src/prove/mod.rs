@@ -29,6 +29,7 @@ pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, Standing, explore};
 use model::Model;
 pub use report::{CODES, Finding};
+use verdict::Lying;
 
 /// How far the analysis goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,21 +254,20 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
     let finishes = verdict::finishing(found);
     let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == Standing::Open;
     let mut traps: Vec<Trap> = Vec::new();
-    for circle in verdict::circles(found, &is_lost, &|_| true) {
-        let goes_round = verdict::goes_round(found, &circle, &|_| true);
-        let states: BTreeSet<u32> = circle.iter().copied().collect();
-        if !verdict::is_closed(found, &states) {
-            continue;
-        }
-        let Some(first) = states.first() else { continue };
-        let Some(edge) = found.reached_by[*first as usize] else { continue };
+    let circles = verdict::circles(found, &is_lost, &|_| true);
+    let circles: Vec<Vec<u32>> = circles.iter().map(<[u32]>::to_vec).collect();
+    let lying = Lying::of(found, &circles);
+    for circle in &circles {
+        let first = circle.iter().min().and_then(|first| found.reached_by[*first as usize]);
+        let Some(edge) = first.filter(|_| verdict::is_closed(found, circle, &lying)) else { continue };
         let step = &found.edges[edge as usize].step;
         let at = place(&(step.flow.clone(), step.node.clone()));
-        let round: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+        let round: Vec<Place> = verdict::sites(found, circle, &lying).iter().map(place).collect();
         if traps.len() == MAX_TRAPS {
             break;
         }
         if !traps.iter().any(|trap| trap.round == round) {
+            let goes_round = verdict::goes_round(found, circle, &|_| true);
             traps.push(Trap { run: story.told(edge), at, round, goes_round });
         }
     }
@@ -312,24 +312,21 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 fn cycles(found: &Explored) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
     let outer: Vec<Vec<u32>> = verdict::rounds(found, &|_| true, &goes_on);
-    // The circle that each state lies on, and whether a person's answer fills every budget in it.
-    let mut of = vec![None; found.states.len()];
-    for (number, circle) in outer.iter().enumerate() {
-        circle.iter().for_each(|at| of[*at as usize] = Some(number));
-    }
+    let of = Lying::of(found, &outer);
+    // Whether a person's answer fills every budget in it.
     let has_answers: Vec<bool> = outer.iter().map(|circle| verdict::has_answers(found, circle, &of)).collect();
+    let is_filled = |state: u32| of.on(state).is_some_and(|circle| has_answers[circle as usize]);
     let counts = |edge: u32| {
         let edge = &found.edges[edge as usize];
-        let circle = of[edge.from as usize].filter(|_| of[edge.from as usize] == of[edge.to as usize]);
-        circle.is_some_and(|circle| !edge.step.helps && (has_answers[circle] || !edge.step.bounded))
+        of.stays(edge) && !edge.step.helps && (is_filled(edge.from) || !edge.step.bounded)
     };
     let mut cycles: Vec<Cycle> = Vec::new();
-    for circle in verdict::rounds(found, &|at| of[at as usize].is_some(), &counts) {
-        let by_person = of[circle[0] as usize].is_some_and(|circle| has_answers[circle]);
-        let states: BTreeSet<u32> = circle.iter().copied().collect();
-        let nodes: Vec<Place> = verdict::sites(found, &states).iter().map(place).collect();
+    let inner = verdict::rounds(found, &|at| of.on(at).is_some(), &counts);
+    let lying = Lying::of(found, &inner);
+    for circle in &inner {
+        let nodes: Vec<Place> = verdict::sites(found, circle, &lying).iter().map(place).collect();
         if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
-            cycles.push(Cycle { nodes, by_person });
+            cycles.push(Cycle { nodes, by_person: is_filled(circle[0]) });
         }
     }
     cycles

@@ -1,9 +1,11 @@
 //! What the states come to: whether the run can always finish, and what goes round.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 
-use super::explore::{Explored, Site, Standing};
+use super::explore::{Edge, Explored, Site, Standing};
 use super::steps::Act;
+use crate::value::{NodeId, WorkflowId};
 
 /// Whether an end can be reached from each state, or what was not looked at.
 pub(super) fn finishing(found: &Explored) -> Vec<bool> {
@@ -22,9 +24,27 @@ pub(super) fn finishing(found: &Explored) -> Vec<bool> {
     finishes
 }
 
-/// States that can be reached from each other, of those that count, by steps that count; what a circle leads to stands
-/// before it.
-pub(super) fn circles(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
+/// States that can be reached from each other, circle by circle; what a circle leads to stands before it.
+pub(super) struct Circles {
+    states: Vec<u32>,
+    /// Where each circle ends.
+    ends: Vec<usize>,
+}
+
+impl Circles {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.states[begin..*end])
+    }
+
+    /// The states of all of them.
+    pub(super) fn states(&self) -> &[u32] {
+        &self.states
+    }
+}
+
+/// The circles of the states that count, by steps that count.
+pub(super) fn circles(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Circles {
     let mut tarjan = Tarjan {
         found,
         counts,
@@ -34,7 +54,7 @@ pub(super) fn circles(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &
         on_stack: vec![false; found.states.len()],
         stack: Vec::new(),
         next: 1,
-        circles: Vec::new(),
+        circles: Circles { states: Vec::new(), ends: Vec::new() },
     };
     for at in (0..found.states.len() as u32).filter(|at| counts(*at)) {
         tarjan.visit(at);
@@ -51,7 +71,7 @@ struct Tarjan<'f> {
     on_stack: Vec<bool>,
     stack: Vec<u32>,
     next: u32,
-    circles: Vec<Vec<u32>>,
+    circles: Circles,
 }
 
 impl Tarjan<'_> {
@@ -60,53 +80,74 @@ impl Tarjan<'_> {
         if self.index[root as usize] != 0 {
             return;
         }
-        let mut calls: Vec<(u32, Vec<u32>)> = vec![self.enter(root)];
+        let mut calls = vec![(root, self.enter(root))];
         while let Some((at, ahead)) = calls.last_mut() {
             let at = *at;
-            match ahead.pop() {
-                Some(to) if self.index[to as usize] == 0 => {
-                    let entered = self.enter(to);
-                    calls.push(entered);
+            let Some(edge) = ahead.next() else {
+                calls.pop();
+                self.leave(at);
+                if let Some((before, _)) = calls.last() {
+                    self.low[*before as usize] = self.low[*before as usize].min(self.low[at as usize]);
                 }
-                Some(to) => {
-                    if self.on_stack[to as usize] {
-                        self.low[at as usize] = self.low[at as usize].min(self.index[to as usize]);
-                    }
-                }
-                None => {
-                    calls.pop();
-                    self.leave(at);
-                    if let Some((before, _)) = calls.last() {
-                        self.low[*before as usize] = self.low[*before as usize].min(self.low[at as usize]);
-                    }
-                }
+                continue;
+            };
+            let to = self.found.edges[edge as usize].to;
+            if !(self.follows)(edge) || !(self.counts)(to) {
+                continue;
+            }
+            if self.index[to as usize] == 0 {
+                let entered = self.enter(to);
+                calls.push((to, entered));
+            } else if self.on_stack[to as usize] {
+                self.low[at as usize] = self.low[at as usize].min(self.index[to as usize]);
             }
         }
     }
 
-    fn enter(&mut self, at: u32) -> (u32, Vec<u32>) {
+    /// The steps from a state that is come to.
+    fn enter(&mut self, at: u32) -> Range<u32> {
         self.index[at as usize] = self.next;
         self.low[at as usize] = self.next;
         self.next += 1;
         self.stack.push(at);
         self.on_stack[at as usize] = true;
-        let ahead = self.found.edges_of(at).filter(|(at, edge)| (self.follows)(*at) && (self.counts)(edge.to));
-        (at, ahead.map(|(_, edge)| edge.to).collect())
+        self.found.range_of(at)
     }
 
     fn leave(&mut self, at: u32) {
         if self.low[at as usize] != self.index[at as usize] {
             return;
         }
-        let mut circle = Vec::new();
         while let Some(state) = self.stack.pop() {
             self.on_stack[state as usize] = false;
-            circle.push(state);
+            self.circles.states.push(state);
             if state == at {
                 break;
             }
         }
-        self.circles.push(circle);
+        self.circles.ends.push(self.circles.states.len());
+    }
+}
+
+/// On which circle each state lies, by its number.
+pub(super) struct Lying(Vec<Option<u32>>);
+
+impl Lying {
+    pub(super) fn of(found: &Explored, circles: &[Vec<u32>]) -> Lying {
+        let mut lying = Lying(vec![None; found.states.len()]);
+        for (number, circle) in circles.iter().enumerate() {
+            circle.iter().for_each(|at| lying.0[*at as usize] = Some(number as u32));
+        }
+        lying
+    }
+
+    pub(super) fn on(&self, state: u32) -> Option<u32> {
+        self.0[state as usize]
+    }
+
+    /// Whether a step stays on a circle.
+    pub(super) fn stays(&self, edge: &Edge) -> bool {
+        self.on(edge.from).is_some() && self.on(edge.from) == self.on(edge.to)
     }
 }
 
@@ -116,27 +157,26 @@ pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(u32)
 }
 
 /// Whether nothing leads out of a circle but failure.
-pub(super) fn is_closed(found: &Explored, circle: &BTreeSet<u32>) -> bool {
+pub(super) fn is_closed(found: &Explored, circle: &[u32], lying: &Lying) -> bool {
     let fails = |at: u32| found.states[at as usize] == Standing::Failed;
-    circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| circle.contains(&edge.to) || fails(edge.to)))
+    circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| lying.stays(edge) || fails(edge.to)))
 }
 
 /// The nodes at which something happens in a circle.
-pub(super) fn sites(found: &Explored, circle: &BTreeSet<u32>) -> BTreeSet<Site> {
-    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| circle.contains(&edge.to));
-    inside.map(|(_, edge)| (edge.step.flow.clone(), edge.step.node.clone())).collect()
+pub(super) fn sites(found: &Explored, circle: &[u32], lying: &Lying) -> BTreeSet<Site> {
+    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| lying.stays(edge));
+    let sites: HashSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
+    sites.into_iter().map(|(flow, node)| (flow.clone(), node.clone())).collect()
 }
 
 /// Circles that a run can go round in.
 pub(super) fn rounds(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
-    let mut rounds = circles(found, counts, follows);
-    rounds.retain(|circle| goes_round(found, circle, follows));
-    rounds
+    let circles = circles(found, counts, follows);
+    circles.iter().filter(|circle| goes_round(found, circle, follows)).map(<[u32]>::to_vec).collect()
 }
 
-/// Whether a person answers in a circle, so that every budget is full again. `of` says on which circle each state lies.
-pub(super) fn has_answers(found: &Explored, circle: &[u32], of: &[Option<usize>]) -> bool {
-    let is_inside = |edge: &super::explore::Edge| of[edge.to as usize] == of[edge.from as usize];
-    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| is_inside(edge));
-    inside.into_iter().any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
+/// Whether a person answers in a circle, so that every budget is full again.
+pub(super) fn has_answers(found: &Explored, circle: &[u32], lying: &Lying) -> bool {
+    let mut inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| lying.stays(edge));
+    inside.any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
 }

@@ -238,7 +238,7 @@ pub struct Failure {
 }
 
 /// The way from the root to a frame: branch names, and subflow nodes. Empty for the root.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FramePath(pub Vec<NodeId>);
 
