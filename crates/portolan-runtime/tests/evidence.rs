@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -218,6 +220,28 @@ fn evidence_holds_fails_or_is_a_persons_to_say() {
         all.push_str(&format!("{case}\n    {}\n", come_to[0]));
     }
     expect_test::expect_file!["evidence.txt"].assert_eq(&all);
+}
+
+#[test]
+fn what_is_switched_off_is_not_looked_at() {
+    for gate in ["pushed", "prOpenedBeforeIdle"] {
+        for (level, is_asked) in [("warn", true), ("off", false)] {
+            let (mut world, address) = begun(&format!("\"{gate}\""), false, &[]);
+            let asked = world.path("../asked");
+            // The one is started by whoever asks the remote, the other by whoever asks the forge.
+            let touch = format!("touch {}", asked.display());
+            git(&world, &format!("config remote.origin.uploadpack \"{touch}; git-upload-pack\""));
+            world.write("../bin/gh", format!("#!/bin/sh\n{touch}\nexit 1\n"));
+            fs::set_permissions(world.path("../bin/gh"), fs::Permissions::from_mode(0o755)).expect("it may run");
+            git(&world, "remote add upstream https://github.com/o/r.git");
+            let path = format!("{}:{}", world.path("../bin").display(), std::env::var("PATH").expect("a path"));
+            world.options.environment = Some(vec![("PATH".into(), path.into())]);
+            perform(&world, &format!("rules policies: {{{gate}: {level}}}"));
+            let said = outcome(&world, &address, None);
+            assert_eq!(said.contains("not looked at"), !is_asked, "{said}");
+            assert_eq!(asked.exists(), is_asked, "{gate} is {level}: {said}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence, weighed};
+use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence, switched_off, weighed};
 use portolan_core::gates::facts::Unknown;
 use portolan_core::graph::{Evidence, Fact, Since};
 use portolan_core::run::Verdict;
@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use crate::disk;
 use crate::merge_gate::texts_since;
 use crate::repository::{OnRemote, Repository, Standing};
-use crate::rules::{self, rules};
-use crate::runner::{self, broken, unknown};
+use crate::rules;
+use crate::runner::{self, broken};
 
 /// The largest file that is read as JSON, in bytes.
 const MOST_JSON: u64 = 4 << 20;
@@ -40,23 +40,23 @@ impl From<Unknown> for ForPerson {
     }
 }
 
-/// What a piece of evidence comes to. What nobody can tell, a person is asked.
+/// What a piece of evidence comes to. What nobody can tell, a person is asked; what is switched off is not looked at.
 pub(super) async fn look(
     wanted: &Evidence,
     claims: &Map<String, Value>,
     repository: &Repository,
     before: &Before,
+    guidelines: &Guidelines,
 ) -> Verdict {
-    let gate = wanted.fact.gate();
-    let guidelines = match rules(repository.project()) {
-        Ok(guidelines) => guidelines,
-        Err(error) => return unknown(format!("{}{}; {}", Verdict::CANNOT_VERIFY, error.message, error.help)),
-    };
-    let found = match find(wanted, claims, repository, before, &guidelines).await {
+    let gate = [wanted.fact.gate()];
+    if let Some(off) = switched_off(&gate, guidelines) {
+        return Verdict::Shown { reason: off.reason, sets: None };
+    }
+    let found = match find(wanted, claims, repository, before, guidelines).await {
         Ok(found) => found,
         Err(ForPerson(reason)) => Finding::of(Holds::Unverified, "for-person", reason),
     };
-    let Finding { standing, reason, .. } = weighed(&[gate], &guidelines, || found);
+    let Finding { standing, reason, .. } = weighed(&gate, guidelines, || found);
     match standing {
         Holds::Holds => Verdict::Shown { reason, sets: None },
         Holds::Fails => broken(reason),

@@ -2,7 +2,7 @@
 //! same.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portolan_core::engine::CheckRequest;
 use portolan_core::gates::Guidelines;
@@ -35,7 +35,8 @@ pub struct Ground {
     /// How the files stood before.
     before: Before,
     listener: Listener,
-    seen: OnceCell<Result<Arc<Seen>, String>>,
+    rules: OnceLock<Result<Guidelines, String>>,
+    seen: OnceCell<Seen>,
     violations: Mutex<Vec<Violation>>,
 }
 
@@ -55,7 +56,6 @@ pub struct Other {
 struct Seen {
     claims: Claims,
     facts: Facts,
-    guidelines: Guidelines,
 }
 
 /// Performs a check in the project of `ground`.
@@ -76,7 +76,10 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
             project_checks::look(name, ground.project(), &checks).await
         }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
-        CheckBy::Evidence(wanted) => evidence::look(wanted, &request.claims, &ground.repository, &ground.before).await,
+        CheckBy::Evidence(wanted) => match ground.guidelines() {
+            Ok(rules) => evidence::look(wanted, &request.claims, &ground.repository, &ground.before, rules).await,
+            Err(why) => unverified(why),
+        },
     }
 }
 
@@ -89,6 +92,7 @@ impl Ground {
             others: Answer::NotAsked,
             before: Before::default(),
             listener: Listener::default(),
+            rules: OnceLock::new(),
             seen: OnceCell::new(),
             violations: Mutex::default(),
         }
@@ -127,29 +131,41 @@ impl Ground {
         self.look(REMOVALS, claims).await
     }
 
+    /// The rules of the project, the same for all checks of a claim; why there are none to go by, where there are not.
+    fn guidelines(&self) -> Result<&Guidelines, &str> {
+        let read = || rules(self.project()).map_err(|error| format!("{}; {}", error.message, error.help));
+        self.rules.get_or_init(read).as_ref().map_err(String::as_str)
+    }
+
     /// What a gate comes to. What the run claims is the same for all gates of a claim.
     async fn look(&self, gate: &str, claims: &Map<String, Value>) -> Verdict {
-        let seen = match self.seen.get_or_init(|| self.probe(claims)).await {
-            Ok(seen) => seen.clone(),
+        let guidelines = match self.guidelines() {
+            Ok(guidelines) => guidelines,
             Err(why) => return unverified(why),
         };
-        if gate == REMOVALS {
-            return self.removals(&seen).await;
+        let kind = acceptance::find(gate);
+        if let Some(off) = kind.and_then(|kind| kind.switched_off(guidelines)) {
+            return verdict(off);
         }
-        let Some(kind) = acceptance::find(gate) else { return unknown(format!("there is no gate `{gate}`")) };
-        let found = kind.decide(&seen.claims, &seen.facts, &seen.guidelines);
+        let seen = self.seen.get_or_init(|| self.probe(claims, guidelines)).await;
+        if gate == REMOVALS {
+            return self.removals(seen).await;
+        }
+        let Some(kind) = kind else { return unknown(format!("there is no gate `{gate}`")) };
+        let found = kind.decide(&seen.claims, &seen.facts, guidelines);
         self.violations.lock().unwrap_or_else(PoisonError::into_inner).extend(found.violations.iter().cloned());
         verdict(found)
     }
 
-    async fn probe(&self, claimed: &Map<String, Value>) -> Result<Arc<Seen>, String> {
-        let guidelines = rules(self.project()).map_err(|error| format!("{}; {}", error.message, error.help))?;
+    /// Nothing is asked for what is switched off: the forge may not answer, and the type checker takes its time.
+    async fn probe(&self, claimed: &Map<String, Value>, guidelines: &Guidelines) -> Seen {
         let kinds = self.gates.iter().filter_map(|gate| acceptance::find(gate));
-        let needs = kinds.map(needs_of).fold(Needs::NOTHING, Needs::and);
-        let claims = self.claims(claimed, &guidelines, needs).await;
-        let facts = self.repository.probe(&claims, &guidelines, needs).await;
+        let on = kinds.filter(|kind| kind.switched_off(guidelines).is_none());
+        let needs = on.map(needs_of).fold(Needs::NOTHING, Needs::and);
+        let claims = self.claims(claimed, guidelines, needs).await;
+        let facts = self.repository.probe(&claims, guidelines, needs).await;
         let facts = Facts { rivals: self.rivals(&claims), ..facts };
-        Ok(Arc::new(Seen { claims, facts, guidelines }))
+        Seen { claims, facts }
     }
 
     /// What is claimed. A workflow that has no variable for something is taken to mean what is there: the branch that is

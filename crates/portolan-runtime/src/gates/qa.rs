@@ -62,6 +62,9 @@ pub async fn ask(project: &Path, asked: &Asked) -> Result<Told, ServiceError> {
         return removals(project, &rules, asked).await;
     }
     let kind = acceptance::find(&asked.check).ok_or_else(|| no_check(&asked.check))?;
+    if let Some(finding) = kind.switched_off(&rules) {
+        return Ok(Told { finding, output: String::new(), remarks: Vec::new() });
+    }
     let claims = claims(project, &rules, asked).await?;
     let facts = Repository::of(project).probe(&claims, &rules, kind.needs).await;
     Ok(Told { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })

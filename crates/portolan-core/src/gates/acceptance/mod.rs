@@ -114,27 +114,41 @@ impl CheckKind {
         weighed(&self.names(), guidelines, || (self.look)(claims, facts, guidelines))
     }
 
+    /// What it comes to where the guidelines switched it off: nothing needs to be known for that.
+    pub fn switched_off(&self, guidelines: &Guidelines) -> Option<Finding> {
+        switched_off(&self.names(), guidelines)
+    }
+
     /// The names that guidelines may know it by.
     fn names(&self) -> Vec<&'static str> {
         [Some(self.id), self.invariant].into_iter().flatten().collect()
     }
 }
 
-/// What is found, as closely as the guidelines want what has these names kept.
+/// What is found, as closely as the guidelines want what has these names kept. What is switched off is not looked at.
 pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> Finding) -> Finding {
-    let named = names.iter().find(|name| guidelines.levels.contains_key(**name)).or(names.first());
-    let line = named.map_or("", |name| *name);
-    match guidelines.level(names) {
-        Level::Block => look(),
-        Level::Off => holds(OFF, format!("not looked at: `policies.{line}` is `off`")),
-        Level::Warn => match look() {
-            found if found.standing == Standing::Holds => found,
-            found => {
-                let reason = format!("{}; passed, for `policies.{line}` is `warn`", found.reason);
-                Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
-            }
-        },
+    if let Some(off) = switched_off(names, guidelines) {
+        return off;
     }
+    let found = look();
+    if guidelines.level(names) != Level::Warn || found.standing == Standing::Holds {
+        return found;
+    }
+    let reason = format!("{}; passed, for `policies.{}` is `warn`", found.reason, policy(names, guidelines));
+    Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
+}
+
+/// What is said of what has these names where the guidelines switched it off.
+pub fn switched_off(names: &[&str], guidelines: &Guidelines) -> Option<Finding> {
+    let policy = policy(names, guidelines);
+    let off = || holds(OFF, format!("not looked at: `policies.{policy}` is `off`"));
+    (guidelines.level(names) == Level::Off).then(off)
+}
+
+/// The name under which the guidelines say how closely it is kept.
+fn policy<'a>(names: &[&'a str], guidelines: &Guidelines) -> &'a str {
+    let named = names.iter().find(|name| guidelines.levels.contains_key(**name)).or(names.first());
+    named.copied().unwrap_or_default()
 }
 
 impl Claims {
