@@ -17,7 +17,6 @@ use portolan_runtime::catalog;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::project_checks;
 use portolan_runtime::service::{Caller, View};
-use portolan_runtime::trust::Entry;
 use serde_json::{Value, json};
 
 /// A small project: its language, its code, and a test beside it.
@@ -65,17 +64,7 @@ fn project(language: &Language) -> World {
     git(&world, &["add", "."]);
     git(&world, &["commit", "-q", "-m", "begin"]);
     world.write(project_checks::FILE, CHECKS);
-    let checks = project_checks::load(&world.project()).expect("they are sound");
-    let service = world.service();
-    let entry = Entry {
-        project: world.project(),
-        commands: project_checks::digest(&checks).expect("it has commands"),
-        file: portolan_runtime::trust::Digest::of(b""),
-        path: project_checks::FILE.to_owned(),
-        at: world.options.clock.now(),
-        runs: project_checks::commands(&checks),
-    };
-    service.trust().record(entry).expect("trust is recorded");
+    world.trust_checks();
     world
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod flow;
+pub(crate) mod pair;
 pub(crate) mod walk;
 /// What the faces make of a situation: what is tested here is what an agent reads.
 #[path = "../../../portolan/src/words/mod.rs"]
@@ -21,6 +22,7 @@ use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
 use portolan_runtime::clock::Clock;
+use portolan_runtime::project_checks;
 use portolan_runtime::service::{Caller, Open, Options, RunCarrier, Service, ServiceError, View};
 use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
 use serde_json::{Value, json};
@@ -146,6 +148,20 @@ impl World {
             runs: commands(&definition.workflow),
         };
         service.trust().record(entry).expect("trust is recorded");
+    }
+
+    /// Trusts the checks that the project has now.
+    pub(crate) fn trust_checks(&self) {
+        let checks = project_checks::load(&self.project()).expect("they are sound");
+        let entry = Entry {
+            project: self.project(),
+            commands: project_checks::digest(&checks).expect("it has commands"),
+            file: Digest::of(b""),
+            path: project_checks::FILE.to_owned(),
+            at: self.options.clock.now(),
+            runs: project_checks::commands(&checks),
+        };
+        self.service().trust().record(entry).expect("trust is recorded");
     }
 
     pub(crate) fn init(&self, wanted: &Open) -> Answer {

@@ -1,10 +1,13 @@
 //! `portolan checks`, and steps that ask for a check of the project.
 
+use std::process::{Child, Stdio};
+
 use expect_test::expect;
 use portolan_runtime::service::{ErrorKind, Request};
 use serde_json::{Value, json};
 
 use crate::calls::Calls;
+use crate::pair::{Pair, SCRIPT};
 use crate::support::{Project, address, reported};
 
 /// A step that wants the tests to hold, and what else the project documents.
@@ -133,6 +136,51 @@ fn a_command_that_changes_is_asked_for_anew_and_one_that_changes_files_does_not_
         stderr: tests …
         exit: 3
     "#]].assert_eq(&project.says("checks run tests"));
+}
+
+/// Two of `portolan checks run` at the same time, which are told to end so, the second first; and what both say.
+fn at_once(project: &Project, pair: &Pair, lines: [&str; 2]) -> [String; 2] {
+    let run = || {
+        let mut command = project.command(&["checks", "run", "tests", "--again"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+    };
+    let first = run();
+    pair.begun(1);
+    let second = run();
+    pair.begun(2);
+    let told = |child: Child| project.told(&child.wait_with_output().expect("it ends"));
+    pair.go(2, lines[1]);
+    let second = told(second);
+    pair.go(1, lines[0]);
+    [told(first), second]
+}
+
+#[test]
+fn two_that_run_the_same_check_at_once_both_say_what_came_of_it() {
+    let project = project();
+    project.write("test.sh", SCRIPT);
+    project.says("trust .portolan/checks.yaml");
+    let pair = Pair::beside(&project.path());
+    let kept = || std::fs::read_dir(project.path().join(".portolan/verdicts")).map_or(0, Iterator::count);
+    let said = at_once(&project, &pair, ["exit 0", "echo more > new.txt"]);
+    for said in said {
+        assert!(said.starts_with("tests cannot verify: the files changed while"), "{said}");
+    }
+    assert_eq!(kept(), 0);
+    for (lines, exits) in
+        [(["exit 0", "exit 0"], [0, 0]), (["exit 0", "exit 5"], [0, 1]), (["exit 5", "exit 0"], [1, 0])]
+    {
+        pair.anew();
+        let said = at_once(&project, &pair, lines);
+        for (said, exit) in said.iter().zip(exits) {
+            assert!(said.ends_with(&format!("exit: {exit}\n")), "{lines:?}: {said}");
+        }
+        assert_eq!(kept(), 1);
+        // What the last to end has said is what is known.
+        let known = project.says("checks list").contains("held at");
+        assert_eq!(known, exits[0] == 0, "{lines:?}");
+    }
+    assert_eq!(pair.ran(), 8);
 }
 
 #[test]

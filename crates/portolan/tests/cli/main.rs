@@ -27,6 +27,8 @@ mod merge_gate;
 mod misuse;
 mod original;
 mod output;
+#[path = "../../../portolan-runtime/tests/common/pair.rs"]
+mod pair;
 mod people;
 #[path = "../../../portolan-runtime/tests/common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]

@@ -13,6 +13,9 @@ mod gates;
 mod graph;
 mod hostile;
 mod navigate;
+#[path = "../../../portolan-runtime/tests/common/pair.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod pair;
 mod person;
 mod protocol;
 mod questions;

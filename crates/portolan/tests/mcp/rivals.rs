@@ -1,7 +1,10 @@
 //! Calls that come at the same time.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
+use crate::pair::{Pair, SCRIPT};
 use crate::support::{Project, Wire, offered};
 
 #[test]
@@ -76,5 +79,53 @@ fn of_the_same_move_made_at_once_exactly_one_wins() {
             assert_ne!(then["currentStep"], now["currentStep"], "one move was made, not none");
             now = then;
         }
+    }
+}
+
+/// A repository with a check of the project, and a workflow whose one step ends with it.
+fn checked() -> (Project, Pair) {
+    let project = Project::new();
+    let nodes = json!({
+        "s": { "type": "start" },
+        "t": { "type": "task", "accept": [{ "check": "tests" }] },
+        "e": { "type": "end", "result": "success" },
+    });
+    project.workflow("checked", &nodes, &json!([{ "from": "s", "to": "t" }, { "from": "t", "to": "e" }]));
+    project.write("check.sh", SCRIPT);
+    project.write(".portolan/checks.yaml", "checks:\n  tests: {run: [sh, check.sh]}\n");
+    let git = Command::new("git").args(["init", "-q"]).current_dir(project.path()).status();
+    assert!(git.expect("git is there").success());
+    project.run(&["trust", ".portolan/checks.yaml"]);
+    let pair = Pair::beside(&project.path());
+    (project, pair)
+}
+
+#[test]
+fn two_servers_perform_the_same_check_of_the_project_at_once() {
+    for (in_tasks, lines) in
+        [(false, ["exit 0", "exit 0"]), (true, ["exit 0", "exit 0"]), (false, ["exit 1", "exit 0"])]
+    {
+        let (project, pair) = checked();
+        let mut wires = [project.client(&[]), project.client(&[])];
+        let mut init = json!({ "workflowType": "checked" });
+        let mut asked = Vec::new();
+        for (nth, wire) in wires.iter_mut().enumerate() {
+            if in_tasks {
+                init["taskFilePath"] = json!(project.task(&nth.to_string()));
+            }
+            let opened = wire.done("Init", &init);
+            let working = wire.take(&offered(&opened)[0]);
+            let action = offered(&working)[0].clone();
+            asked.push(wire.ask_tool("Next", &action["arguments"]));
+            pair.begun(nth + 1);
+        }
+        pair.go(2, lines[1]);
+        let second = wires[1].answer(asked[1], "Next").expect("an answer");
+        pair.go(1, lines[0]);
+        let first = wires[0].answer(asked[0], "Next").expect("an answer");
+        for (answer, line) in [(first, lines[0]), (second, lines[1])] {
+            assert_eq!(answer.value["terminal"] == "success", line == "exit 0", "{line}: {:#}", answer.value);
+        }
+        assert_eq!(pair.ran(), 2);
     }
 }
