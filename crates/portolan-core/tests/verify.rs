@@ -316,7 +316,7 @@ more: 1
             verify.yaml:2:35 bad-check `Tests` cannot be the name of a check
                 help: write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`
             verify.yaml:2:52 unknown-gate there is no gate `nosuch`
-                help: the gates are `trackingIssueExists`, `branchMatchesPrefix`, `specFileExistsIfRequired`, `typecheckPasses`, `conventionalCommitFormat`, `commitsReferenceIssue`, `prOpenedBeforeIdle`, `pullRequestMerged`, `removalsMatchIntent`, `treeIsSettled`, `noTampering`, `changed`, `commit`, `pushed`, `tests-touched`, `tests-not-weakened` and 6 more
+                help: the gates are `trackingIssueExists`, `branchMatchesPrefix`, `specFileExistsIfRequired`, `typecheckPasses`, `conventionalCommitFormat`, `commitsReferenceIssue`, `prOpenedBeforeIdle`, `pull-request`, `pullRequestMerged`, `removalsMatchIntent`, `treeIsSettled`, `noTampering`, `changed`, `commit`, `pushed`, `tests-touched` and 7 more
             verify.yaml:3:7 unknown-field the entry has a field `nodes`, which means nothing here
                 help: did you mean `node`?
             verify.yaml:4:5 missing-field the entry adds neither checks nor tool rules

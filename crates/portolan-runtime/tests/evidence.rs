@@ -75,6 +75,7 @@ const CASES: &str = r#"
 {"gate": "output", "name": "plan", "schema": {"type": "object", "required": ["steps"]}} | output {"plan": 1}
 {"gate": "output", "name": "plan", "schema": {"type": "object", "required": ["steps"]}} | output {"plan": {"steps": 1}, "more": 2}
 {"gate": "output", "name": "plan", "schema": {"type": "object", "required": ["steps"]}} | output {"plan": {"steps": 1}}
+"pull-request" | git checkout -q --detach
 "person"
 "reviewed-by-another"
 "reviewed-by-another" | rules policies: {reviewed-by-another: off}
@@ -222,6 +223,37 @@ fn evidence_holds_fails_or_is_a_persons_to_say() {
     expect_test::expect_file!["evidence.txt"].assert_eq(&all);
 }
 
+/// Has the repository a forge, whose `gh` is this script.
+fn forge(world: &mut World, script: &str) {
+    world.write("../bin/gh", format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(world.path("../bin/gh"), fs::Permissions::from_mode(0o755)).expect("it may run");
+    git(world, "remote add upstream https://github.com/o/r.git");
+    let path = format!("{}:{}", world.path("../bin").display(), std::env::var("PATH").expect("a path"));
+    world.options.environment = Some(vec![("PATH".into(), path.into())]);
+}
+
+#[test]
+fn of_what_the_forge_does_not_say_a_person_is_asked() {
+    for (level, said) in [
+        (
+            "block",
+            "asks a person: `fix` was reported passed. Is it so? `pull-request`: `gh` is not logged in; run `gh auth login`",
+        ),
+        (
+            "warn",
+            "holds: cannot verify: `gh` is not logged in; run `gh auth login`; passed, for `policies.pull-request` is `warn`",
+        ),
+    ] {
+        let (mut world, address) = begun("\"pull-request\"", false, &[]);
+        forge(&mut world, "exit 4");
+        perform(&world, &format!("rules policies: {{pull-request: {level}}}"));
+        assert_eq!(outcome(&world, &address, None), said);
+    }
+    let (mut world, address) = begun("\"pull-request\"", false, &[]);
+    forge(&mut world, "echo '[]'");
+    assert_eq!(outcome(&world, &address, None), "fails: no pull request is claimed; open one and claim its number");
+}
+
 #[test]
 fn what_is_switched_off_is_not_looked_at() {
     for gate in ["pushed", "prOpenedBeforeIdle"] {
@@ -231,11 +263,7 @@ fn what_is_switched_off_is_not_looked_at() {
             // The one is started by whoever asks the remote, the other by whoever asks the forge.
             let touch = format!("touch {}", asked.display());
             git(&world, &format!("config remote.origin.uploadpack \"{touch}; git-upload-pack\""));
-            world.write("../bin/gh", format!("#!/bin/sh\n{touch}\nexit 1\n"));
-            fs::set_permissions(world.path("../bin/gh"), fs::Permissions::from_mode(0o755)).expect("it may run");
-            git(&world, "remote add upstream https://github.com/o/r.git");
-            let path = format!("{}:{}", world.path("../bin").display(), std::env::var("PATH").expect("a path"));
-            world.options.environment = Some(vec![("PATH".into(), path.into())]);
+            forge(&mut world, &format!("{touch}\nexit 1"));
             perform(&world, &format!("rules policies: {{{gate}: {level}}}"));
             let said = outcome(&world, &address, None);
             assert_eq!(said.contains("not looked at"), !is_asked, "{said}");

@@ -33,6 +33,8 @@ pub struct Needs {
     pub issue: bool,
     /// The pull request, which may mean a call over the network.
     pub pull_request: bool,
+    /// Whether the pull request is ready to be merged, which the forge may take a moment to say.
+    pub readiness: bool,
     /// What the type checker said.
     pub typecheck: bool,
     /// Traces of work that went past the guards.
@@ -47,6 +49,7 @@ impl Needs {
         spec: false,
         issue: false,
         pull_request: false,
+        readiness: false,
         typecheck: false,
         tripwire: false,
     };
@@ -60,6 +63,7 @@ impl Needs {
             spec: self.spec || other.spec,
             issue: self.issue || other.issue,
             pull_request: self.pull_request || other.pull_request,
+            readiness: self.readiness || other.readiness,
             typecheck: self.typecheck || other.typecheck,
             tripwire: self.tripwire || other.tripwire,
         }
@@ -244,8 +248,39 @@ pub struct ForgeRequest {
     pub url: String,
     /// What of the head here it has.
     pub pushed: Pushed,
+    /// Whether it is ready to be merged; nothing where nobody asked.
+    pub readiness: Option<Readiness>,
     /// It is of a repository that is not the project's.
     pub elsewhere: Option<Elsewhere>,
+}
+
+/// Whether a pull request is ready to be merged, as its forge says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// Whether it can be merged without a conflict; nothing where the forge has not made up its mind.
+    pub mergeable: Option<bool>,
+    /// The checks that the forge ran for the commit that it ends in.
+    pub checks: Vec<ForgeCheck>,
+}
+
+/// A check that a forge ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgeCheck {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub state: ForgeCheckState,
+}
+
+/// How a check of a forge stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForgeCheckState {
+    /// It has passed, or was not needed.
+    Passed,
+    /// It has not ended.
+    Running,
+    /// It has ended otherwise, with this word.
+    Failed(String),
 }
 
 /// How a pull request stands.

@@ -109,6 +109,12 @@ pub const GATES: &[Gate] = &[
     gate("conventionalCommitFormat", Some("I-7"), None, "each commit of the branch is a Conventional Commit"),
     gate("commitsReferenceIssue", Some("I-8"), None, "each commit of the branch names the issue"),
     gate("prOpenedBeforeIdle", Some("I-9"), Some("prNumber"), "the pull request is open and has these commits"),
+    gate(
+        "pull-request",
+        Some("I-9"),
+        Some("prNumber"),
+        "the pull request is open and has these commits, nothing conflicts, and its checks have passed",
+    ),
     gate("pullRequestMerged", Some("I-9"), Some("prNumber"), "the pull request is merged"),
     gate("removalsMatchIntent", Some("I-10"), None, "what the branch removes is what it says that it removes"),
     gate("treeIsSettled", None, None, "nothing is unmerged, and nothing is left uncommitted"),
@@ -127,8 +133,7 @@ pub const GATES: &[Gate] = &[
 ];
 
 /// Other words for gates, and what they are called.
-const ALIASES: [(&str, &str); 3] =
-    [("clean-tree", "treeIsSettled"), ("branch", "branchMatchesPrefix"), ("pull-request", "prOpenedBeforeIdle")];
+const ALIASES: [(&str, &str); 2] = [("clean-tree", "treeIsSettled"), ("branch", "branchMatchesPrefix")];
 
 impl Gate {
     /// The gate called `name`.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use portolan_core::engine::CheckRequest;
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
-use portolan_core::gates::facts::{Answer, Claims, Facts, Integration, Needs};
+use portolan_core::gates::facts::{Answer, Claims, Facts, Integration, Needs, Unknown};
 use portolan_core::gates::merge;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
@@ -154,7 +154,13 @@ impl Ground {
         let Some(kind) = kind else { return unknown(format!("there is no gate `{gate}`")) };
         let found = kind.decide(&seen.claims, &seen.facts, guidelines);
         self.violations.lock().unwrap_or_else(PoisonError::into_inner).extend(found.violations.iter().cloned());
-        verdict(found)
+        match verdict(found) {
+            Verdict::Unknown { reason } if gate == acceptance::READY => {
+                let reason = reason.strip_prefix(Verdict::CANNOT_VERIFY).map(str::to_owned).unwrap_or(reason);
+                Verdict::ForPerson { reason }
+            }
+            verdict => verdict,
+        }
     }
 
     /// Nothing is asked for what is switched off: the forge may not answer, and the type checker takes its time.
@@ -162,15 +168,23 @@ impl Ground {
         let kinds = self.gates.iter().filter_map(|gate| acceptance::find(gate));
         let on = kinds.filter(|kind| kind.switched_off(guidelines).is_none());
         let needs = on.map(needs_of).fold(Needs::NOTHING, Needs::and);
-        let claims = self.claims(claimed, guidelines, needs).await;
-        let facts = self.repository.probe(&claims, guidelines, needs).await;
-        let facts = Facts { rivals: self.rivals(&claims), ..facts };
+        let (claims, untold) = self.claims(claimed, guidelines, needs).await;
+        let mut facts = self.repository.probe(&claims, guidelines, needs).await;
+        facts.rivals = self.rivals(&claims);
+        if let Some(unknown) = untold {
+            facts.pull_request = Answer::Unknown(unknown);
+        }
         Seen { claims, facts }
     }
 
     /// What is claimed. A workflow that has no variable for something is taken to mean what is there: the branch that is
-    /// checked out, the issue that its name begins with, the pull request that it has.
-    async fn claims(&self, claimed: &Map<String, Value>, guidelines: &Guidelines, needs: Needs) -> Claims {
+    /// checked out, the issue that its name begins with, the pull request that it has; or why that one is not known.
+    async fn claims(
+        &self,
+        claimed: &Map<String, Value>,
+        guidelines: &Guidelines,
+        needs: Needs,
+    ) -> (Claims, Option<Unknown>) {
         let text = |name: &str| claimed.get(name).and_then(Value::as_str).map(str::to_owned);
         let number = |name: &str| claimed.get(name).and_then(whole);
         let mut claims = Claims {
@@ -183,18 +197,22 @@ impl Ground {
             pull_request: number("prNumber"),
         };
         if claimed.contains_key("branch") {
-            return claims;
+            return (claims, None);
         }
         let facts = self.repository.probe(&Claims::default(), guidelines, Needs::NOTHING).await;
         claims.branch = facts.head.branch;
-        let Some(branch) = claims.branch.clone() else { return claims };
+        let Some(branch) = claims.branch.clone() else { return (claims, None) };
         if !claimed.contains_key("issueNumber") {
             claims.issue = issue_of(&branch);
         }
         if needs.pull_request && !claimed.contains_key("prNumber") {
-            claims.pull_request = self.repository.request_of(&branch).await;
+            match self.repository.request_of(&branch).await {
+                Answer::Found(number) => claims.pull_request = Some(number),
+                Answer::Unknown(unknown) => return (claims, Some(unknown)),
+                Answer::NotAsked | Answer::Missing => {}
+            }
         }
-        claims
+        (claims, None)
     }
 
     /// The other tasks that claim the same issue.

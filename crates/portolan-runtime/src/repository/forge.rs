@@ -7,19 +7,26 @@ use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::acceptance::is_below;
 use portolan_core::gates::facts::{
-    Answer, Claims, Elsewhere, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState,
+    Answer, Claims, Elsewhere, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState, Unknown,
 };
 use portolan_core::gates::guidelines::{Forge, IssueProvider};
 use portolan_core::gates::references::{Target, references};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::checked::{self, CheckAnswer};
 use super::home::Home;
 use super::{Repository, files};
 use crate::program::{Output, Question, ask, own, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_BYTES: usize = 1024 * 1024;
+/// How often a forge is asked again that has not made up its mind whether anything conflicts: it finds out when it is
+/// asked, and has it a moment later.
+const ASKED_AGAIN: usize = 3;
+/// What is asked of a pull request, and what besides where it must be ready to be merged.
+const FIELDS: &str = "number,state,isDraft,headRefName,headRefOid,baseRefName,isCrossRepository,url";
+const READINESS: &str = "mergeable,statusCheckRollup";
 
 /// A pull request, and of one on a forge the commit that it ends in.
 pub(super) enum Found {
@@ -46,6 +53,11 @@ struct RequestAnswer {
     base_ref_name: String,
     is_cross_repository: bool,
     url: String,
+    /// Absent where it was not asked for.
+    mergeable: Option<String>,
+    /// Absent where it was not asked for; `null` where there is none.
+    #[serde(default, deserialize_with = "checked::present")]
+    status_check_rollup: Option<Option<Vec<CheckAnswer>>>,
 }
 
 pub(super) async fn issue(of: &Repository, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Answer<Issue> {
@@ -78,15 +90,13 @@ pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guide
     match &guidelines.pull_requests.forge {
         Forge::Files { folder } => record(of, folder, number),
         Forge::GitHub => {
-            let fields = "number,state,isDraft,headRefName,headRefOid,baseRefName,isCrossRepository,url";
-            let asked = ["pr", "view", &number.to_string(), "--json", fields];
             let home = match Home::of(&of.project) {
                 Ok(home) => home,
                 Err(unknown) => return Answer::Unknown(unknown),
             };
-            match answered::<RequestAnswer>(gh(of, &home, &asked).await) {
+            match decided(of, &home, number, needs).await {
                 Answer::Found(found) => match home.other(&found.url) {
-                    Ok(elsewhere) => forge_request(found, elsewhere),
+                    Ok(elsewhere) => forge_request(found, elsewhere, needs),
                     Err(unknown) => Answer::Unknown(unknown),
                 },
                 Answer::NotAsked | Answer::Missing => Answer::Missing,
@@ -96,19 +106,41 @@ pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guide
     }
 }
 
+/// What the forge says of a pull request, once it knows whether anything conflicts, or after it was asked often enough.
+async fn decided(of: &Repository, home: &Home, number: u64, needs: Needs) -> Answer<RequestAnswer> {
+    let fields = if needs.readiness { format!("{FIELDS},{READINESS}") } else { FIELDS.to_owned() };
+    let (number, mut asked) = (number.to_string(), 0);
+    loop {
+        let answer = answered::<RequestAnswer>(gh(of, home, &["pr", "view", &number, "--json", &fields]).await);
+        let undecided = |found: &RequestAnswer| {
+            needs.readiness && found.state == "OPEN" && found.mergeable.as_deref() == Some("UNKNOWN")
+        };
+        match answer {
+            Answer::Found(found) if undecided(&found) && asked < ASKED_AGAIN => asked += 1,
+            answer => return answer,
+        }
+        tokio::time::sleep(of.pause).await;
+    }
+}
+
 /// The latest pull request of a branch.
-pub(super) async fn request_of(of: &Repository, branch: &str) -> Option<u64> {
+pub(super) async fn request_of(of: &Repository, branch: &str) -> Answer<u64> {
     #[derive(Deserialize)]
     struct Numbered {
         number: u64,
     }
     if branch.starts_with('-') {
-        return None;
+        return Answer::Missing;
     }
+    let home = match Home::of(&of.project) {
+        Ok(home) => home,
+        Err(unknown) => return Answer::Unknown(unknown),
+    };
     let asked = ["pr", "list", "--head", branch, "--state", "all", "--limit", "1", "--json", "number"];
-    match answered::<Vec<Numbered>>(gh(of, &Home::of(&of.project).ok()?, &asked).await) {
-        Answer::Found(found) => found.first().map(|found| found.number),
-        Answer::NotAsked | Answer::Missing | Answer::Unknown(_) => None,
+    match answered::<Vec<Numbered>>(gh(of, &home, &asked).await) {
+        Answer::Found(found) => found.first().map_or(Answer::Missing, |found| Answer::Found(found.number)),
+        Answer::NotAsked | Answer::Missing => Answer::Missing,
+        Answer::Unknown(unknown) => Answer::Unknown(unknown),
     }
 }
 
@@ -123,7 +155,7 @@ fn forge_issue(found: IssueAnswer, elsewhere: Option<Elsewhere>) -> Issue {
     }
 }
 
-fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>) -> Answer<Found> {
+fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>, needs: Needs) -> Answer<Found> {
     let state = match found.state.as_str() {
         "OPEN" => RequestState::Open,
         "MERGED" => RequestState::Merged,
@@ -135,6 +167,11 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>) -> Answer<F
             ));
         }
     };
+    let readiness = match needs.readiness.then(|| checked::readiness(found.mergeable, found.status_check_rollup)) {
+        Some(Err(unknown)) => return Answer::Unknown(unknown),
+        Some(Ok(readiness)) => Some(readiness),
+        None => None,
+    };
     let request = ForgeRequest {
         number: found.number,
         state,
@@ -144,12 +181,13 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>) -> Answer<F
         base: found.base_ref_name,
         url: found.url,
         pushed: Pushed::Unknown,
+        readiness,
         elsewhere,
     };
     Answer::Found(Found::Forge(request, found.head_ref_oid))
 }
 
-async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, portolan_core::gates::facts::Unknown> {
+async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, Unknown> {
     let named = home.named();
     let arguments: Vec<&str> = arguments.iter().copied().chain(named.iter().map(String::as_str)).collect();
     let environment = own(&of.environment);
@@ -167,7 +205,7 @@ async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, 
 }
 
 /// What `gh` answered: 1 is any error, 2 is cancelled, 4 wants a login.
-fn answered<T: DeserializeOwned>(output: Result<Output, portolan_core::gates::facts::Unknown>) -> Answer<T> {
+fn answered<T: DeserializeOwned>(output: Result<Output, Unknown>) -> Answer<T> {
     let output = match output {
         Ok(output) => output,
         Err(unknown) => return Answer::Unknown(unknown),

@@ -4,6 +4,7 @@
 //! may have, and no library does so at its size. Nothing is ever changed: not the index, no ref, no file. The one thing
 //! that is run besides is the type checker, where a person allowed it and nothing is known of the present content.
 
+mod checked;
 mod files;
 pub(crate) mod forge;
 mod git;
@@ -15,6 +16,7 @@ mod traces;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use portolan_core::gates::Guidelines;
 use portolan_core::gates::facts::{
@@ -27,12 +29,17 @@ use git::Git;
 pub(crate) use since::OnRemote;
 pub use since::{ChangedFile, Changes, Standing};
 
+/// How long a forge has to make up its mind before it is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// A project's repository, and the environment that `git` and `gh` are started in.
 #[derive(Clone, Debug)]
 pub struct Repository {
     project: PathBuf,
     environment: Vec<(OsString, OsString)>,
     data: Option<PathBuf>,
+    /// How long a forge has to make up its mind.
+    pause: Duration,
 }
 
 /// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
@@ -49,7 +56,14 @@ impl Repository {
 
     /// The same, asked in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
-        Repository { project: project.to_owned(), environment: environment.into_iter().collect(), data: None }
+        let (project, environment) = (project.to_owned(), environment.into_iter().collect());
+        Repository { project, environment, data: None, pause: PAUSE }
+    }
+
+    /// The same, where a forge that has not made up its mind is asked again after this time instead of a second.
+    #[must_use]
+    pub fn pausing(self, pause: Duration) -> Repository {
+        Repository { pause, ..self }
     }
 
     /// The same, where a person's data is in this folder instead of the usual one: what is allowed to run is there.
@@ -68,8 +82,8 @@ impl Repository {
         own(&self.environment)
     }
 
-    /// The pull request that a branch has on GitHub, the latest one; nothing where there is none, or nobody can say.
-    pub async fn request_of(&self, branch: &str) -> Option<u64> {
+    /// The number of the pull request that a branch has on GitHub, the latest one.
+    pub async fn request_of(&self, branch: &str) -> Answer<u64> {
         forge::request_of(self, branch).await
     }
 

@@ -88,9 +88,21 @@ impl World {
             "number": 7, "state": state, "isDraft": false, "headRefName": "feat/build-auth", "headRefOid": head,
             "baseRefName": "main", "isCrossRepository": false, "url": "https://github.com/o/r/pull/7",
             "title": "Auth", "body": "", "author": { "login": "ada" },
+            "mergeable": "MERGEABLE",
+            "statusCheckRollup": [{ "name": "build", "status": "COMPLETED", "conclusion": "SUCCESS" }],
             "reviews": [{ "author": { "login": "bob" }, "state": "APPROVED", "commit": { "oid": head } }],
         });
         self.gh("pr", 0, &answer.to_string());
+    }
+
+    /// An open one whose check stands so.
+    pub(crate) fn request_with(&self, check: &str) {
+        self.request("OPEN");
+        let path = self.at("bin/pr.json");
+        let answer = fs::read_to_string(&path).expect("an answer");
+        let status = if check == "IN_PROGRESS" { check } else { "COMPLETED" };
+        let answer = answer.replace("COMPLETED", status).replace("SUCCESS", check);
+        fs::write(path, answer).expect("written");
     }
 
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {

@@ -74,6 +74,117 @@ fn a_pull_request_has_to_bring_what_is_here() {
     world.is("pullRequestMerged", Holds, "pull-request-merged");
 }
 
+/// What `gh` says of an open pull request that has everything, and of conflicts and checks besides.
+fn ready(world: &World, fields: &str) {
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let answer = format!(
+        r#"{{"number":7,"state":"OPEN","isDraft":false,"headRefName":"feat/auth","headRefOid":"{head}",
+        "baseRefName":"main","isCrossRepository":false,"url":"https://github.com/o/r/pull/7"{fields}}}"#
+    );
+    world.gh("pr", 0, &answer, "");
+}
+
+/// How often `gh` was asked for a pull request.
+fn asked(world: &World) -> usize {
+    let argv = fs::read_to_string(world.root().join("bin/argv")).unwrap_or_default();
+    argv.matches("pr\nview\n").count()
+}
+
+#[test]
+fn checks_of_the_forge_are_told_apart() {
+    let world = World::new();
+    let id = "pull-request";
+    let run = |name: &str, status: &str, conclusion: &str| {
+        format!(
+            r#"{{"__typename":"CheckRun","name":"{name}","workflowName":"ci","status":"{status}","conclusion":"{conclusion}"}}"#
+        )
+    };
+    let status = |state: &str| format!(r#"{{"__typename":"StatusContext","context":"cla","state":"{state}"}}"#);
+    let rollup = |checks: &[String]| format!(r#","mergeable":"MERGEABLE","statusCheckRollup":[{}]"#, checks.join(","));
+    for (checks, standing, code) in [
+        (vec![], Holds, "pull-request-ready"),
+        (vec![run("a", "COMPLETED", "SUCCESS"), run("b", "COMPLETED", "SKIPPED")], Holds, "pull-request-ready"),
+        (vec![run("a", "COMPLETED", "NEUTRAL"), status("SUCCESS")], Holds, "pull-request-ready"),
+        (vec![run("a", "IN_PROGRESS", "")], Fails, "checks-running"),
+        (vec![run("a", "QUEUED", "")], Fails, "checks-running"),
+        (vec![run("a", "SOMETHING", "SUCCESS")], Fails, "checks-running"),
+        (vec![status("PENDING")], Fails, "checks-running"),
+        (vec![status("EXPECTED")], Fails, "checks-running"),
+        (vec![run("a", "COMPLETED", "FAILURE")], Fails, "checks-failed"),
+        (vec![run("a", "COMPLETED", "ACTION_REQUIRED")], Fails, "checks-failed"),
+        (vec![run("a", "COMPLETED", "")], Fails, "checks-failed"),
+        (vec![run("a", "COMPLETED", "UNHEARD_OF")], Fails, "checks-failed"),
+        (vec![run("a", "COMPLETED", "SUCCESS"), status("ERROR")], Fails, "checks-failed"),
+        (vec!["{}".to_owned()], Fails, "checks-failed"),
+        (vec!["7".to_owned()], Unverified, "gh-answer"),
+    ] {
+        ready(&world, &rollup(&checks));
+        world.is(id, standing, code);
+    }
+    let said = world.decide(id);
+    assert!(said.reason.starts_with("cannot verify: what `gh` answered cannot be read"), "{}", said.reason);
+    let flood: Vec<String> = (0..12_000).map(|at| run(&format!("job {at}"), "COMPLETED", "SUCCESS")).collect();
+    ready(&world, &rollup(&flood));
+    assert_eq!(world.decide(id).standing, Unverified, "more is said than is read");
+    // Who does not ask for it does not read it either.
+    ready(&world, "");
+    world.is("prOpenedBeforeIdle", Holds, "pull-request-open");
+    let argv = fs::read_to_string(world.root().join("bin/argv")).expect("what it was asked");
+    assert!(argv.lines().last().is_some_and(|line| line == "o/r"), "{argv}");
+    let fields: Vec<&str> = argv.lines().filter(|line| line.starts_with("number,")).collect();
+    assert!(fields[0].ends_with(",mergeable,statusCheckRollup"), "{fields:?}");
+    assert!(fields.last().is_some_and(|last| last.ends_with(",url")), "{fields:?}");
+}
+
+#[test]
+fn a_check_that_was_run_again_counts_as_it_was_run_last() {
+    let world = World::new();
+    let run = |workflow_run: u32, started: u32, status: &str, conclusion: &str| {
+        format!(
+            r#"{{"name":"build","workflowName":"ci","status":"{status}","conclusion":"{conclusion}",
+            "startedAt":"2026-01-01T00:00:0{started}Z",
+            "detailsUrl":"https://github.com/o/r/actions/runs/{workflow_run}/job/{started}"}}"#
+        )
+    };
+    let (failed, passed) = (("COMPLETED", "FAILURE"), ("COMPLETED", "SUCCESS"));
+    let queued = ("QUEUED", "");
+    for (checks, code) in [
+        ([(1, 1, failed), (1, 2, passed)], "pull-request-ready"),
+        ([(1, 2, passed), (1, 1, failed)], "pull-request-ready"),
+        ([(1, 1, passed), (1, 2, failed)], "checks-failed"),
+        ([(1, 1, passed), (1, 0, queued)], "checks-running"),
+        // Another event may have begun the other one: neither stands for both.
+        ([(1, 1, failed), (2, 2, passed)], "checks-failed"),
+    ] {
+        let told = checks.map(|(workflow_run, started, (status, end))| run(workflow_run, started, status, end));
+        ready(&world, &format!(r#","mergeable":"MERGEABLE","statusCheckRollup":[{}]"#, told.join(",")));
+        assert_eq!(world.decide("pull-request").code, code, "{checks:?}");
+    }
+}
+
+#[test]
+fn a_forge_that_has_not_made_up_its_mind_is_asked_again_and_not_for_ever() {
+    let world = World::new();
+    let id = "pull-request";
+    ready(&world, r#","mergeable":"UNKNOWN","statusCheckRollup":null"#);
+    world.is(id, Unverified, "mergeable-unknown");
+    assert_eq!(asked(&world), 4);
+    world.is("prOpenedBeforeIdle", Holds, "pull-request-open");
+    assert_eq!(asked(&world), 5, "who does not want to know it asks once");
+    // From the second time on it knows.
+    let gh = fs::read_to_string(world.root().join("bin/gh")).expect("a script");
+    let knows = "[ -e \"$here/again\" ] && sed -i s/UNKNOWN/MERGEABLE/ \"$here/pr.json\"\ntouch \"$here/again\"\ncat";
+    fs::write(world.root().join("bin/gh"), gh.replacen("cat", knows, 1)).expect("written");
+    world.is(id, Holds, "pull-request-ready");
+    assert_eq!(asked(&world), 7);
+    ready(&world, r#","mergeable":"CONFLICTING","statusCheckRollup":null"#);
+    world.is(id, Fails, "conflicting");
+    for lacking in [r#","mergeable":"MERGEABLE""#, r#","statusCheckRollup":[]"#, ""] {
+        ready(&world, lacking);
+        world.is(id, Unverified, "gh-answer");
+    }
+}
+
 /// `gh repo set-default` leads `gh` to another repository, whose pull requests bring nothing here.
 #[test]
 fn what_another_repository_has_does_not_count() {

@@ -125,13 +125,14 @@ impl World {
     fn request(&self, state: &str, oid: &str, fork: bool) {
         let answer = format!(
             r#"{{"number":7,"state":"{state}","isDraft":false,"headRefName":"feat/auth","headRefOid":"{oid}",
-            "baseRefName":"main","isCrossRepository":{fork},"url":"https://github.com/o/r/pull/7","mergedAt":null}}"#
+            "baseRefName":"main","isCrossRepository":{fork},"url":"https://github.com/o/r/pull/7","mergedAt":null,
+            "mergeable":"MERGEABLE","statusCheckRollup":null}}"#
         );
         self.gh("pr", 0, &answer, "");
     }
 
     fn repository(&self) -> Repository {
-        Repository::within(&self.project, self.environment())
+        Repository::within(&self.project, self.environment()).pausing(Duration::ZERO)
     }
 
     fn look(&self, needs: Needs) -> Facts {
@@ -173,6 +174,7 @@ fn work_that_is_in_order_passes() {
         ("conventionalCommitFormat", "commits-hold"),
         ("commitsReferenceIssue", "commits-hold"),
         ("prOpenedBeforeIdle", "pull-request-open"),
+        ("pull-request", "pull-request-ready"),
         ("treeIsSettled", "clean"),
         ("noTampering", "untouched"),
     ] {

@@ -53,6 +53,7 @@ fn the_checks_are_listed() {
         treeIsSettled             -     nothing is unmerged, and nothing is left uncommitted
         commitsReferenceIssue     I-8   each commit of the branch names the issue
         prOpenedBeforeIdle        I-9   the pull request is open and has these commits
+        pull-request              I-9   the pull request is open and has these commits, nothing conflicts, and its checks have passed
         pullRequestMerged         I-9   the pull request is merged
         noTampering               -     the guards are as they were installed, and nothing went past them
         removalsMatchIntent       I-10  what the branch removes is what it says that it removes

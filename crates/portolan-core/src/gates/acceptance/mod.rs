@@ -84,7 +84,7 @@ pub struct CheckKind {
 }
 
 /// Every check, by its name.
-pub static CHECKS: [CheckKind; 10] = [
+pub static CHECKS: [CheckKind; 11] = [
     tracking_issue::KIND,
     branch_matches_prefix::KIND,
     spec_file::KIND,
@@ -93,6 +93,7 @@ pub static CHECKS: [CheckKind; 10] = [
     tree_is_settled::KIND,
     commits_reference_issue::KIND,
     pull_request::OPENED,
+    pull_request::READY,
     pull_request::MERGED,
     no_tampering::KIND,
 ];
@@ -124,6 +125,9 @@ impl CheckKind {
         [Some(self.id), self.invariant].into_iter().flatten().collect()
     }
 }
+
+/// The check of a pull request that is ready to be merged. What it cannot tell, a person is asked.
+pub const READY: &str = pull_request::READY.id;
 
 /// What is found, as closely as the guidelines want what has these names kept. What is switched off is not looked at.
 pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> Finding) -> Finding {

@@ -1,14 +1,27 @@
-//! I-9: a pull request brings the work to an integration branch; at the end it is merged.
+//! I-9: a pull request brings the work to an integration branch; it can be merged, and at the end it is.
 
 use super::{CheckKind, Finding, fails, found, holds, not_asked, of_another, quoted, unverified};
-use crate::gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, RequestState};
+use crate::gates::facts::{
+    Answer, Claims, Facts, ForgeCheck, ForgeCheckState, ForgeRequest, Needs, PullRequest, Pushed, Readiness,
+    RequestState,
+};
 use crate::gates::guidelines::Guidelines;
+
+/// The most checks of a forge that a reason names.
+const MOST_NAMED: usize = 5;
 
 pub(super) const OPENED: CheckKind = CheckKind {
     id: "prOpenedBeforeIdle",
     invariant: Some("I-9"),
     needs: Needs { pull_request: true, ..Needs::NOTHING },
     look: opened,
+};
+
+pub(super) const READY: CheckKind = CheckKind {
+    id: "pull-request",
+    invariant: Some("I-9"),
+    needs: Needs { pull_request: true, readiness: true, ..Needs::NOTHING },
+    look: ready,
 };
 
 pub(super) const MERGED: CheckKind = CheckKind {
@@ -20,19 +33,80 @@ pub(super) const MERGED: CheckKind = CheckKind {
 
 fn opened(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
     judged(claims, facts, guidelines, |number, request| {
-        let state = match request.state {
-            RequestState::Merged => "merged",
-            RequestState::Open if request.draft && !guidelines.pull_requests.allow_draft => {
-                let help = "mark it as ready: `gh pr ready`";
-                return Err(fails("draft", format!("pull request #{number} is a draft; {help}")));
-            }
-            RequestState::Open => "open",
-            RequestState::Closed => return Err(closed(number)),
-        };
-        pushed(number, request)?;
-        let base = quoted(&request.base);
-        Ok(holds("pull-request-open", format!("pull request #{number} to {base} is {state} and has every commit")))
+        Ok(holds("pull-request-open", is_open(number, request, guidelines)?))
     })
+}
+
+/// What makes a pull request one that is open, or was, and has all commits, as a sentence.
+fn is_open(number: u64, request: &ForgeRequest, guidelines: &Guidelines) -> Result<String, Finding> {
+    let state = match request.state {
+        RequestState::Merged => "merged",
+        RequestState::Open if request.draft && !guidelines.pull_requests.allow_draft => {
+            let help = "mark it as ready: `gh pr ready`";
+            return Err(fails("draft", format!("pull request #{number} is a draft; {help}")));
+        }
+        RequestState::Open => "open",
+        RequestState::Closed => return Err(closed(number)),
+    };
+    pushed(number, request)?;
+    Ok(format!("pull request #{number} to {} is {state} and has every commit", quoted(&request.base)))
+}
+
+fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    judged(claims, facts, guidelines, |number, request| {
+        let open = is_open(number, request, guidelines)?;
+        let Some(Readiness { mergeable, checks }) = &request.readiness else {
+            return Err(not_asked("whether the pull request can be merged"));
+        };
+        // A forge says nothing of conflicts of what it has merged.
+        let mergeable = mergeable.or((request.state == RequestState::Merged).then_some(true));
+        if mergeable == Some(false) {
+            let base = quoted(&request.base);
+            let reason = format!("pull request #{number} conflicts with {base}; bring that in, resolve it, and push");
+            return Err(fails("conflicting", reason));
+        }
+        let passed = have_passed(number, checks)?;
+        if mergeable.is_none() {
+            let why = "the forge has not said yet whether anything conflicts; ask again in a moment";
+            let reason = format!("cannot verify: of pull request #{number} {why}");
+            return Err(found(super::Standing::Unverified, "mergeable-unknown", reason));
+        }
+        Ok(holds("pull-request-ready", format!("{open}, nothing conflicts, and {passed}")))
+    })
+}
+
+/// That all checks have passed, as a clause.
+fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, Finding> {
+    let failed = |check: &ForgeCheck| match &check.state {
+        ForgeCheckState::Failed(word) => Some(format!("{} ({})", quoted(&check.name), quoted(word))),
+        ForgeCheckState::Passed | ForgeCheckState::Running => None,
+    };
+    let failed: Vec<String> = checks.iter().filter_map(failed).collect();
+    if !failed.is_empty() {
+        let reason = format!("checks of pull request #{number} did not pass: {}; mend that, and push", named(&failed));
+        return Err(fails("checks-failed", reason));
+    }
+    let is_running = |check: &&ForgeCheck| check.state == ForgeCheckState::Running;
+    let running: Vec<String> = checks.iter().filter(is_running).map(|check| quoted(&check.name)).collect();
+    if !running.is_empty() {
+        let still = named(&running);
+        let reason =
+            format!("checks of pull request #{number} are still running: {still}; try again once they have ended");
+        return Err(fails("checks-running", reason));
+    }
+    Ok(match checks.len() {
+        0 => "the forge has run no checks".to_owned(),
+        1 => "its one check has passed".to_owned(),
+        many => format!("its {many} checks have passed"),
+    })
+}
+
+fn named(all: &[String]) -> String {
+    let told = all.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MOST_NAMED) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
 }
 
 fn merged(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
@@ -65,7 +139,11 @@ fn judged(
     last: impl FnOnce(u64, &ForgeRequest) -> Result<Finding, Finding>,
 ) -> Finding {
     let Some(number @ 1..) = claims.pull_request else {
-        return fails("no-pull-request", "no pull request is claimed; open one and claim its number");
+        return match &facts.pull_request {
+            // Nobody claimed one, and which one the branch has could not be found out.
+            Answer::Unknown(unknown) => unverified(unknown),
+            _ => fails("no-pull-request", "no pull request is claimed; open one and claim its number"),
+        };
     };
     let Some(branch) = claims.branch.as_deref() else {
         return fails("no-branch", "no branch is claimed that a pull request could bring; claim it");

@@ -31,6 +31,10 @@ fn spec() -> Spec {
     }
 }
 
+fn forge_check(name: &str, state: ForgeCheckState) -> ForgeCheck {
+    ForgeCheck { name: name.into(), state }
+}
+
 fn request() -> ForgeRequest {
     ForgeRequest {
         number: 7,
@@ -41,6 +45,10 @@ fn request() -> ForgeRequest {
         base: "main".into(),
         url: "https://github.com/o/r/pull/7".into(),
         pushed: Pushed::All,
+        readiness: Some(Readiness {
+            mergeable: Some(true),
+            checks: vec![forge_check("build", ForgeCheckState::Passed)],
+        }),
         elsewhere: None,
     }
 }
@@ -333,6 +341,69 @@ fn pull_requests_that_are_not_what_they_should_be() {
     let unknown = Answer::Found(PullRequest::Forge(ForgeRequest { pushed: Pushed::Unknown, ..request() }));
     let finding = decide(id, &claims(), &Facts { pull_request: unknown, ..facts() }, &guidelines());
     assert_eq!((finding.standing, finding.code), (Standing::Unverified, "head-unknown"));
+}
+
+/// What is said of a pull request that is as `change` makes it.
+fn readiness(change: impl FnOnce(&mut ForgeRequest, &mut Readiness)) -> (Standing, &'static str, String) {
+    let mut request = request();
+    let mut readiness = request.readiness.take().expect("it is asked");
+    change(&mut request, &mut readiness);
+    request.readiness = Some(readiness);
+    let facts = Facts { pull_request: Answer::Found(PullRequest::Forge(request)), ..facts() };
+    let Finding { standing, code, reason, .. } = decide("pull-request", &claims(), &facts, &guidelines());
+    (standing, code, reason)
+}
+
+#[test]
+fn a_pull_request_is_ready_where_nothing_conflicts_and_all_checks_have_passed() {
+    use ForgeCheckState::{Failed, Passed, Running};
+    let failed = || forge_check("li`nt\n", Failed("timed_out".into()));
+    let running = || forge_check("slow", Running);
+    let told = |change: &dyn Fn(&mut ForgeRequest, &mut Readiness)| {
+        let (standing, code, reason) = readiness(|request, readiness| change(request, readiness));
+        format!("{standing:?} {code}: {reason}\n")
+    };
+    let all = [
+        told(&|_, _| {}),
+        told(&|_, ready| ready.checks.push(forge_check("b", Passed))),
+        told(&|_, ready| ready.checks.clear()),
+        told(&|_, ready| ready.checks.push(running())),
+        told(&|_, ready| ready.checks.extend([running(), failed()])),
+        told(&|_, ready| ready.checks = (0..8).map(|at| forge_check(&at.to_string(), Running)).collect()),
+        told(&|_, ready| (ready.mergeable, ready.checks) = (Some(false), vec![failed()])),
+        told(&|_, ready| ready.mergeable = None),
+        told(&|_, ready| (ready.mergeable, ready.checks) = (None, vec![running()])),
+        told(&|request, ready| (request.state, ready.mergeable) = (RequestState::Merged, None)),
+        told(&|request, ready| (request.state, ready.checks) = (RequestState::Merged, vec![failed()])),
+        told(&|request, _| request.state = RequestState::Closed),
+        told(&|request, _| request.draft = true),
+        told(&|request, _| request.pushed = Pushed::NotAll),
+    ];
+    expect_test::expect![[r#"
+        Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and its one check has passed
+        Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and its 2 checks have passed
+        Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and the forge has run no checks
+        Fails checks-running: checks of pull request #7 are still running: `slow`; try again once they have ended
+        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); mend that, and push
+        Fails checks-running: checks of pull request #7 are still running: `0`, `1`, `2`, `3`, `4` and 3 more; try again once they have ended
+        Fails conflicting: pull request #7 conflicts with `main`; bring that in, resolve it, and push
+        Unverified mergeable-unknown: cannot verify: of pull request #7 the forge has not said yet whether anything conflicts; ask again in a moment
+        Fails checks-running: checks of pull request #7 are still running: `slow`; try again once they have ended
+        Holds pull-request-ready: pull request #7 to `main` is merged and has every commit, nothing conflicts, and its one check has passed
+        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); mend that, and push
+        Fails closed: pull request #7 was closed without being merged; reopen it, or claim another
+        Fails draft: pull request #7 is a draft; mark it as ready: `gh pr ready`
+        Fails not-pushed: pull request #7 does not have every commit; push first: `git push`
+    "#]].assert_eq(&all.concat());
+    let unasked = ForgeRequest { readiness: None, ..request() };
+    let facts = Facts { pull_request: Answer::Found(PullRequest::Forge(unasked)), ..facts() };
+    assert_eq!(decide("pull-request", &claims(), &facts, &guidelines()).code, "not-asked");
+    // Which pull request the branch has may be as unknown as how it stands.
+    let unknown = Answer::Unknown(Unknown { code: "gh-auth", why: "`gh` is not logged in".into() });
+    let facts = Facts { pull_request: unknown, ..facts };
+    for claims in [claims(), Claims { pull_request: None, ..claims() }] {
+        assert_eq!(decide("pull-request", &claims, &facts, &guidelines()).code, "gh-auth");
+    }
 }
 
 #[test]
