@@ -2,6 +2,7 @@
 //! data that a run keeps; who carries them to a provider is no concern of this crate.
 
 pub mod prices;
+pub mod review;
 pub mod script;
 
 use std::sync::Arc;
@@ -238,6 +239,26 @@ pub fn shown<'t>(tools: impl IntoIterator<Item = &'t str>) -> Vec<String> {
         names.push(unique);
     }
     names
+}
+
+/// A word such as `change-1` that the text does not contain, so that the text cannot end where it is quoted.
+pub(crate) fn marker(word: &str, text: &str) -> String {
+    let mut nth = 1_u64;
+    while text.contains(&format!("{word}-{nth}")) {
+        nth += 1;
+    }
+    format!("{word}-{nth}")
+}
+
+/// A text without the fence around it, where it is nothing but one fenced block.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
+    if inner.contains("```") {
+        return text;
+    }
+    let word = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
+    inner[word..].trim()
 }
 
 impl Unanswered {

@@ -299,7 +299,8 @@ their gates and tasks something is [looked at](evidence.md), or a [check of the 
 comes to no end that is a success. Steps that look only deny tools that edit files, where [hooks](hosts.md) hold an agent to it.
 
 What cannot be seen: whether a plan, a finding or a cause that is reported is true; it is on record, and later steps, their checks and
-people are held against it. `reviewed-by-another` and `person` ask a person.
+people are held against it. `person` asks a person, and `reviewed-by-another` too where the project names no [model that
+reviews](evidence.md#a-model-that-reviews).
 
 A project's own version of a workflow, without checks, believes what it is told: so do workflows that come from Navigator.
 ";

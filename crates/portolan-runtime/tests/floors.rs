@@ -48,12 +48,12 @@ const ROOMS: &[&str] = &[
     "project_checks",
     "repository",
     "merge_gate",
+    "models",
     "gates",
-    // Who works for runs: servers, models, functions.
+    // Who works for runs: servers, functions.
     "builtin",
     "servers",
     "graphs",
-    "models",
     "control",
     "tools",
     "states",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Number, Value, json};
 
 use super::decide::text_of;
-use crate::chat::{Answer, Finish, Message, Request, Role, Settings};
+use crate::chat::{Answer, Finish, Message, Request, Role, Settings, marker, unfenced};
 use crate::graph::{Finding, KeyResult, State, Worker};
 use crate::run::Found;
 
@@ -31,7 +31,7 @@ pub(crate) fn request(state: &State, output: &Value) -> Request {
     let end = text.floor_char_boundary(MAX_OUTPUT);
     let cut =
         if end < text.len() { format!("\n(cut: {end} of {} bytes are shown)", text.len()) } else { String::new() };
-    let marker = marker(&text);
+    let marker = marker("result", &text);
     let criteria: Vec<Value> = judged(state)
         .map(|result| json!({ "criterion": result.name.value, "description": result.description }))
         .collect();
@@ -57,15 +57,6 @@ pub(crate) fn request(state: &State, output: &Value) -> Request {
         settings: Settings { temperature, ..settings },
         answer_schema: Some(Arc::new(schema(state))),
     }
-}
-
-/// A word that the text does not contain, so that it cannot end where it is quoted.
-fn marker(text: &str) -> String {
-    let mut nth = 1_u64;
-    while text.contains(&format!("result-{nth}")) {
-        nth += 1;
-    }
-    format!("result-{nth}")
 }
 
 fn judged(state: &State) -> impl Iterator<Item = &KeyResult> {
@@ -142,17 +133,6 @@ fn verdicts(answer: &Answer) -> Result<Vec<Value>, String> {
         Some(Value::Array(verdicts)) => Ok(verdicts.clone()),
         _ => Err("it has no list of `verdicts`".to_owned()),
     }
-}
-
-/// A text without the fence around it, where it is nothing but one fenced block.
-pub(crate) fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
-    if inner.contains("```") {
-        return text;
-    }
-    let word = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
-    inner[word..].trim()
 }
 
 /// What several judges come to: a criterion is met when more than half of them say so.

@@ -84,7 +84,7 @@ impl Evidence {
     /// What must be there, as a part of a sentence.
     pub fn told(&self) -> String {
         let since = match self.since {
-            _ if !self.fact.needs_before() => return self.fact.told(),
+            _ if !self.fact.is_told_by_before() => return self.fact.told(),
             Since::Step => "the step began",
             Since::Run => "the run began",
         };
@@ -144,9 +144,22 @@ impl Fact {
         }
     }
 
-    /// Whether it is told by how the files stood before: who leads a run notes that when a step begins.
+    /// Whether it may need to be known how the files stood before: who leads a run notes that when a step begins.
     pub fn needs_before(&self) -> bool {
-        !matches!(self, Fact::Pushed | Fact::Output { .. } | Fact::ReviewedByAnother | Fact::Person)
+        !matches!(self, Fact::Pushed | Fact::Output { .. } | Fact::Person)
+    }
+
+    /// Whether it is told by that alone: a review may be somebody's word as well.
+    fn is_told_by_before(&self) -> bool {
+        self.needs_before() && *self != Fact::ReviewedByAnother
+    }
+
+    /// Since when it counts where nothing is said of it. A review is of all that a run has changed.
+    pub fn usually_since(&self) -> Since {
+        match self {
+            Fact::ReviewedByAnother => Since::Run,
+            _ => Since::Step,
+        }
     }
 
     /// What is wrong with a value that must fit the schema of the fact, in one sentence; nothing where it fits, or there is

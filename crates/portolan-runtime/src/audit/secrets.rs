@@ -95,6 +95,11 @@ pub(crate) fn text(text: &str) -> String {
     format!("{kept}… ({} bytes in all)", text.len())
 }
 
+/// The whole text, however long, with its secrets masked.
+pub(crate) fn masked(text: &str) -> String {
+    mask(text)
+}
+
 fn mask(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

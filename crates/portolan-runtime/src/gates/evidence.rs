@@ -9,11 +9,12 @@ use portolan_core::graph::{Evidence, Fact, Since};
 use portolan_core::run::Verdict;
 use serde_json::{Map, Value};
 
+use super::review::{self, Wanted};
 use crate::disk;
 use crate::merge_gate::texts_since;
 use crate::repository::{OnRemote, Repository, Standing};
 use crate::rules;
-use crate::runner::{self, broken};
+use crate::runner;
 
 /// The largest file that is read as JSON, in bytes.
 const MOST_JSON: u64 = 4 << 20;
@@ -32,7 +33,7 @@ pub struct Before {
 }
 
 /// Why evidence cannot be weighed by anybody but a person, as a sentence.
-struct ForPerson(String);
+pub(super) struct ForPerson(pub(super) String);
 
 impl From<Unknown> for ForPerson {
     fn from(unknown: Unknown) -> ForPerson {
@@ -40,46 +41,44 @@ impl From<Unknown> for ForPerson {
     }
 }
 
+/// What evidence is looked for in.
+pub(super) struct Seen<'g> {
+    pub(super) claims: &'g Map<String, Value>,
+    pub(super) repository: &'g Repository,
+    pub(super) before: &'g Before,
+    pub(super) wanted: &'g Wanted,
+    pub(super) guidelines: &'g Guidelines,
+}
+
 /// What a piece of evidence comes to. What nobody can tell, a person is asked; what is switched off is not looked at.
-pub(super) async fn look(
-    wanted: &Evidence,
-    claims: &Map<String, Value>,
-    repository: &Repository,
-    before: &Before,
-    guidelines: &Guidelines,
-) -> Verdict {
+pub(super) async fn look(wanted: &Evidence, seen: &Seen<'_>) -> Verdict {
     let gate = [wanted.fact.gate()];
-    if let Some(off) = switched_off(&gate, guidelines) {
+    if let Some(off) = switched_off(&gate, seen.guidelines) {
         return Verdict::Shown { reason: off.reason, sets: None };
     }
-    let found = match find(wanted, claims, repository, before, guidelines).await {
+    let (found, output) = match find(wanted, seen).await {
         Ok(found) => found,
-        Err(ForPerson(reason)) => Finding::of(Holds::Unverified, "for-person", reason),
+        Err(ForPerson(reason)) => (Finding::of(Holds::Unverified, "for-person", reason), String::new()),
     };
-    let Finding { standing, reason, .. } = weighed(&gate, guidelines, || found);
+    let Finding { standing, reason, .. } = weighed(&gate, seen.guidelines, || found);
     match standing {
         Holds::Holds => Verdict::Shown { reason, sets: None },
-        Holds::Fails => broken(reason),
+        Holds::Fails => Verdict::Broken { reason, output },
         Holds::Unverified => Verdict::ForPerson { reason },
     }
 }
 
-async fn find(
-    wanted: &Evidence,
-    claims: &Map<String, Value>,
-    repository: &Repository,
-    before: &Before,
-    guidelines: &Guidelines,
-) -> Result<Finding, ForPerson> {
+/// What is found, and what the next attempt is told besides.
+async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), ForPerson> {
+    let Seen { claims, repository, before, guidelines, .. } = *seen;
     let then = || before.since(wanted.since);
-    Ok(match &wanted.fact {
+    let found = match &wanted.fact {
         Fact::Changed { must, may, must_not } => {
             let paths = repository.paths_since(then()?).await?;
             let is_meant =
                 |path: &str| must.iter().any(|pattern| pattern.starts_with(OWN_FOLDER) && path.starts_with(OWN_FOLDER));
-            let is_work =
-                |path: &&str| (!path.starts_with(OWN_FOLDER) || is_meant(path)) && before.own.as_deref() != Some(*path);
-            let paths: Vec<&str> = paths.iter().map(String::as_str).filter(is_work).collect();
+            let counts = |path: &&str| before.is_work(path) || is_meant(path);
+            let paths: Vec<&str> = paths.iter().map(String::as_str).filter(counts).collect();
             evidence::changed(must, may.as_deref(), must_not, &paths)
         }
         Fact::Commit => {
@@ -97,14 +96,19 @@ async fn find(
             Some(Some(misfit)) => Finding::of(Holds::Fails, "misfit", format!("`{name}` does not fit: {misfit}")),
             None => Finding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
         },
-        Fact::ReviewedByAnother => {
-            return Err(ForPerson("whether somebody else than the author has looked at it, a person says".to_owned()));
-        }
+        Fact::ReviewedByAnother if guidelines.review.model.is_none() => return Err(review::nobody()),
+        Fact::ReviewedByAnother => return review::look(then()?, seen).await,
         Fact::Person => return Err(ForPerson("a person says whether it is so".to_owned())),
-    })
+    };
+    Ok((found, String::new()))
 }
 
 impl Before {
+    /// Whether what changes at a path is anybody's work.
+    pub(super) fn is_work(&self, path: &str) -> bool {
+        !path.starts_with(OWN_FOLDER) && self.own.as_deref() != Some(path)
+    }
+
     fn since(&self, since: Since) -> Result<&Standing, ForPerson> {
         let (found, what) = match since {
             Since::Step => (&self.step, "step"),

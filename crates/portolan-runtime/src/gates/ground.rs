@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use super::evidence::{self, Before};
+use super::review::Wanted;
 use crate::merge_gate::{Question, Unruled, rule};
 use crate::project_checks;
 use crate::repository::Repository;
@@ -34,6 +35,8 @@ pub struct Ground {
     others: Answer<Vec<Other>>,
     /// How the files stood before.
     before: Before,
+    /// What was wanted of what is claimed to be done.
+    wanted: Wanted,
     listener: Listener,
     rules: OnceLock<Result<Guidelines, String>>,
     seen: OnceCell<Seen>,
@@ -77,7 +80,16 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
         }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
         CheckBy::Evidence(wanted) => match ground.guidelines() {
-            Ok(rules) => evidence::look(wanted, &request.claims, &ground.repository, &ground.before, rules).await,
+            Ok(rules) => {
+                let seen = evidence::Seen {
+                    claims: &request.claims,
+                    repository: &ground.repository,
+                    before: &ground.before,
+                    wanted: &ground.wanted,
+                    guidelines: rules,
+                };
+                evidence::look(wanted, &seen).await
+            }
             Err(why) => unverified(why),
         },
     }
@@ -91,6 +103,7 @@ impl Ground {
             gates,
             others: Answer::NotAsked,
             before: Before::default(),
+            wanted: Wanted::default(),
             listener: Listener::default(),
             rules: OnceLock::new(),
             seen: OnceCell::new(),
@@ -108,6 +121,12 @@ impl Ground {
     #[must_use]
     pub fn since(self, before: Before) -> Ground {
         Ground { before, ..self }
+    }
+
+    /// The same, where this was wanted.
+    #[must_use]
+    pub fn wanting(self, wanted: Wanted) -> Ground {
+        Ground { wanted, ..self }
     }
 
     /// The same, heard by somebody while commands run.

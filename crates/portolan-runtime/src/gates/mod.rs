@@ -4,6 +4,7 @@ mod evidence;
 mod ground;
 pub(crate) mod own_server;
 pub mod qa;
+pub mod review;
 
 pub use evidence::Before;
 pub use ground::{Ground, Other, REMOVALS, perform};

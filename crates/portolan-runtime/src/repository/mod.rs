@@ -77,6 +77,11 @@ impl Repository {
         &self.project
     }
 
+    /// The environment that it is asked in, whole: what is looked up in it is given to no program.
+    pub(crate) fn surroundings(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
     /// The environment that `git` and `gh` are started in: nothing that leads them elsewhere, nobody to ask.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         own(&self.environment)

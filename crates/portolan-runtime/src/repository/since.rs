@@ -103,6 +103,19 @@ impl Repository {
         Ok(telling.told)
     }
 
+    /// The same, by paths relative to the project.
+    ///
+    /// # Errors
+    /// As of [`Repository::changes_since`].
+    pub(crate) async fn changes_from_project(&self, then: &Standing) -> Result<Changes, Unknown> {
+        let within = Git::open(self.project(), &self.environment).await?.within();
+        let mut changes = self.changes_since(then).await?;
+        for file in &mut changes.files {
+            file.path = from_project(&file.path, &within);
+        }
+        Ok(changes)
+    }
+
     /// The paths of the files that have changed since the files stood so, relative to the project.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use portolan_core::engine::{self, Effect, EffectKind};
-use portolan_core::graph::{CheckBy, Workflow};
+use portolan_core::graph::{CheckBy, Node, Workflow};
 use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place};
 use portolan_core::value::Outcome;
 
@@ -16,6 +16,7 @@ use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
 use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
+use crate::gates::review::Wanted;
 use crate::gates::{Before, Ground};
 use crate::repository::Repository;
 use crate::runner::Listener;
@@ -182,8 +183,18 @@ impl Service {
         let others = self.hooks().other_tasks(held, &gates).await;
         let looks_back = checks().any(|check| check.by.evidence().is_some_and(|wanted| wanted.fact.needs_before()));
         let before = if looks_back { self.stood_before(held, path) } else { Before::default() };
-        Ground::of(repository, gates).beside(others).since(before)
+        let wanted =
+            Wanted { text: node.map_or_else(String::new, |node| wanted(held, node)), hidden: self.hidden_of(held) };
+        Ground::of(repository, gates).beside(others).since(before).wanting(wanted)
     }
+}
+
+/// What was to be done, as the user and the workflow say it.
+fn wanted(held: &Held, node: &Node) -> String {
+    let task = held.run.opening.description.as_deref().map(|task| format!("The task: {task}"));
+    let more = [&node.brief.description, &node.brief.instructions].into_iter().flatten().cloned();
+    let step = std::iter::once(format!("The step: {}", node.name)).chain(more);
+    task.into_iter().chain(step).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The node that is passed next.

@@ -349,14 +349,7 @@ impl Typechecks {
 
     /// Whether a person allowed the commands; why not.
     pub(crate) fn allowed(&self, checker: &Checker) -> Result<(), Unknown> {
-        let unreadable =
-            |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
-        let data = match &self.data {
-            Some(data) => data.clone(),
-            None => data_dir_from(|name| self.variable(name), self.home()).map_err(unreadable)?,
-        };
-        let trust = Trust::open(&data, &self.project).map_err(unreadable)?;
-        match trust.is_trusted(&checker.digest()).map_err(unreadable)? {
+        match self.is_allowed(&checker.digest())? {
             true => Ok(()),
             false => Err(unknown(
                 "not-trusted",
@@ -367,6 +360,18 @@ impl Typechecks {
                 ),
             )),
         }
+    }
+
+    /// Whether a person allowed what has this digest in the project.
+    pub(crate) fn is_allowed(&self, digest: &Digest) -> Result<bool, Unknown> {
+        let unreadable =
+            |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
+        let data = match &self.data {
+            Some(data) => data.clone(),
+            None => data_dir_from(|name| self.variable(name), self.home()).map_err(unreadable)?,
+        };
+        let trust = Trust::open(&data, &self.project).map_err(unreadable)?;
+        trust.is_trusted(digest).map_err(unreadable)
     }
 
     fn variable(&self, name: &str) -> Option<OsString> {

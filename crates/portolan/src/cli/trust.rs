@@ -12,6 +12,7 @@ use portolan_core::present::MASK;
 use portolan_core::source::Source;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::definition::Definition;
+use portolan_runtime::gates::review;
 use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
@@ -100,7 +101,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         false => None,
     };
     let mut report = Vec::new();
-    if let Some(asked) = &typecheck {
+    if let Some((asked, others)) = typecheck.as_deref().and_then(<[Asked]>::split_first) {
         let are_agreed = !rules.is_empty() && !args.revoke && install::agree(service.project())?;
         let mut settled = settle(&output, &service, asked, args.revoke)?;
         if are_agreed {
@@ -110,6 +111,9 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             }
         }
         report.push(settled);
+        for asked in others {
+            report.push(settle(&output, &service, asked, args.revoke)?);
+        }
     }
     for path in added {
         for asked in own(&service, path)? {
@@ -246,8 +250,9 @@ impl Asked {
 /// Rules that cannot be understood, and why.
 struct Faulty(Source, Vec<Diagnostic>);
 
-/// What the type check of the project runs. `suggested` is asked for by name: what files suggest is nobody's choice.
-fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow::Result<Result<Asked, Faulty>> {
+/// What the rules of the project have run: the type check, and the model that looks at changes. `suggested` is asked for by
+/// name: what files suggest is nobody's choice.
+fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow::Result<Result<Vec<Asked>, Faulty>> {
     let own = service.project().join(rules::FILE);
     if let Some(given) = given.filter(|given| given.canonicalize().ok() != own.canonicalize().ok()) {
         let message = format!("`{}` holds the rules of another project", given.display());
@@ -260,8 +265,10 @@ fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow
     if faults.iter().any(Diagnostic::is_error) {
         return Ok(Err(Faulty(source, faults)));
     }
+    let reviewed = given.and_then(|_| review::digest(&read));
+    let reviewer = reviewed.map(|digest| Asked::runs(&source, Some(digest), review::commands(&read)));
     let checker = checker(service.project(), &read);
-    Ok(Ok(match checker {
+    let checked = match checker {
         Some(Checker { origin: Origin::Suggested(files), commands }) if suggested => {
             let checker = Checker { commands, origin: Origin::Suggested(files.clone()) };
             Asked::checker(&files.join(", "), &checker.shown(), Some(&checker))
@@ -274,7 +281,10 @@ fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow
             ..Asked::checker(&source.name, &source.text, None)
         },
         None => Asked::checker(&source.name, &source.text, None),
-    }))
+    };
+    // Where nothing else is run, there is no need to say so.
+    let checked = Some(checked).filter(|checked| checked.runs.is_some() || reviewer.is_none());
+    Ok(Ok(checked.into_iter().chain(reviewer).collect()))
 }
 
 /// Records or takes back one file's commands, and shows them.

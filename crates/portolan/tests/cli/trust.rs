@@ -64,6 +64,42 @@ fn commands_run_after_a_person_allowed_them() {
 }
 
 #[test]
+fn a_person_allows_that_a_model_is_shown_changes() {
+    let project = Project::new();
+    project.write(".portolan/guidelines.yaml", "review: {model: \"anthropic:claude-sonnet-4-5\"}\n");
+    expect![[r#"
+        .portolan/guidelines.yaml: these commands may run in this project
+          review/model: ask anthropic:claude-sonnet-4-5  (at most 300 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .portolan/guidelines.yaml"));
+    let both = "typecheck: {commands: [[cargo, check]]}\nreview: {model: \"openai:m@http://127.0.0.1:8080/v1\"}\n";
+    project.write(".portolan/guidelines.yaml", both);
+    expect![[r#"
+        .portolan/guidelines.yaml: these commands may run in this project
+          typecheck/1: cargo check  (at most 600 s)
+        .portolan/guidelines.yaml: these commands may run in this project
+          review/model: ask openai:m@http://127.0.0.1:8080/v1  (at most 300 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .portolan/guidelines.yaml"));
+    expect![[r#"
+        .portolan/guidelines.yaml: these commands may run in this project
+          typecheck/1: cargo check  (at most 600 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust --typecheck"));
+    expect![[r#"
+        .portolan/guidelines.yaml: these commands may not run any more
+          typecheck/1: cargo check  (at most 600 s)
+        .portolan/guidelines.yaml: these commands may not run any more
+          review/model: ask openai:m@http://127.0.0.1:8080/v1  (at most 300 s)
+        exit: 0
+    "#]]
+    .assert_eq(&project.says("trust .portolan/guidelines.yaml --revoke"));
+}
+
+#[test]
 fn phases_are_agreed_to_as_a_whole() {
     let project = Project::new();
     let phases = "id: small\nphases:\n  - id: idle\n  - id: work\n";

@@ -35,7 +35,19 @@ const TAKEN: [(&str, &[&str]); 7] = [
     ("path", &["file", "json"]),
     ("name", &["output"]),
     ("schema", &["json", "output"]),
-    ("since", &["changed", "commit", "tests-touched", "tests-not-weakened", "no-conflict-marks", "file", "json"]),
+    (
+        "since",
+        &[
+            "changed",
+            "commit",
+            "tests-touched",
+            "tests-not-weakened",
+            "no-conflict-marks",
+            "file",
+            "json",
+            "reviewed-by-another",
+        ],
+    ),
 ];
 
 impl<'t> With<'t> {
@@ -113,7 +125,8 @@ pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: 
         "person" => Fact::Person,
         _ => return None,
     };
-    Some(Evidence { fact, since: with.since.unwrap_or_default() })
+    let since = with.since.unwrap_or(fact.usually_since());
+    Some(Evidence { fact, since })
 }
 
 fn changed(with: &With<'_>, faults: &mut Faults) -> Option<Fact> {

@@ -39,6 +39,8 @@ pub struct Guidelines {
     pub pull_requests: PullRequests,
     /// What must pass before a commit.
     pub typecheck: Typecheck,
+    /// Who looks at changes.
+    pub review: Review,
     /// How closely each rule is kept, by the id of a check, a guard or an invariant; what is not named blocks.
     pub levels: BTreeMap<String, Level>,
     /// Who may get past a rule, by its name.
@@ -183,6 +185,13 @@ pub struct Typecheck {
     pub timeout_seconds: u64,
 }
 
+/// Who looks at changes that an agent has made, where a workflow wants somebody else to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The model, as `provider:name`; nothing means a person.
+    pub model: Option<String>,
+}
+
 /// The branch prefixes of [`Guidelines::default`].
 pub const PREFIXES: [&str; 12] = [
     "feat/",
@@ -246,6 +255,7 @@ impl Default for Guidelines {
                 open_at_stop: false,
             },
             typecheck: Typecheck { commands: None, max_age_seconds: None, timeout_seconds: 30 },
+            review: Review::default(),
             levels: BTreeMap::new(),
             bypass: BTreeMap::new(),
             bypass_unnamed: Who::HumanOnly,

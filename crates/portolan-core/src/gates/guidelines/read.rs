@@ -57,6 +57,9 @@ fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Faults) {
     section(fields, "commits", faults, |fields, faults| commits(fields, &mut rules.commits, faults));
     section(fields, "pullRequests", faults, |fields, faults| requests(fields, &mut rules.pull_requests, faults));
     section(fields, "typecheck", faults, |fields, faults| typecheck(fields, &mut rules.typecheck, faults));
+    section(fields, "review", faults, |fields, faults| {
+        rules.review.model = one_text(fields, "model", words::model, faults);
+    });
     rules.levels = fields
         .optional("policies")
         .map_or_else(BTreeMap::new, |tree| table("policies", tree, &names::known(), (&LEVELS, Level::Block), faults));

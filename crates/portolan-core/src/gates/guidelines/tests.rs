@@ -54,6 +54,7 @@ typecheck:
   commands: [[cargo, check, --locked], [npx, --no-install, tsc, "--noEmit"]]
   maxAgeSeconds: 300
   timeoutSeconds: 20
+review: {model: "openai:m@http://127.0.0.1:8080/v1"}
 policies: {branchMatchesPrefix: off, I-6: warn, no-verify: warn, removalsMatchIntent: block}
 bypass: {I-3: never, commit-must-reference-issue: human-only, I-13: never, I-6: agent, others: never}
 "#;
@@ -73,6 +74,7 @@ fn every_rule_can_be_written_down() {
     assert_eq!(read.pull_requests.forge, Forge::Files { folder: "reviews".into() });
     assert_eq!(read.typecheck.commands.as_ref().map(Vec::len), Some(2));
     assert_eq!((read.typecheck.max_age_seconds, read.typecheck.timeout_seconds), (Some(300), 20));
+    assert_eq!(read.review.model.as_deref(), Some("openai:m@http://127.0.0.1:8080/v1"));
     assert_eq!(read.level(&["branchMatchesPrefix"]), Level::Off);
     assert_eq!((read.who("I-3"), read.who("commit-must-reference-issue")), (Who::Never, Who::HumanOnly));
 }
@@ -145,7 +147,7 @@ fn the_page_tells_every_key_with_its_default() {
         let listed = said.split("the fields here are").nth(1).unwrap_or_default().to_owned();
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
     };
-    for section in ["", "branches", "issues", "specs", "commits", "pullRequests", "typecheck"] {
+    for section in ["", "branches", "issues", "specs", "commits", "pullRequests", "typecheck", "review"] {
         let keys = keys(section);
         assert!(!keys.is_empty(), "{section}");
         for key in keys {
@@ -211,6 +213,12 @@ fn commands_are_words_and_no_lines() {
         expect![[r#"
             1:23 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [npm, run, check]`
             1:54 wrong-type: `timeoutSeconds` of `typecheck` must be a whole number from 1 to 600, but is `601`; -
+        "#]],
+    );
+    says(
+        "review: {model: gpt-4o}",
+        expect![[r#"
+            1:17 bad-value: `model` has `gpt-4o`, which cannot be; write it as `provider:model`, such as `anthropic:claude-sonnet-4-5`
         "#]],
     );
     says(

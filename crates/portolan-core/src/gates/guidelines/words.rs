@@ -72,6 +72,14 @@ pub(super) fn tracker(text: &str) -> Fault {
     (!crate::gates::references::is_key(&format!("{text}-1"))).then_some("write capitals and digits, such as `ABC`")
 }
 
+/// The name of a model.
+pub(super) fn model(text: &str) -> Fault {
+    let is_named = text.split_once(':').is_some_and(|(provider, model)| {
+        !provider.is_empty() && !model.is_empty() && !text.contains(char::is_whitespace) && text.len() <= 2_048
+    });
+    (!is_named).then_some("write it as `provider:model`, such as `anthropic:claude-sonnet-4-5`")
+}
+
 /// Any text that says something.
 pub(super) fn text(text: &str) -> Fault {
     text.trim().is_empty().then_some("write some text, or leave it out")

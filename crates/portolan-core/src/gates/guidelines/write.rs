@@ -18,6 +18,8 @@ pub fn write(rules: &Guidelines) -> String {
     text.section("commits", commits(rules, &usual));
     text.section("pullRequests", requests(rules, &usual));
     text.section("typecheck", typecheck(rules, &usual));
+    let model = rules.review.model.as_ref().map(|model| ("model".to_owned(), word(model)));
+    text.section("review", model.into_iter().collect());
     let named = |map: Vec<(&String, &'static str)>| {
         map.into_iter().map(|(name, said)| (name.clone(), said.to_owned())).collect()
     };

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Working, words};
-use crate::chat::{Answer, Finish, Message, Role, ToolUse, Unanswered};
+use crate::chat::{self, Answer, Finish, Message, Role, ToolUse, Unanswered};
 use crate::engine::decide::walk::Draft;
-use crate::engine::judge;
 use crate::graph::{Again, Asking, Retry, Worker};
 use crate::run::{Completion, Doing, Fault, Found, FramePath, Hold, Patience, Said, Spend, TURNS};
 
@@ -143,7 +142,7 @@ impl Working<'_, '_> {
     fn read(&mut self, text: String) {
         let Worker::Model(asking) = &self.state.work else { return };
         let Some(schema) = &asking.schema else { return self.look_at(Arc::new(Value::from(text))) };
-        match serde_json::from_str::<Value>(judge::unfenced(&text)) {
+        match serde_json::from_str::<Value>(chat::unfenced(&text)) {
             Err(error) => {
                 let reason = format!("the answer is no JSON: {error}");
                 self.fail(Arc::new(Value::from(text)), vec![lacking("schema", &reason)]);

@@ -1,0 +1,187 @@
+//! A change is looked at by a model that did not make it. Whatever keeps the model from clearing it, a person is asked.
+
+use std::time::Duration;
+
+use portolan_core::chat::review::{self, Severity};
+use portolan_core::diagnostic::{clip, is_unseen};
+use portolan_core::gates::Guidelines;
+use portolan_core::gates::acceptance::{Finding, Standing as Holds};
+use portolan_core::present::Redaction;
+
+use super::evidence::{ForPerson, Seen};
+use crate::audit::secrets;
+use crate::models::{self, Backoff, Limits, Model, ModelName, Question, Retrying, Setup, Variables};
+use crate::process::Environment;
+use crate::repository::{ChangedFile, Repository, Standing};
+use crate::rules;
+use crate::trust::{self, Command, Digest};
+
+/// How long a reviewer may take, in seconds, however often it is asked.
+const SECONDS: u64 = 300;
+/// How often it is asked where that may help.
+const ATTEMPTS: u32 = 3;
+/// The largest answer, in bytes.
+const MOST_BYTES: usize = 1 << 20;
+/// The longest text of what was wanted, in bytes.
+const MOST_WANTED: usize = 16 << 10;
+/// The most findings that a reason names.
+const MOST_NAMED: usize = 5;
+/// The most bytes of findings that the next attempt is told.
+const MOST_TOLD: usize = 8 << 10;
+
+/// What a reviewer is told besides the change.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// What was to be done, in the words of the user and of the workflow.
+    pub text: String,
+    /// What of it, and of the change, nobody is shown.
+    pub hidden: Redaction,
+}
+
+/// What a person allows: that the changes of the project are sent to this model.
+pub fn commands(guidelines: &Guidelines) -> Vec<Command> {
+    let command = |model: &String| Command {
+        flow: String::new(),
+        node: "review".to_owned(),
+        check: "model".to_owned(),
+        argv: vec!["ask".to_owned(), model.clone()],
+        timeout_seconds: SECONDS,
+    };
+    guidelines.review.model.iter().map(command).collect()
+}
+
+/// The digest of it; nothing where no model is to be asked.
+pub fn digest(guidelines: &Guidelines) -> Option<Digest> {
+    let commands = commands(guidelines);
+    (!commands.is_empty()).then(|| trust::digest_of(&commands))
+}
+
+/// What the model of the guidelines says of what has changed since, and for the next attempt all that it found.
+pub(super) async fn look(then: &Standing, seen: &Seen<'_>) -> Result<(Finding, String), ForPerson> {
+    let Seen { repository, before, wanted, guidelines, .. } = *seen;
+    let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
+    let model = opened(name, repository)?;
+    if !repository.typechecks().is_allowed(&digest)? {
+        let help = format!("a person runs `portolan trust {}`", rules::FILE);
+        return Err(for_person(format!("nobody has allowed yet that {} is shown changes ({help})", shown(name))));
+    }
+    let changes = repository.changes_from_project(then).await?;
+    if changes.cut {
+        return Err(for_person("more has changed than a model is shown"));
+    }
+    let files: Vec<ChangedFile> = changes.files.into_iter().filter(|file| before.is_work(&file.path)).collect();
+    if files.is_empty() {
+        return Err(for_person("nothing has changed that a model could look at"));
+    }
+    if let Some((file, note)) = files.iter().find_map(|file| Some((file, file.note?))) {
+        return Err(for_person(format!(
+            "a model cannot be shown all that has changed: of {}, {note}",
+            plain(&file.path)
+        )));
+    }
+    let environment = Environment::of(repository.surroundings().iter().cloned());
+    let masked = |text: &str| wanted.hidden.text(&environment.redact(secrets::masked(text)));
+    let asked = masked(&wanted.text);
+    let asked = &asked[..asked.floor_char_boundary(MOST_WANTED)];
+    let request = review::request(name, asked, &masked(&told(&files)));
+    let question = Question { request: &request, tools: &[], asker: Some("reviewer") };
+    let answer = model
+        .ask(question, None)
+        .await
+        .map_err(|why| for_person(format!("{} did not answer ({})", shown(name), clip(&why.message))))?;
+    let findings = review::read(&answer)
+        .map_err(|why| for_person(format!("what {} answered shows nothing: {}", shown(name), clip(&why))))?;
+    Ok(weighed(name, files.len(), &findings, masked))
+}
+
+/// Why a person is asked, who says instead.
+fn for_person(why: impl Into<String>) -> ForPerson {
+    ForPerson(format!("{}; a person says whether somebody else than the author has looked at it", why.into()))
+}
+
+/// What is said where no model is to be asked.
+pub(super) fn nobody() -> ForPerson {
+    ForPerson("whether somebody else than the author has looked at it, a person says".to_owned())
+}
+
+fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
+    let refused = |error: models::OpenError| for_person(format!("{} ({})", error.message, error.help));
+    if let ModelName::Scripted(_) = ModelName::parse(name).map_err(refused)? {
+        return Err(for_person(format!("{} says what somebody wrote down, and looks at nothing", shown(name))));
+    }
+    let limits = Limits { whole: Duration::from_secs(SECONDS), max_bytes: MOST_BYTES, ..Limits::default() };
+    let setup = Setup { variables: variables(repository), limits, ..Setup::of(repository.project()) };
+    let model = models::open(name, &setup).map_err(refused)?;
+    let total = Duration::from_secs(SECONDS);
+    Ok(Retrying::new(model, Backoff { attempts: ATTEMPTS, attempt: total, total, ..Backoff::default() }))
+}
+
+/// Where its key is looked up: in the environment that the repository is asked in.
+fn variables(repository: &Repository) -> Variables {
+    let all = repository.surroundings().to_vec();
+    Variables::new(move |wanted| {
+        let found = all.iter().rev().find(|(name, _)| name.to_str() == Some(wanted));
+        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
+    })
+}
+
+/// The change as a reviewer reads it.
+fn told(files: &[ChangedFile]) -> String {
+    let told = |file: &ChangedFile| {
+        let diff = file.diff.as_deref().unwrap_or_default();
+        format!("=== {} ({})\n{diff}\n", file.path, file.how)
+    };
+    files.iter().map(told).collect()
+}
+
+/// What the findings come to. What the model says goes to the agent and on record: masked as the change was.
+fn weighed(
+    name: &str,
+    files: usize,
+    findings: &[review::Finding],
+    masked: impl Fn(&str) -> String,
+) -> (Finding, String) {
+    let line = |finding: &review::Finding| {
+        let place = match finding.line {
+            Some(line) => format!("{}:{line}", plain(&masked(&finding.file))),
+            None => plain(&masked(&finding.file)),
+        };
+        format!("{} {place}: {}", finding.severity.word(), on_one_line(&masked(&finding.what)))
+    };
+    let lines: Vec<String> = findings.iter().map(line).collect();
+    let named = |lines: &[String]| {
+        let told: Vec<String> = lines.iter().take(MOST_NAMED).map(|line| clip(line)).collect();
+        match lines.len().saturating_sub(MOST_NAMED) {
+            0 => told.join("; "),
+            more => format!("{}; and {more} more", told.join("; ")),
+        }
+    };
+    let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking).count();
+    let what = match files {
+        1 => "one file that has changed".to_owned(),
+        many => format!("{many} files that have changed"),
+    };
+    let looked = format!("{} looked at {what}", shown(name));
+    if blocking == 0 {
+        let rest = if lines.is_empty() { String::new() } else { format!("; {}", named(&lines)) };
+        let reason = format!("{looked}, and found nothing that blocks{rest}");
+        return (Finding::of(Holds::Holds, "reviewed", reason), String::new());
+    }
+    let mut output = lines.join("\n");
+    output.truncate(output.floor_char_boundary(MOST_TOLD));
+    let reason = format!("{looked}, and found what blocks: {}; mend that", named(&lines[..blocking]));
+    (Finding::of(Holds::Fails, "blocking-findings", reason), output)
+}
+
+fn shown(name: &str) -> String {
+    plain(&clip(name))
+}
+
+/// A word from outside, unable to end its backticks.
+fn plain(text: &str) -> String {
+    format!("`{}`", on_one_line(&clip(text)).replace('`', "'"))
+}
+
+fn on_one_line(text: &str) -> String {
+    text.trim().chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect()
+}
