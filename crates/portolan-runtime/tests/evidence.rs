@@ -25,6 +25,9 @@ const CASES: &str = r#"
 "changed" | put a.txt=b; put a.txt=a
 "changed" | put loose.txt=more
 "changed" | before put sub/x=x; rm sub/x
+"changed" | git update-index --assume-unchanged a.txt; put a.txt=b
+"changed" | git update-index --skip-worktree a.txt; put a.txt=b
+"changed" | before git update-index --assume-unchanged a.txt; before put a.txt=b
 "changed" | put .portolan/x=x
 "changed" | put a.txt=b; git add .; git commit -q -m b
 {"gate": "changed", "must": ["src/**"]} | put b.txt=b
@@ -56,10 +59,12 @@ const CASES: &str = r#"
 "tests-touched" | put src/lib.rs=#[test]\nfn it() { assert!(true) }
 "tests-not-weakened"
 "tests-not-weakened" | before tested; put src/lib.rs=pub fn a() {}
+"tests-not-weakened" | before tested; git update-index --assume-unchanged src/lib.rs; put src/lib.rs=pub fn a() {}
 "tests-not-weakened" | before tested; rm src/lib.rs
 "tests-not-weakened" | before tested; put src/lib.rs=pub fn a() {}; put src/tests.rs=#[test]\nfn it_is() {\n    assert!(true);\n}\n
 "no-conflict-marks" | put a.txt=<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n
 "no-conflict-marks" | put new.txt=a\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n
+"no-conflict-marks" | git update-index --assume-unchanged a.txt; put a.txt=<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n
 "no-conflict-marks" | put a.txt=Title\n=======\n
 "no-conflict-marks" | before put loose.txt=<<<<<<< ours\n; put a.txt=b
 {"gate": "file", "path": "plan.md"}

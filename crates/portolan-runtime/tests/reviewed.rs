@@ -300,6 +300,18 @@ fn what_the_change_says_stays_between_its_markers() {
 }
 
 #[test]
+fn what_git_was_told_to_pass_over_is_shown_all_the_same() {
+    let provider = FakeProvider::new([found(&[])]);
+    let world = project("\"reviewed-by-another\"", &provider);
+    allow(&world);
+    let run = begun(&world, false);
+    git(&world, &["update-index", "--assume-unchanged", "a.txt"]);
+    world.write("a.txt", "b\n");
+    let (told, _) = report(&world, &run);
+    assert!(told.starts_with("holds: ") && asked(&provider)[1].1.contains("-a\n+b\n"), "{told}");
+}
+
+#[test]
 fn all_that_the_run_has_changed_is_shown_unless_the_step_alone_counts() {
     for (accept, is_shown) in [
         (r#""reviewed-by-another""#, true),

@@ -42,6 +42,7 @@ impl From<Unknown> for ForPerson {
 }
 
 /// What evidence is looked for in.
+#[derive(Clone, Copy)]
 pub(super) struct Seen<'g> {
     pub(super) claims: &'g Map<String, Value>,
     pub(super) repository: &'g Repository,
@@ -70,7 +71,16 @@ pub(super) async fn look(wanted: &Evidence, seen: &Seen<'_>) -> Verdict {
 
 /// What is found, and what the next attempt is told besides.
 async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), ForPerson> {
-    let Seen { claims, repository, before, guidelines, .. } = *seen;
+    let Seen { claims, before, guidelines, .. } = *seen;
+    let whole;
+    let repository = match wanted.fact.needs_before() && before.since(wanted.since).is_ok() {
+        // Whoever has git pass over a file changes it all the same.
+        true => {
+            whole = seen.repository.whole().await?;
+            &whole
+        }
+        false => seen.repository,
+    };
     let then = || before.since(wanted.since);
     let found = match &wanted.fact {
         Fact::Changed { must, may, must_not } => {
@@ -97,7 +107,9 @@ async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), F
             None => Finding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
         },
         Fact::ReviewedByAnother if guidelines.review.model.is_none() => return Err(review::nobody()),
-        Fact::ReviewedByAnother => return review::look(then()?, seen).await,
+        Fact::ReviewedByAnother => {
+            return review::look(then()?, &Seen { repository, ..*seen }).await;
+        }
         Fact::Person => return Err(ForPerson("a person says whether it is so".to_owned())),
     };
     Ok((found, String::new()))

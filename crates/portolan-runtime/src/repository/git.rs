@@ -10,7 +10,7 @@ use portolan_core::gates::facts::{Commit, Tree, Unknown};
 use portolan_core::gates::names::is_oid;
 
 use super::since::Differs;
-use crate::program::{Output, Question, ask, own, unknown};
+use crate::program::{Output, Question, ask, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MOST_BYTES: usize = 32 * 1024 * 1024;
@@ -33,13 +33,8 @@ pub(super) struct Git {
 }
 
 impl Git {
-    pub(super) async fn open(project: &Path, environment: &[(OsString, OsString)]) -> Result<Git, Unknown> {
-        let mut git = Git {
-            project: project.to_owned(),
-            environment: own(environment),
-            top: PathBuf::new(),
-            folder: PathBuf::new(),
-        };
+    pub(super) async fn open(project: &Path, environment: Vec<(OsString, OsString)>) -> Result<Git, Unknown> {
+        let mut git = Git { project: project.to_owned(), environment, top: PathBuf::new(), folder: PathBuf::new() };
         let place =
             ["rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"];
         let output = git.ask(&place).await?;

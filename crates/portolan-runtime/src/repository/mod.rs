@@ -16,6 +16,7 @@ mod traces;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::gates::Guidelines;
@@ -24,7 +25,7 @@ use portolan_core::gates::facts::{
 };
 
 use crate::program::own;
-use crate::typecheck::Typechecks;
+use crate::typecheck::{IndexCopy, Typechecks, whole_index};
 use git::Git;
 pub(crate) use since::OnRemote;
 pub use since::{ChangedFile, Changes, Standing};
@@ -40,6 +41,8 @@ pub struct Repository {
     data: Option<PathBuf>,
     /// How long a forge has to make up its mind.
     pause: Duration,
+    /// The index that is looked at; nothing where that is the repository's own.
+    index: Option<Arc<IndexCopy>>,
 }
 
 /// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
@@ -57,7 +60,7 @@ impl Repository {
     /// The same, asked in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
         let (project, environment) = (project.to_owned(), environment.into_iter().collect());
-        Repository { project, environment, data: None, pause: PAUSE }
+        Repository { project, environment, data: None, pause: PAUSE, index: None }
     }
 
     /// The same, where a forge that has not made up its mind is asked again after this time instead of a second.
@@ -84,7 +87,14 @@ impl Repository {
 
     /// The environment that `git` and `gh` are started in: nothing that leads them elsewhere, nobody to ask.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        own(&self.environment)
+        let index = self.index.iter().map(|index| ("GIT_INDEX_FILE".into(), index.path().into()));
+        own(&self.environment).into_iter().chain(index).collect()
+    }
+
+    /// The same, where git looks at the files too that somebody told it to pass over: their changes are changes.
+    pub(crate) async fn whole(&self) -> Result<Repository, Unknown> {
+        let index = whole_index(&self.project, &self.environment).await?;
+        Ok(Repository { index: index.map(Arc::new), ..self.clone() })
     }
 
     /// The number of the pull request that a branch has on GitHub, the latest one.
@@ -94,7 +104,7 @@ impl Repository {
 
     /// See [`probe`].
     pub async fn probe(&self, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
-        let git = match Git::open(&self.project, &self.environment).await {
+        let git = match Git::open(&self.project, self.environment()).await {
             Ok(git) => git,
             Err(unknown) => return Facts { trouble: Some(unknown), ..Facts::default() },
         };

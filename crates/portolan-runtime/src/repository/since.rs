@@ -74,7 +74,7 @@ impl Repository {
     /// # Errors
     /// There is no repository, or too much that is not committed; or git cannot say.
     pub async fn standing(&self, besides: &BTreeSet<String>) -> Result<Standing, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let (commit, unborn) = match git.head_oid().await? {
             Some(commit) => (commit, false),
             None => (git.empty_tree().await?, true),
@@ -95,7 +95,7 @@ impl Repository {
     /// # Errors
     /// What was checked out then is not there any more; or git cannot say.
     pub async fn changes_since(&self, then: &Standing) -> Result<Changes, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let mut telling = Telling { git: &git, then, told: Changes::default(), left: MOST_BYTES, diffs: 0 };
         for (path, differs) in then.found(&git).await? {
             telling.tell(path, &differs).await?;
@@ -108,7 +108,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub(crate) async fn changes_from_project(&self, then: &Standing) -> Result<Changes, Unknown> {
-        let within = Git::open(self.project(), &self.environment).await?.within();
+        let within = Git::open(self.project(), self.environment()).await?.within();
         let mut changes = self.changes_since(then).await?;
         for file in &mut changes.files {
             file.path = from_project(&file.path, &within);
@@ -121,7 +121,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub async fn paths_since(&self, then: &Standing) -> Result<Vec<String>, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let within = git.within();
         Ok(then.found(&git).await?.into_keys().map(|path| from_project(&path, &within)).collect())
     }
@@ -131,7 +131,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub async fn has_changed(&self, path: &str, then: &Standing) -> Result<bool, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let path = format!("{}{path}", git.within());
         match then.loose.get(&path) {
             Some(before) => Ok(*before == LARGE || *before != content(&git.top.join(&path))),
@@ -145,7 +145,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub(crate) async fn touched_since(&self, then: &Standing) -> Result<(PathBuf, BTreeMap<String, bool>), Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let found = then.found(&git).await?;
         Ok((git.top.clone(), found.into_iter().map(|(path, differs)| (path, differs.is_new)).collect()))
     }
@@ -155,7 +155,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub async fn marks_since(&self, then: &Standing) -> Result<Vec<(String, u64)>, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let found = then.found(&git).await?;
         let known = git.marks(&then.commit).await?;
         let mut marks = Vec::new();
@@ -180,7 +180,7 @@ impl Repository {
     /// # Errors
     /// As of [`Repository::changes_since`].
     pub async fn commits_since(&self, then: &Standing) -> Result<Vec<Commit>, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         // A commit that changes nothing is no work.
         if git.head_oid().await?.is_none() || !git.differs_from_head(&then.commit).await? {
             return Ok(Vec::new());
@@ -208,7 +208,7 @@ impl Repository {
     /// # Errors
     /// There is no repository, or the remote does not answer.
     pub(crate) async fn on_remote(&self) -> Result<OnRemote, Unknown> {
-        let git = Git::open(self.project(), &self.environment).await?;
+        let git = Git::open(self.project(), self.environment()).await?;
         let (Some(branch), Some(head)) = (git.head_branch().await?, git.head_oid().await?) else {
             return Ok(OnRemote::NoBranch);
         };

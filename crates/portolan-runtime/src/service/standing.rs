@@ -100,8 +100,9 @@ impl Service {
         }
         begun.truncate(MOST_BRANCHES);
         if !begun.is_empty() && is_repository(self.project()) {
-            let repository = Repository::of(self.project());
-            let standing = tokio::time::timeout(PATIENCE, repository.standing(&written(held))).await;
+            let (repository, besides) = (Repository::of(self.project()), written(held));
+            let standing = async { repository.whole().await?.standing(&besides).await };
+            let standing = tokio::time::timeout(PATIENCE, standing).await;
             if let (Ok(Ok(standing)), None) = (&standing, &notes.run) {
                 notes.run = Some(standing.clone());
             }
@@ -159,8 +160,9 @@ impl Service {
         let noted = read(&notes).steps.remove(branch.unwrap_or_default());
         // One from before the run was restored is of another past.
         let Some(noted) = noted.filter(|noted| noted.revision <= held.run.revision) else { return Ok(None) };
-        let changes = Repository::of(self.project()).changes_since(&noted.standing).await;
-        let mut changes = changes.map_err(|why| {
+        let repository = Repository::of(self.project());
+        let changes = async { repository.whole().await?.changes_since(&noted.standing).await };
+        let mut changes = changes.await.map_err(|why| {
             let message = format!("what has changed since the step began cannot be told: {}", why.why);
             ServiceError::failed("unknown_changes", message, "look with `git diff` and `git log`")
         })?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use portolan_core::gates::facts::Unknown;
 use portolan_core::gates::names::is_oid;
+use tempfile::TempDir;
 
 use crate::program::own;
 use crate::program::{Output, Question, ask, unknown};
@@ -53,7 +54,7 @@ pub(super) async fn tree(
     git.environment.push(("GIT_OBJECT_DIRECTORY".into(), folder.path().join("objects").into()));
     git.environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), listed(objects).into()));
     if content == Content::Worktree {
-        git.look_at_all().await?;
+        git.look_at(&git.passed_over().await?).await?;
         git.told(&["add", "--all", "--", ":/"]).await?;
     }
     let tree = git.told(&["write-tree"]).await?;
@@ -62,6 +63,35 @@ pub(super) async fn tree(
         true => Ok(tree.to_owned()),
         false => Err(unknown("git-failed", "`git write-tree` names no tree; try again")),
     }
+}
+
+/// A copy of the index, which is there for as long as this.
+#[derive(Debug)]
+pub(crate) struct IndexCopy(TempDir);
+
+impl IndexCopy {
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().join("index")
+    }
+}
+
+/// A copy of the index by which git looks at every file; nothing where it does so by its own, for nobody told it to pass over
+/// any.
+pub(crate) async fn whole_index(
+    project: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<Option<IndexCopy>, Unknown> {
+    let mut git = Git { project, environment: own(environment) };
+    let paths = git.passed_over().await?;
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let index = git.told(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+    let copy = IndexCopy(tempfile::tempdir().map_err(|error| no_room(&error))?);
+    copy_index(Path::new(index.trim_end_matches('\n')), &copy.path()).map_err(|error| no_room(&error))?;
+    git.environment.push(("GIT_INDEX_FILE".into(), copy.path().into()));
+    git.look_at(&paths).await?;
+    Ok(Some(copy))
 }
 
 fn given_index(environment: &[(OsString, OsString)], top: &str) -> Option<PathBuf> {
@@ -102,15 +132,19 @@ pub(super) struct Git<'g> {
 }
 
 impl Git<'_> {
-    /// Has git look at the files that somebody told it to pass over (`--skip-worktree`, `--assume-unchanged`). Those that do
-    /// not lie there, as in a sparse checkout, are as they were committed.
-    async fn look_at_all(&self) -> Result<(), Unknown> {
+    /// The files that somebody told git to pass over (`--skip-worktree`, `--assume-unchanged`), each with a NUL behind it.
+    /// Those that do not lie there, as in a sparse checkout, are as they were committed.
+    async fn passed_over(&self) -> Result<String, Unknown> {
         let said = self.told(&["ls-files", "-z", "-v", "--", ":/"]).await?;
         let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
         let passed_over = entries.filter(|(tag, _)| *tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()));
         let lie_there =
             passed_over.map(|(_, path)| path).filter(|path| self.project.join(path).symlink_metadata().is_ok());
-        let paths: String = lie_there.flat_map(|path| [path, "\0"]).collect();
+        Ok(lie_there.flat_map(|path| [path, "\0"]).collect())
+    }
+
+    /// Has git look at these all the same.
+    async fn look_at(&self, paths: &str) -> Result<(), Unknown> {
         if paths.is_empty() {
             return Ok(());
         }

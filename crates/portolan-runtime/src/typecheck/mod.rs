@@ -32,6 +32,7 @@ use crate::trust::{Trust, data_dir_from};
 
 pub use checker::{Checker, Origin, checker};
 pub use content::Content;
+pub(crate) use content::{IndexCopy, whole_index};
 pub use verdicts::Verdict;
 
 use committed::Committed;
