@@ -12,6 +12,7 @@ mod order;
 mod phase;
 mod server;
 mod state;
+mod verification;
 mod workflow;
 
 use std::collections::BTreeSet;
@@ -39,6 +40,7 @@ pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
     Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
 };
+pub use verification::{DecidedBy, NodeCheck, Verification};
 pub use workflow::{CheckedSteps, Exits, Failing, Flow, Step, Workflow};
 
 /// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.

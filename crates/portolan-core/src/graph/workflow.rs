@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use serde::Serialize;
 
-use super::{Activity, Interface, Kind, Node, Settings, Variable};
+use super::{Activity, Interface, Node, Settings, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -104,12 +104,12 @@ pub struct Flow {
     pub heavy: bool,
 }
 
-/// At how many steps of work something is checked, and at which the agent is believed.
+/// At how many steps something is checked, and at which whoever works there is believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedSteps<'f> {
     /// How many steps have checks.
     pub checked: usize,
-    /// The steps of work that have none, in the order written.
+    /// The steps that have none, in the order written.
     pub believed: Vec<&'f NodeId>,
 }
 
@@ -122,22 +122,6 @@ impl CheckedSteps<'_> {
 }
 
 impl Flow {
-    /// What is checked of the work that an agent is led through; nothing in a flow that is called.
-    pub fn checked(&self) -> CheckedSteps<'_> {
-        let mut told = CheckedSteps::default();
-        if self.interface.is_some() {
-            return told;
-        }
-        let work = self.steps.values().filter(|step| matches!(step.node.kind, Kind::Work { .. }));
-        for step in work {
-            match step.node.accept.is_empty() {
-                true => told.believed.push(&step.node.id),
-                false => told.checked += 1,
-            }
-        }
-        told
-    }
-
     /// A step of this flow.
     ///
     /// # Panics

@@ -1,6 +1,7 @@
 //! A workflow as a Graphviz digraph, for `dot -Tsvg`.
 
 use super::picture::{Line, Look, label, lines, one_line, small_print};
+use super::verified::{legend, sign_of, told};
 use crate::graph::{Node, Workflow};
 
 /// The digraph of the root flow. Ways that a failure takes are dashed.
@@ -9,7 +10,8 @@ use crate::graph::{Node, Workflow};
 pub fn dot(workflow: &Workflow) -> String {
     let flow = workflow.root();
     let mut graph = format!("digraph {} {{\n", quoted(workflow.id().as_str()));
-    graph += &format!("    graph [label={}, labelloc=t, fontname=\"{FONT}\"]\n", text(&[&one_line(&flow.name)]));
+    let title = text(&[&one_line(&flow.name), legend(flow).unwrap_or_default()]);
+    graph += &format!("    graph [label={title}, labelloc=t, fontname=\"{FONT}\"]\n");
     graph += &format!("    node [shape=box, style=filled, fillcolor=\"#FFFFFF\", fontname=\"{FONT}\"]\n");
     graph += &format!("    edge [fontname=\"{FONT}\", fontsize=10]\n\n");
     for step in flow.steps.values() {
@@ -27,7 +29,8 @@ const FONT: &str = "Helvetica,Arial,sans-serif";
 
 fn drawn_node(node: &Node) -> String {
     let look = Look::of(&node.kind);
-    let label = if look == Look::Person { format!("✋ {}", label(node)) } else { label(node) };
+    let sign = sign_of(node).map(|sign| format!("{sign} ")).unwrap_or_default();
+    let label = format!("{sign}{}", label(node));
     let style = match look {
         Look::Start => ", shape=circle, fillcolor=\"#90EE90\", color=\"#228B22\"",
         Look::Success => ", shape=box, peripheries=2, fillcolor=\"#87CEEB\", color=\"#4169E1\"",
@@ -38,7 +41,8 @@ fn drawn_node(node: &Node) -> String {
         Look::Subflow => ", shape=component",
         Look::Plain => "",
     };
-    format!("    {} [label={}{style}]\n", quoted(node.id.as_str()), text(&[&label, &small_print(node)]))
+    let tooltip = told(node).map(|told| format!(", tooltip={}", text(&[&told]))).unwrap_or_default();
+    format!("    {} [label={}{style}{tooltip}]\n", quoted(node.id.as_str()), text(&[&label, &small_print(node)]))
 }
 
 fn drawn_line(line: &Line<'_>) -> String {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use super::picture::{Look, label, lines, one_line, small_print};
+use super::verified::{legend, sentences, sign_of};
 use crate::graph::{Flow, Kind, Node, Workflow};
 use crate::value::NodeId;
 
@@ -26,7 +27,7 @@ use crate::value::NodeId;
 /// # let (workflow, _) = validate::validate(graph.as_ref().unwrap(), &|_| None, dialect::Strictness::Strict);
 /// let chart = present::mermaid(&workflow.unwrap(), Some(&"greet".into()));
 /// assert!(chart.starts_with("flowchart TD\n"));
-/// assert!(chart.contains("    greet[\"Say #quot;hello#quot;\"]\n"));
+/// assert!(chart.contains("    greet[\"○ Say #quot;hello#quot;\"]\n"));
 /// assert!(chart.ends_with("    class greet currentStep\n"));
 /// ```
 pub fn mermaid(workflow: &Workflow, current: Option<&NodeId>) -> String {
@@ -42,10 +43,13 @@ pub fn mermaid(workflow: &Workflow, current: Option<&NodeId>) -> String {
         chart += &format!("    {} -->{text} {}\n", names[line.from], names[line.to]);
     }
     chart.push('\n');
+    let (explained, class_of_legend) = explained(flow, &names);
+    chart += &explained;
     for (class, style) in STYLES {
         chart += &format!("    classDef {class} {style}\n");
     }
     chart += &classes(flow, &names);
+    chart += &class_of_legend;
     if let Some(name) = current.and_then(|id| names.get(id)) {
         chart += &format!("    class {name} {CURRENT}\n");
     }
@@ -65,8 +69,9 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
     }
     // No line of the chart holds a backtick, so that none can close the fence.
     page += &format!("### Diagram\n\n```mermaid\n{}```\n\n", mermaid(workflow, current));
-    if flow.steps.values().any(|step| !step.node.accept.is_empty()) {
-        page += "At steps with ✓ something is checked; at others the agent is believed.\n\n";
+    if legend(flow).is_some() {
+        page += "At steps with ✓ something is checked before they are left; at steps with ○ nothing is, and whoever works \
+                 there is believed.\n\n";
     }
     page += "### Step Instructions\n\n";
     page += "| Stage | Step | Name | Agent | Instructions |\n|-------|------|------|-------|--------------|\n";
@@ -78,13 +83,17 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
 
 const CURRENT: &str = "currentStep";
 
-const STYLES: [(&str, &str); 6] = [
-    ("startStep", "fill:#90EE90,stroke:#228B22"),
-    ("successStep", "fill:#87CEEB,stroke:#4169E1"),
-    ("hitlStep", "fill:#FFB6C1,stroke:#DC143C"),
-    ("gateStep", "fill:#E6E6FA,stroke:#9370DB"),
-    ("forkJoinStep", "fill:#FFEAA7,stroke:#FDCB6E"),
-    (CURRENT, "fill:#FFD700,stroke:#FF8C00,stroke-width:3px"),
+/// The class of the legend, and its name where no node has it.
+const LEGEND: &str = "legend";
+
+const STYLES: [(&str, &str); 7] = [
+    ("startStep", "fill:#90EE90,stroke:#228B22,color:#1f2937"),
+    ("successStep", "fill:#87CEEB,stroke:#4169E1,color:#1f2937"),
+    ("hitlStep", "fill:#FFB6C1,stroke:#DC143C,color:#1f2937"),
+    ("gateStep", "fill:#E6E6FA,stroke:#9370DB,color:#1f2937"),
+    ("forkJoinStep", "fill:#FFEAA7,stroke:#FDCB6E,color:#1f2937"),
+    (CURRENT, "fill:#FFD700,stroke:#FF8C00,stroke-width:3px,color:#1f2937"),
+    (LEGEND, "fill:none,stroke:none"),
 ];
 
 fn class(look: Look) -> Option<&'static str> {
@@ -110,6 +119,17 @@ fn classes(flow: &Flow, names: &IndexMap<&NodeId, String>) -> String {
     text
 }
 
+/// What the signs mean: a sentence for those who see no chart, a legend for those who do, and the class of that.
+fn explained(flow: &Flow, names: &IndexMap<&NodeId, String>) -> (String, String) {
+    let (Some(legend), Some(sentences)) = (legend(flow), sentences(flow)) else { return Default::default() };
+    let taken: BTreeSet<&str> = names.values().map(String::as_str).collect();
+    let numbered = (2_usize..).map(|count| format!("{LEGEND}_{count}"));
+    let name = std::iter::once(LEGEND.to_owned()).chain(numbered).find(|name| !taken.contains(name.as_str()));
+    let name = name.expect("a chart has fewer nodes than there are numbers");
+    let text = format!("    accDescr: {}\n    {name}[\"{legend}\"]\n", escape(&sentences));
+    (text, format!("    class {name} {LEGEND}\n"))
+}
+
 fn shape(node: &Node) -> String {
     let look = Look::of(&node.kind);
     let (open, close) = match look {
@@ -120,16 +140,12 @@ fn shape(node: &Node) -> String {
         Look::ForkJoin => ("([", "])"),
         Look::Plain => ("[", "]"),
     };
-    let hand = match look {
-        Look::Person => "✋ ",
-        _ if !node.accept.is_empty() => "✓ ",
-        _ => "",
-    };
+    let sign = sign_of(node).map(|sign| format!("{sign} ")).unwrap_or_default();
     let small = match small_print(node) {
         none if none.is_empty() => none,
         print => format!("<br/><small>{}</small>", escape(&print)),
     };
-    format!("{open}\"{hand}{}{small}\"{close}", escape(&label(node)))
+    format!("{open}\"{sign}{}{small}\"{close}", escape(&label(node)))
 }
 
 /// What each node is called in the chart: its identifier where that is safe, else a safe name that no other node has.

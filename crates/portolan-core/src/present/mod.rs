@@ -22,12 +22,13 @@ mod saved;
 mod situation;
 mod talk;
 mod trace;
+mod verified;
 mod visits;
 mod work;
 
 pub use checked::Checked;
 pub use dot::dot;
-pub use drawing::{Drawing, Drawn, DrawnEdge, DrawnNode, FARTHEST, Fold, Moved, drawing, svg};
+pub use drawing::{Drawing, Drawn, DrawnCheck, DrawnEdge, DrawnNode, FARTHEST, Fold, Moved, drawing, svg};
 pub use export::{Crates, langgraph, rust_project};
 pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;

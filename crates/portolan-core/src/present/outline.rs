@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::picture::{cut, one_line};
 use super::trace::function_word;
-use crate::graph::{CheckBy, CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Step, Strategy, Workflow};
+use super::verified::looks_at;
+use crate::graph::{
+    CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, NodeCheck, Step, Strategy, Workflow,
+};
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
 /// One line for each node that a run can come to, beginning with the main line of work.
@@ -28,7 +31,7 @@ pub fn outline(workflow: &Workflow) -> String {
 /// The most steps that are named as believed.
 const MOST_BELIEVED: usize = 12;
 
-/// At how many steps of work something is checked, and at which an agent is believed.
+/// At how many steps something is checked, and which are believed.
 fn believed(workflow: &Workflow) -> String {
     let CheckedSteps { checked, believed } = workflow.root().checked();
     let all = checked + believed.len();
@@ -91,7 +94,7 @@ impl<'w> Outline<'w> {
             self.rows.push(Row::Detail(gathered(*strategy).to_owned()));
         }
         self.failing(step);
-        self.rows.extend(node.accept.iter().map(|check| Row::Detail(checked(check.id.as_str(), &check.by))));
+        self.rows.extend(node.checks().iter().map(|check| Row::Detail(checked(check))));
         let guards = exits.guards.iter().map(|(guard, to)| way(&guard.text(), to));
         self.rows.extend(guards.map(Row::Detail));
         if let Some(workflow) = node.kind.runs() {
@@ -240,15 +243,8 @@ fn failure(failing: &Failing) -> Option<String> {
     Some(format!("{} (retry up to {budget}, then {then})", way(FAILED, to)))
 }
 
-fn checked(id: &str, by: &CheckBy) -> String {
-    let what = match by {
-        CheckBy::Run { argv, .. } => argv.iter().map(|word| one_line(word)).collect::<Vec<_>>().join(" "),
-        CheckBy::File { path } => format!("file {}", one_line(path)),
-        CheckBy::Project { name } => format!("the project's {}", one_line(name)),
-        CheckBy::Gate { name } => format!("gate {}", one_line(name)),
-        CheckBy::Evidence(evidence) => one_line(&evidence.told()),
-    };
-    cut(&format!("check {}: {what}", one_line(id)), WIDTH)
+fn checked(check: &NodeCheck<'_>) -> String {
+    cut(&format!("check {}: {}", one_line(check.id), looks_at(check)), WIDTH)
 }
 
 fn gathered(strategy: Strategy) -> &'static str {

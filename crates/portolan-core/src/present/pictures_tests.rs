@@ -73,7 +73,7 @@ fn a_chart_renames_what_mermaid_reserves_and_escapes_what_it_would_read() {
         &expect![[r#"
             flowchart TD
                 start(("Start"))
-                n_end["Say #quot;hi#quot; | wave<br/><small>👋 Dev</small>"]
+                n_end["○ Say #quot;hi#quot; | wave<br/><small>👋 Dev</small>"]
                 check{"✓ Check: is it #35;1?<br/><small>Rev ↻2</small>"}
                 done[["Done"]]
                 stuck{{"✋ Stuck"}}
@@ -85,16 +85,20 @@ fn a_chart_renames_what_mermaid_reserves_and_escapes_what_it_would_read() {
                 check -->|"failed"| stuck
                 stuck -->|"passed"| n_end
 
-                classDef startStep fill:#90EE90,stroke:#228B22
-                classDef successStep fill:#87CEEB,stroke:#4169E1
-                classDef hitlStep fill:#FFB6C1,stroke:#DC143C
-                classDef gateStep fill:#E6E6FA,stroke:#9370DB
-                classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E
-                classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px
+                accDescr: Checked: Check: is it #35;1? by tests and notes. Believed: Say #quot;hi#quot; | wave.
+                legend["✓ checked · ○ believed, not checked"]
+                classDef startStep fill:#90EE90,stroke:#228B22,color:#1f2937
+                classDef successStep fill:#87CEEB,stroke:#4169E1,color:#1f2937
+                classDef hitlStep fill:#FFB6C1,stroke:#DC143C,color:#1f2937
+                classDef gateStep fill:#E6E6FA,stroke:#9370DB,color:#1f2937
+                classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E,color:#1f2937
+                classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px,color:#1f2937
+                classDef legend fill:none,stroke:none
                 class start startStep
                 class done successStep
                 class stuck hitlStep
                 class check gateStep
+                class legend legend
                 class n_end currentStep
         "#]],
     );
@@ -105,36 +109,40 @@ fn a_chart_shows_forks_joins_and_subflows_and_ignores_an_unknown_step() {
     shows(
         &mermaid(&forking(), Some(&"nowhere".into())),
         &expect![[r#"
-        flowchart TD
-            start(("start"))
-            split(["split"])
-            left[["left<br/><small>runs inner</small>"]]
-            right[["The other side<br/><small>runs inner</small>"]]
-            meet(["meet"])
-            choose["Choose"]
-            done[["done"]]
-            lost{{"lost"}}
+            flowchart TD
+                start(("start"))
+                split(["split"])
+                left[["left<br/><small>runs inner</small>"]]
+                right[["The other side<br/><small>runs inner</small>"]]
+                meet(["meet"])
+                choose["○ Choose"]
+                done[["done"]]
+                lost{{"lost"}}
 
-            start --> split
-            split --> left
-            split --> right
-            left --> meet
-            right --> meet
-            meet --> choose
-            choose -->|"keep"| done
-            choose -->|"drop"| lost
+                start --> split
+                split --> left
+                split --> right
+                left --> meet
+                right --> meet
+                meet --> choose
+                choose -->|"keep"| done
+                choose -->|"drop"| lost
 
-            classDef startStep fill:#90EE90,stroke:#228B22
-            classDef successStep fill:#87CEEB,stroke:#4169E1
-            classDef hitlStep fill:#FFB6C1,stroke:#DC143C
-            classDef gateStep fill:#E6E6FA,stroke:#9370DB
-            classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E
-            classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px
-            class start startStep
-            class done successStep
-            class lost hitlStep
-            class split,meet forkJoinStep
-    "#]],
+                accDescr: Believed: Choose.
+                legend["✓ checked · ○ believed, not checked"]
+                classDef startStep fill:#90EE90,stroke:#228B22,color:#1f2937
+                classDef successStep fill:#87CEEB,stroke:#4169E1,color:#1f2937
+                classDef hitlStep fill:#FFB6C1,stroke:#DC143C,color:#1f2937
+                classDef gateStep fill:#E6E6FA,stroke:#9370DB,color:#1f2937
+                classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E,color:#1f2937
+                classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px,color:#1f2937
+                classDef legend fill:none,stroke:none
+                class start startStep
+                class done successStep
+                class lost hitlStep
+                class split,meet forkJoinStep
+                class legend legend
+        "#]],
     );
 }
 
@@ -178,25 +186,25 @@ fn a_digraph_escapes_labels_and_dashes_failures() {
     shows(
         &dot(&retrying()),
         &expect![[r##"
-        digraph "small" {
-            graph [label="Small", labelloc=t, fontname="Helvetica,Arial,sans-serif"]
-            node [shape=box, style=filled, fillcolor="#FFFFFF", fontname="Helvetica,Arial,sans-serif"]
-            edge [fontname="Helvetica,Arial,sans-serif", fontsize=10]
+            digraph "small" {
+                graph [label="Small\n✓ checked · ○ believed, not checked", labelloc=t, fontname="Helvetica,Arial,sans-serif"]
+                node [shape=box, style=filled, fillcolor="#FFFFFF", fontname="Helvetica,Arial,sans-serif"]
+                edge [fontname="Helvetica,Arial,sans-serif", fontsize=10]
 
-            "start" [label="Start", shape=circle, fillcolor="#90EE90", color="#228B22"]
-            "end" [label="Say \"hi\" | wave\n👋 Dev"]
-            "check" [label="Check: is it #1?\nRev ↻2", shape=diamond, fillcolor="#E6E6FA", color="#9370DB"]
-            "done" [label="Done", shape=box, peripheries=2, fillcolor="#87CEEB", color="#4169E1"]
-            "stuck" [label="✋ Stuck", shape=hexagon, fillcolor="#FFB6C1", color="#DC143C"]
+                "start" [label="Start", shape=circle, fillcolor="#90EE90", color="#228B22"]
+                "end" [label="○ Say \"hi\" | wave\n👋 Dev", tooltip="believed, not checked"]
+                "check" [label="✓ Check: is it #1?\nRev ↻2", shape=diamond, fillcolor="#E6E6FA", color="#9370DB", tooltip="checked by tests and notes"]
+                "done" [label="Done", shape=box, peripheries=2, fillcolor="#87CEEB", color="#4169E1"]
+                "stuck" [label="✋ Stuck", shape=hexagon, fillcolor="#FFB6C1", color="#DC143C"]
 
-            "start" -> "end"
-            "end" -> "check"
-            "check" -> "done" [label="it is \"fine\""]
-            "check" -> "end" [label="failed", style=dashed, color="#DC143C"]
-            "check" -> "stuck" [label="failed", style=dashed, color="#DC143C"]
-            "stuck" -> "end" [label="passed"]
-        }
-    "##]],
+                "start" -> "end"
+                "end" -> "check"
+                "check" -> "done" [label="it is \"fine\""]
+                "check" -> "end" [label="failed", style=dashed, color="#DC143C"]
+                "check" -> "stuck" [label="failed", style=dashed, color="#DC143C"]
+                "stuck" -> "end" [label="passed"]
+            }
+        "##]],
     );
 }
 

@@ -3,8 +3,8 @@
 //     PORTOLAN_CHARTS=/tmp/charts cargo test -p portolan-core charts
 //     cd crates/portolan-core/tests/mermaid && npm ci && node check.mjs /tmp/charts
 //
-// For each NAME.mmd in the directory there is a NAME.json: `nodes`, the text on each node, and `edges`, for each
-// edge the indexes of the nodes it joins and its text, both in the order drawn.
+// For each NAME.mmd in the directory there is a NAME.json: `nodes`, the text on each node, the legend among them; `edges`,
+// for each edge the indexes of the nodes it joins and its text, both in the order drawn; and `described`, what is read out.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -29,6 +29,7 @@ const understood = async (chart) => {
   return {
     nodes: vertices.map((vertex) => shown(vertex.text)),
     edges: db.getEdges().map((edge) => [index(edge.start), index(edge.end), shown(edge.text)]),
+    described: shown(db.getAccDescription()),
   };
 };
 

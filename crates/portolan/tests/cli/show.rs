@@ -50,8 +50,8 @@ fn a_workflow_is_an_outline_or_a_picture() {
     expect![[r#"
         flowchart TD
             start(("start"))
-            work["work"]
-            verify{"verify<br/><small>↻1</small>"}
+            work["○ work"]
+            verify{"○ verify<br/><small>↻1</small>"}
             stuck{{"✋ It fails. What now?"}}
             done[["done"]]
 
@@ -62,28 +62,32 @@ fn a_workflow_is_an_outline_or_a_picture() {
             verify -->|"failed"| stuck
             stuck -->|"passed"| work
 
-            classDef startStep fill:#90EE90,stroke:#228B22
-            classDef successStep fill:#87CEEB,stroke:#4169E1
-            classDef hitlStep fill:#FFB6C1,stroke:#DC143C
-            classDef gateStep fill:#E6E6FA,stroke:#9370DB
-            classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E
-            classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px
+            accDescr: Believed: work, verify.
+            legend["✓ checked · ○ believed, not checked"]
+            classDef startStep fill:#90EE90,stroke:#228B22,color:#1f2937
+            classDef successStep fill:#87CEEB,stroke:#4169E1,color:#1f2937
+            classDef hitlStep fill:#FFB6C1,stroke:#DC143C,color:#1f2937
+            classDef gateStep fill:#E6E6FA,stroke:#9370DB,color:#1f2937
+            classDef forkJoinStep fill:#FFEAA7,stroke:#FDCB6E,color:#1f2937
+            classDef currentStep fill:#FFD700,stroke:#FF8C00,stroke-width:3px,color:#1f2937
+            classDef legend fill:none,stroke:none
             class start startStep
             class done successStep
             class stuck hitlStep
             class verify gateStep
+            class legend legend
         exit: 0
     "#]]
     .assert_eq(&project.says("show .flow/workflows/small.json --diagram mermaid"));
     expect![[r##"
         digraph "small" {
-            graph [label="Small", labelloc=t, fontname="Helvetica,Arial,sans-serif"]
+            graph [label="Small\n✓ checked · ○ believed, not checked", labelloc=t, fontname="Helvetica,Arial,sans-serif"]
             node [shape=box, style=filled, fillcolor="#FFFFFF", fontname="Helvetica,Arial,sans-serif"]
             edge [fontname="Helvetica,Arial,sans-serif", fontsize=10]
 
             "start" [label="start", shape=circle, fillcolor="#90EE90", color="#228B22"]
-            "work" [label="work"]
-            "verify" [label="verify\n↻1", shape=diamond, fillcolor="#E6E6FA", color="#9370DB"]
+            "work" [label="○ work", tooltip="believed, not checked"]
+            "verify" [label="○ verify\n↻1", shape=diamond, fillcolor="#E6E6FA", color="#9370DB", tooltip="believed, not checked"]
             "stuck" [label="✋ It fails. What now?", shape=hexagon, fillcolor="#FFB6C1", color="#DC143C"]
             "done" [label="done", shape=box, peripheries=2, fillcolor="#87CEEB", color="#4169E1"]
 
@@ -98,6 +102,11 @@ fn a_workflow_is_an_outline_or_a_picture() {
     "##]]
     .assert_eq(&project.says("show small --diagram dot"));
     assert_eq!(project.says("show small --diagram text"), project.says("show small"));
+}
+
+#[test]
+fn what_is_shown_is_there_for_programs() {
+    let project = Project::small();
     expect![[r#"
         {
           "id": "small",

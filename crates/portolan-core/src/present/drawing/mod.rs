@@ -8,6 +8,7 @@
 
 mod layered;
 mod lines;
+mod marks;
 mod moved;
 mod nest;
 mod order;
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::graph::{Graph, Workflow};
+use crate::graph::{Graph, Verification, Workflow};
 use crate::source::Span;
 
 pub use svg::svg;
@@ -102,6 +103,12 @@ pub struct DrawnNode {
     pub result: Option<&'static str>,
     /// How many checks must hold before it is left.
     pub checks: usize,
+    /// Whether it is checked before it is left, or whoever works there is believed; nothing where nobody claims anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// The checks themselves, in the order in which they stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checked_by: Vec<DrawnCheck>,
     /// The nodes that a folded activity or loop stands for, by the identifiers that they would be drawn with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hides: Vec<String>,
@@ -110,6 +117,18 @@ pub struct DrawnNode {
     pub moved: Option<(i32, i32)>,
     /// Where it is written.
     pub span: Option<Span>,
+}
+
+/// A check of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DrawnCheck {
+    /// What it is called.
+    pub id: String,
+    /// What it looks at, on one line, cut where it is long.
+    pub what: String,
+    /// Whether the project attaches it by `.portolan/verify.yaml`; the definition has all others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub attached: bool,
 }
 
 /// Whether what is in a box is drawn.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::lines::{self, Way};
-use super::{Drawn, DrawnNode, FARTHEST, Fold};
-use crate::graph::{Graph, Kind, MAX_DEPTH, Node};
+use super::{Drawn, DrawnCheck, DrawnNode, FARTHEST, Fold};
+use crate::graph::{Graph, Kind, MAX_DEPTH, Node, NodeCheck};
 use crate::present::picture::{LABEL, cut, label, one_line, small_print};
+use crate::present::verified::looks_at;
 use crate::source::Span;
 
 /// Everything that is drawn. What stands in a box comes behind it.
@@ -173,6 +174,7 @@ impl<'g> Drawer<'_, 'g> {
             true => Fold::Open,
             false => Fold::Folded,
         });
+        let checked_by: Vec<DrawnCheck> = node.checks().iter().map(drawn_check).collect();
         let drawn = DrawnNode {
             node: Some(node.id.to_string()),
             name: label(node),
@@ -183,7 +185,9 @@ impl<'g> Drawer<'_, 'g> {
                 Kind::End { result, .. } => Some(result.word()),
                 _ => None,
             },
-            checks: node.accept.len(),
+            checks: checked_by.len(),
+            verification: node.verification(),
+            checked_by,
             span: written(node.span),
             ..bare(id, inner.graph, node.kind.word())
         };
@@ -226,6 +230,10 @@ impl<'g> Drawer<'_, 'g> {
         self.sheet.boxes.push(Sketch { node: DrawnNode { id, parent: holder, moved, ..node }, parent, begins });
         self.sheet.boxes.len() - 1
     }
+}
+
+fn drawn_check(check: &NodeCheck<'_>) -> DrawnCheck {
+    DrawnCheck { id: one_line(check.id), what: looks_at(check), attached: check.attached }
 }
 
 /// The box of an activity. In a loop it begins with the loop's identifier, as its nodes do: it may stand in several.
@@ -303,6 +311,8 @@ fn bare(id: String, graph: &Graph, kind: &'static str) -> DrawnNode {
         budget: None,
         result: None,
         checks: 0,
+        verification: None,
+        checked_by: Vec::new(),
         hides: Vec::new(),
         moved: None,
         span: None,

@@ -1,6 +1,6 @@
 //! How much room things take. The core has no font: texts are measured by the count of their letters.
 
-use super::DrawnNode;
+use super::{DrawnNode, svg};
 
 /// Between things that stand beside each other.
 pub(super) const ACROSS: i64 = 28;
@@ -60,15 +60,16 @@ pub(super) fn fitting(text: &str, width: u32, small: bool) -> String {
 /// How wide and high a node is by itself. Widths are even, so that its middle is a whole pixel.
 pub(super) fn of(node: &DrawnNode) -> (i64, i64) {
     let text = wide(&node.name, NAME_LETTER).max(wide(&node.detail, SMALL_LETTER));
-    let width = even((text + 32).clamp(NARROWEST, WIDEST));
+    let narrowest = NARROWEST.max(wide(&svg::what(node), SMALL_LETTER) + 24);
+    let width = even((text + 32).clamp(narrowest, WIDEST));
     match node.kind {
         "fork" | "join" => (width, 12),
         "gate" | "switch" | "checkpoint" => {
-            (even((text + 56).clamp(NARROWEST, WIDEST)), if node.detail.is_empty() { 44 } else { 60 })
+            (even((text + 56).clamp(narrowest, WIDEST)), if node.detail.is_empty() { 44 } else { 60 })
         }
         "start" => (even((wide(&node.name, NAME_LETTER) + 36).clamp(72, WIDEST)), 32),
         "end" => (even((text + wide(node.result.unwrap_or_default(), NAME_LETTER) + 50).clamp(NARROWEST, WIDEST)), 32),
-        _ if node.container.is_some() => (even((text + 60).clamp(NARROWEST, WIDEST)), 60),
+        _ if node.container.is_some() => (even((text + 60).clamp(narrowest, WIDEST)), 60),
         _ if node.detail.is_empty() => (width, 44),
         _ => (width, 60),
     }

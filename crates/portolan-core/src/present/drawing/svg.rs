@@ -4,16 +4,21 @@
 
 use std::fmt::Write;
 
-use super::{Drawing, DrawnEdge, DrawnNode, Fold, size};
+use super::{Drawing, DrawnEdge, DrawnNode, Fold, marks, size};
+use crate::graph::Verification;
 
 /// The picture, as the text of an SVG file or of an element of a page.
 ///
 /// Whatever identifiers and texts hold, it is well-formed XML and every text stays a text.
 pub fn svg(drawing: &Drawing) -> String {
-    let (width, height) = (drawing.width, drawing.height);
+    let is_marked = drawing.nodes.iter().any(|node| node.verification.is_some());
+    let (width, height) = match is_marked {
+        true => (drawing.width.max(marks::WIDTH), drawing.height + marks::HEIGHT),
+        false => (drawing.width, drawing.height),
+    };
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
+         viewBox=\"0 0 {width} {height}\" role=\"graphics-document document\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
          <defs>{}{}</defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
         marker("arrow", LINE),
         marker("arrow-failed", FAILED),
@@ -23,6 +28,9 @@ pub fn svg(drawing: &Drawing) -> String {
     drawing.edges.iter().for_each(|edge| text += &line(edge));
     drawing.nodes.iter().filter(|node| !is_open(node)).for_each(|node| text += &shape(node));
     drawing.edges.iter().for_each(|edge| text += &label(edge));
+    if is_marked {
+        text += &marks::legend(drawing.height);
+    }
     text += "</svg>\n";
     text
 }
@@ -30,7 +38,7 @@ pub fn svg(drawing: &Drawing) -> String {
 const LINE: &str = "#4b5563";
 const FAILED: &str = "#b91c1c";
 const INK: &str = "#111827";
-const QUIET: &str = "#4b5563";
+pub(super) const QUIET: &str = "#4b5563";
 /// How far bends of lines are rounded.
 const BEND: f64 = 8.0;
 
@@ -70,7 +78,8 @@ fn shape(node: &DrawnNode) -> String {
         _ if node.container == Some(Fold::Folded) => rounded(8) + &doubled(node, stroke),
         _ => rounded(8),
     };
-    format!("<g>{}{outline}{}</g>\n", title(node), texts(node))
+    let mark = node.verification.map(|mark| marks::of(node, mark)).unwrap_or_default();
+    format!("<g role=\"graphics-symbol img\">{}{outline}{}{mark}</g>\n", title(node), texts(node))
 }
 
 /// Light, and dark: the words and shapes say the same.
@@ -140,21 +149,24 @@ fn texts(node: &DrawnNode) -> String {
 }
 
 /// What a node is, and what holds it back.
-fn what(node: &DrawnNode) -> String {
-    match node.checks {
-        0 => node.kind.to_owned(),
-        1 => format!("{} · 1 check", node.kind),
-        checks => format!("{} · {checks} checks", node.kind),
+pub(super) fn what(node: &DrawnNode) -> String {
+    match (node.checks, node.verification) {
+        (0, Some(Verification::Believed)) => format!("{} · believed", node.kind),
+        (0, _) => node.kind.to_owned(),
+        (1, _) => format!("{} · 1 check", node.kind),
+        (checks, _) => format!("{} · {checks} checks", node.kind),
     }
 }
 
 fn title(node: &DrawnNode) -> String {
     let result = node.result.map(|result| format!(", {result}")).unwrap_or_default();
     let detail = if node.detail.is_empty() { String::new() } else { format!(" · {}", node.detail) };
-    format!("<title>{}</title>", escaped(&format!("{}: {}{result}{detail}", what(node), node.name)))
+    let checks: Vec<String> = node.checked_by.iter().map(|check| format!("{} ({})", check.id, check.what)).collect();
+    let checks = if checks.is_empty() { String::new() } else { format!(" · checked by {}", checks.join(", ")) };
+    format!("<title>{}</title>", escaped(&format!("{}: {}{result}{detail}{checks}", what(node), node.name)))
 }
 
-fn written(x: u32, y: u32, text: &str, more: &str) -> String {
+pub(super) fn written(x: u32, y: u32, text: &str, more: &str) -> String {
     let fill = if more.contains("fill=") {
         String::new()
     } else {

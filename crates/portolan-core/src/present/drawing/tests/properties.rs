@@ -213,7 +213,10 @@ pub(super) fn assert_well_formed(text: &str) {
         }
         let name = tag.split([' ', '/']).next().unwrap();
         assert!(name.bytes().all(|c| c.is_ascii_lowercase()), "{tag}");
-        assert!(["svg", "defs", "marker", "path", "rect", "g", "title", "text", "polygon"].contains(&name), "{tag}");
+        assert!(
+            ["svg", "defs", "marker", "path", "rect", "g", "title", "text", "polygon", "circle"].contains(&name),
+            "{tag}"
+        );
         assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
         for value in tag.split('"').skip(1).step_by(2) {
             assert_text(value, false);
