@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use portolan_core::dialect::verify::{Attachment, Attachments, read};
-use portolan_core::graph::CheckBy;
+use portolan_core::graph::{CheckBy, Node, NodeCheck};
 use portolan_core::source::{Source, Spanned};
 
 use crate::error::ServiceError;
@@ -47,6 +47,24 @@ pub fn sound(source: &Source) -> Result<Attachments, ServiceError> {
 /// The file cannot be read, or has faults.
 pub fn load(project: &Path) -> Result<Attachments, ServiceError> {
     source(project)?.map_or(Ok(Attachments::default()), |source| sound(&source))
+}
+
+/// Where what a project attaches is written: in which line an entry of the file begins.
+#[derive(Default)]
+pub struct Origins(Option<(Source, Attachments)>);
+
+impl Origins {
+    /// What stands in the file now. Where it cannot be read or has faults, nothing is attached by it.
+    pub fn of(project: &Path) -> Origins {
+        let source = source(project).ok().flatten();
+        Origins(source.and_then(|source| sound(&source).ok().map(|attachments| (source, attachments))))
+    }
+
+    /// The line of the entry that has attached a check to a node of the workflow called `workflow`.
+    pub fn line(&self, workflow: &str, node: &Node, check: &NodeCheck<'_>) -> Option<usize> {
+        let (source, attachments) = self.0.as_ref()?;
+        attachments.entry_of(workflow, node, check).map(|entry| source.location(entry.span.start).line)
+    }
 }
 
 /// The commands of an entry, each under the patterns of what it is attached to.

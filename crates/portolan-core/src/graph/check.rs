@@ -11,6 +11,9 @@ pub const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 /// The longest time that a check may ask for, in seconds: a day.
 pub const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
+/// Where a project writes which checks it attaches to workflows, relative to its folder.
+pub const ATTACHMENTS: &str = ".portolan/verify.yaml";
+
 /// One acceptance check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {

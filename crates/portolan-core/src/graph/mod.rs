@@ -32,7 +32,9 @@ pub use activity::{
     Variable, VariableKind,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
-pub use check::{Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name};
+pub use check::{
+    ATTACHMENTS, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name,
+};
 pub use evidence::{Evidence, Fact, Since};
 pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
 pub use phase::{Phase, ToolRules, is_meant};

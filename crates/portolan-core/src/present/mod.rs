@@ -34,7 +34,7 @@ pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
 pub use offers::{Act, BlockedBy, Meaning, Offer};
-pub use outline::outline;
+pub use outline::{AttachedIn, outline, outline_with};
 pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, Taken, Trail, drawn_as};
 pub use redaction::{MASK, Redaction};
 pub use saved::saved;
@@ -43,6 +43,7 @@ pub use situation::{
 };
 pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
+pub use verified::looks_at;
 pub use visits::{Altered, Reported, Spoken, Visit, visits};
 pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
 

@@ -6,7 +6,8 @@ use super::picture::{cut, one_line};
 use super::trace::function_word;
 use super::verified::looks_at;
 use crate::graph::{
-    CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, NodeCheck, Step, Strategy, Workflow,
+    ATTACHMENTS, CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Node, NodeCheck, Step, Strategy,
+    Workflow,
 };
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
@@ -15,7 +16,12 @@ use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 /// Branches stand indented under their fork, and a workflow that a subflow runs under the first subflow that runs it.
 /// After a heading, every node is `id  kind  name  where it leads`; further ways out and checks follow under the name.
 pub fn outline(workflow: &Workflow) -> String {
-    let mut outline = Outline { workflow, rows: Vec::new(), shown: BTreeSet::new(), defaults: false };
+    outline_with(workflow, &|_, _, _| None)
+}
+
+/// The same, where somebody knows in which line of the project's file the checks stand that the project attaches.
+pub fn outline_with(workflow: &Workflow, attached_in: &AttachedIn<'_>) -> String {
+    let mut outline = Outline { workflow, attached_in, rows: Vec::new(), shown: BTreeSet::new(), defaults: false };
     outline.flow(workflow.id(), 0);
     let mut text = heading(workflow);
     text += &table(&outline.rows);
@@ -27,6 +33,9 @@ pub fn outline(workflow: &Workflow) -> String {
     }
     text + &believed(workflow)
 }
+
+/// The line in which a check of a node of a workflow is attached, where that is known.
+pub type AttachedIn<'a> = dyn Fn(&WorkflowId, &Node, &NodeCheck<'_>) -> Option<usize> + 'a;
 
 /// The most steps that are named as believed.
 const MOST_BELIEVED: usize = 12;
@@ -57,6 +66,7 @@ const COLUMN: usize = 36;
 
 struct Outline<'w> {
     workflow: &'w Workflow,
+    attached_in: &'w AttachedIn<'w>,
     rows: Vec<Row>,
     shown: BTreeSet<&'w WorkflowId>,
     /// Whether some node leaves its retries to the rule that the last line states.
@@ -74,11 +84,11 @@ impl<'w> Outline<'w> {
         self.shown.insert(id);
         let flow = self.workflow.flow(id);
         for (inner, step) in walk(flow) {
-            self.step(step, flow.interface.is_some(), depth + inner);
+            self.step(id, step, flow.interface.is_some(), depth + inner);
         }
     }
 
-    fn step(&mut self, step: &'w Step, called: bool, depth: usize) {
+    fn step(&mut self, flow: &WorkflowId, step: &'w Step, called: bool, depth: usize) {
         let Step { node, exits } = step;
         let kind = if called { function_word(&node.kind) } else { node.kind.word() };
         let id = format!("{}{}", "  ".repeat(depth.min(DEEPEST)), one_line(node.id.as_str()));
@@ -94,7 +104,10 @@ impl<'w> Outline<'w> {
             self.rows.push(Row::Detail(gathered(*strategy).to_owned()));
         }
         self.failing(step);
-        self.rows.extend(node.checks().iter().map(|check| Row::Detail(checked(check))));
+        for check in node.checks() {
+            let by = check.attached.then(|| attached((self.attached_in)(flow, node, &check)));
+            self.rows.push(Row::Detail(checked(&check) + &by.unwrap_or_default()));
+        }
         let guards = exits.guards.iter().map(|(guard, to)| way(&guard.text(), to));
         self.rows.extend(guards.map(Row::Detail));
         if let Some(workflow) = node.kind.runs() {
@@ -245,6 +258,12 @@ fn failure(failing: &Failing) -> Option<String> {
 
 fn checked(check: &NodeCheck<'_>) -> String {
     cut(&format!("check {}: {}", one_line(check.id), looks_at(check)), WIDTH)
+}
+
+/// By what a check is attached that the definition does not have.
+fn attached(line: Option<usize>) -> String {
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!(" ({ATTACHMENTS}{line})")
 }
 
 fn gathered(strategy: Strategy) -> &'static str {

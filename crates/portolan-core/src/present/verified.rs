@@ -67,8 +67,8 @@ fn listed(steps: &[String]) -> String {
     if more > 0 { format!("{named}, {more} more") } else { named }
 }
 
-/// What a check looks at, on one line.
-pub(super) fn looks_at(check: &NodeCheck<'_>) -> String {
+/// What a check looks at, on one line, cut where it is long.
+pub fn looks_at(check: &NodeCheck<'_>) -> String {
     let what = match check.by {
         DecidedBy::Check(CheckBy::Run { argv, .. }) => {
             argv.iter().map(|word| one_line(word)).collect::<Vec<_>>().join(" ")

@@ -7,11 +7,16 @@ use portolan_core::dialect::verify;
 use portolan_core::graph::Graph;
 
 use super::{Library, Reviewed, read_definition};
-use crate::attachments;
+use crate::attachments::{self, Origins};
 use crate::definition::Parsed;
 use crate::error::ServiceError;
 
 impl Library {
+    /// Where what the project attaches to workflows is written now.
+    pub fn origins(&self) -> Origins {
+        Origins::of(&self.project)
+    }
+
     /// Everything that is found in the file; nothing where the project has none. `functions` are files of functions besides
     /// those of the project. Entries that match nothing are told once the file has no faults.
     ///

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
-use portolan_core::graph::Graph;
-use portolan_core::graph::Workflow;
-use portolan_core::present::{Drawing, Drawn, Moved, dot, drawing, function_word, mermaid, outline, svg};
+use portolan_core::graph::{ATTACHMENTS, Graph, Kind, Node, NodeCheck, Workflow};
+use portolan_core::present::{
+    Drawing, Drawn, Moved, dot, drawing, function_word, looks_at, mermaid, outline_with, svg,
+};
+use portolan_runtime::attachments::Origins;
 use portolan_runtime::library::Library;
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
@@ -61,14 +63,10 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
         Err(error) => return refuse(&output, &library, &id, error),
     };
     let graphs = library.sketch(&id, None)?.graphs;
-    let text = draw(&workflow, args.diagram, &graphs);
+    let origins = library.origins();
+    let text = draw(&workflow, args.diagram, &graphs, &origins);
     if output.is_json() {
-        let nodes = workflow
-            .root()
-            .steps
-            .values()
-            .map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": step.node.kind.word() }));
-        let nodes: Vec<_> = nodes.collect();
+        let nodes = nodes_json(&workflow, &origins, |kind| kind.word());
         output.json(&json!({ "id": id, "name": workflow.root().name, "description": workflow.root().description, "source": origin.word(), "nodes": nodes, "drawn": text, "drawing": placed(&workflow, &graphs) }))?;
     } else {
         output.line(text.trim_end())?;
@@ -79,7 +77,8 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
 
 /// The tools of a graph file; a picture shows one of them.
 fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyhow::Result<Exit> {
-    let tools = Library::new(project, &[], Strictness::Lenient)?.drawable_functions(path)?;
+    let library = Library::new(project, &[], Strictness::Lenient)?;
+    let (tools, origins) = (library.drawable_functions(path)?, library.origins());
     let names: Vec<&str> = tools.iter().map(|tool| tool.id().as_str()).collect();
     let shown: Vec<&Workflow> = match &args.tool {
         None => tools.iter().collect(),
@@ -90,9 +89,9 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
         return Err(no_such_tool(&names, args.tool.as_deref(), path).into());
     }
     let graphs = graphs_of(path, project)?;
-    let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram, &graphs)).collect();
+    let drawn: Vec<String> = shown.iter().map(|tool| draw(tool, args.diagram, &graphs, &origins)).collect();
     if output.is_json() {
-        let tools = shown.iter().zip(&drawn).map(|(tool, drawn)| tool_json(tool, drawn, &graphs));
+        let tools = shown.iter().zip(&drawn).map(|(tool, drawn)| tool_json(tool, drawn, &graphs, &origins));
         output.json(&json!({ "file": path, "tools": tools.collect::<Vec<_>>() }))?;
     } else {
         output.line(drawn.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"))?;
@@ -127,11 +126,31 @@ fn graphs_of(path: &Path, project: &Path) -> Result<Graphs, ServiceError> {
     Ok(Library::new(project, &given, Strictness::Lenient)?.sketch(&id, None)?.graphs)
 }
 
-fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs) -> Value {
+/// The nodes of a workflow, with what is checked at each.
+fn nodes_json(workflow: &Workflow, origins: &Origins, word: impl Fn(&Kind) -> &'static str) -> Vec<Value> {
+    let nodes = workflow.root().steps.values().map(|step| &step.node);
+    let told = nodes.map(|node| {
+        let mut told = json!({ "id": node.id, "name": node.name, "kind": word(&node.kind) });
+        if let Some(verification) = node.verification() {
+            told["verification"] = json!(verification);
+            told["checks"] = node.checks().iter().map(|check| check_json(workflow, node, check, origins)).collect();
+        }
+        told
+    });
+    told.collect()
+}
+
+fn check_json(workflow: &Workflow, node: &Node, check: &NodeCheck<'_>, origins: &Origins) -> Value {
+    let mut told = json!({ "id": check.id, "what": looks_at(check) });
+    if check.attached {
+        let line = origins.line(workflow.id().as_str(), node, check);
+        told["attachedBy"] = json!({ "file": ATTACHMENTS, "line": line });
+    }
+    told
+}
+
+fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs, origins: &Origins) -> Value {
     let flow = tool.root();
-    let nodes = flow.steps.values();
-    let nodes =
-        nodes.map(|step| json!({ "id": step.node.id, "name": step.node.name, "kind": function_word(&step.node.kind) }));
     let program = flow.interface.as_ref();
     let input = program.and_then(|program| program.input.as_ref()).map(|schema| schema.value.value());
     let output = program.and_then(|program| program.output.as_ref()).map(|schema| schema.value.value());
@@ -140,7 +159,7 @@ fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs) -> Value {
         "description": flow.description,
         "inputSchema": input,
         "outputSchema": output,
-        "nodes": nodes.collect::<Vec<_>>(),
+        "nodes": nodes_json(tool, origins, function_word),
         "drawn": drawn,
         "drawing": placed(tool, graphs),
     })
@@ -198,12 +217,14 @@ pub(super) fn unknown(library: &Library, id: &str) -> ServiceError {
 /// Graphs by the names that they are run by.
 type Graphs = BTreeMap<String, Graph>;
 
-fn draw(workflow: &Workflow, diagram: Option<Diagram>, graphs: &Graphs) -> String {
+fn draw(workflow: &Workflow, diagram: Option<Diagram>, graphs: &Graphs, origins: &Origins) -> String {
     match diagram {
         Some(Diagram::Mermaid) => mermaid(workflow, None),
         Some(Diagram::Dot) => dot(workflow),
         Some(Diagram::Svg) => placed(workflow, graphs).map(|drawing| svg(&drawing)).unwrap_or_default(),
-        Some(Diagram::Text) | None => outline(workflow),
+        Some(Diagram::Text) | None => {
+            outline_with(workflow, &|flow, node, check| origins.line(flow.as_str(), node, check))
+        }
     }
 }
 

@@ -122,12 +122,16 @@ fn what_is_shown_is_there_for_programs() {
             {
               "id": "work",
               "name": "work",
-              "kind": "task"
+              "kind": "task",
+              "verification": "believed",
+              "checks": []
             },
             {
               "id": "verify",
               "name": "verify",
-              "kind": "gate"
+              "kind": "gate",
+              "verification": "believed",
+              "checks": []
             },
             {
               "id": "stuck",

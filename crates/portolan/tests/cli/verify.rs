@@ -87,8 +87,8 @@ fn a_step_is_held_to_what_is_attached_to_it() {
 
         start   start         → work
         work    task          → verify
-                            check one: file one
-                            check two: file two
+                            check one: file one (.portolan/verify.yaml:2)
+                            check two: file two (.portolan/verify.yaml:2)
         verify  gate          → done
                             failed → work (retry up to 1, then stuck)
         done    end           ends: success
@@ -100,6 +100,39 @@ fn a_step_is_held_to_what_is_attached_to_it() {
         exit: 0
     "#]]
     .assert_eq(&project.says("show small --format text"));
+}
+
+#[test]
+fn a_check_is_shown_with_the_line_that_attaches_it() {
+    let project = project(
+        "verify:
+  - { node: nowhere, accept: [{ id: one, file: one }] }
+  # of two that say the same, the first adds it
+  - accept: [{ id: one, file: one }]
+  - { workflow: small, node: work, accept: [{ id: one, file: one }, { id: tests, check: tests }] }
+",
+    );
+    let json = project.says("show small --format json");
+    let told: serde_json::Value = serde_json::from_str(json.trim_end_matches("exit: 0\n")).expect("it is JSON");
+    let nodes = told["nodes"].as_array().expect("nodes").iter();
+    let checks: Vec<String> =
+        nodes.map(|node| format!("{} {} {}\n", node["id"], node["verification"], node["checks"])).collect();
+    expect![[r#"
+        "start" null null
+        "work" "checked" [{"id":"one","what":"file one","attachedBy":{"file":".portolan/verify.yaml","line":4}},{"id":"tests","what":"the project's tests","attachedBy":{"file":".portolan/verify.yaml","line":5}}]
+        "verify" "checked" [{"id":"one","what":"file one","attachedBy":{"file":".portolan/verify.yaml","line":4}}]
+        "stuck" null null
+        "done" null null
+    "#]].assert_eq(&checks.concat());
+    let shown = project.says("show small");
+    let lines: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("check ")).collect();
+    let (one, tests) = ("check one: file one", "check tests: the project's tests");
+    let line = |check: &str, line: usize| format!("{check} (.portolan/verify.yaml:{line})");
+    assert_eq!(lines, [line(one, 4), line(tests, 5), line(one, 4)]);
+    let picture = project.says("show small --diagram svg");
+    assert!(picture.contains("tests (the project&#39;s tests, attached by .portolan/verify.yaml)"), "{picture}");
+    std::fs::remove_file(project.path().join(".portolan/verify.yaml")).expect("it was there");
+    assert!(!project.says("show small").contains("verify.yaml"));
 }
 
 #[test]
@@ -291,21 +324,21 @@ fn what_is_attached_counts_as_checked_in_workflows_of_the_catalogue() {
         start         start                                         → understand
         understand    task        Understand the job                → execute
                                   check output: the report gives `goal`, which fits its schema
-                                  check treeIsSettled: gate treeIsSettled
+                                  check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         execute       task        Do the job                        → verify
                                   check changed: since the step began, a file has changed
-                                  check treeIsSettled: gate treeIsSettled
+                                  check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         verify        task        Verify the job                    → lint_format
                                   failed → execute (retry up to 1, then hitl_blocked)
                                   check tests: the project's tests
                                   check tests-not-weakened: since the run began, no test has gone, is skipped or asserts less
-                                  check treeIsSettled: gate treeIsSettled
+                                  check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         lint_format   gate        Lint and format                   → commit
                                   failed → execute (retry up to 3, then hitl_blocked)
                                   check format: the project's format
                                   check lint: the project's lint
                                   check no-conflict-marks: since the run began, no file that has changed has the marks of a con...
-                                  check treeIsSettled: gate treeIsSettled
+                                  check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         commit        task        Commit                            → end_success
                                   check commit: since the run began, a commit has been made, with a message as the rules want it
                                   check clean-tree: gate treeIsSettled

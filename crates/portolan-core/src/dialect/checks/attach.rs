@@ -6,7 +6,9 @@ use super::evidence::declare;
 use super::verify::{Attachment, Attachments};
 use super::{MAX_CHECKS, MAX_PATTERNS};
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::graph::{Check, CheckBy, Finding, Gate, Graph, KeyResult, Kind, Node, Phase, State, ToolRules};
+use crate::graph::{
+    Check, CheckBy, DecidedBy, Finding, Gate, Graph, KeyResult, Kind, Node, NodeCheck, Phase, State, ToolRules,
+};
 use crate::source::Spanned;
 use crate::source::fields::Faults;
 use crate::value::CheckId;
@@ -36,6 +38,16 @@ impl Attachments {
             graph.broken.get_or_insert_with(|| first.message.clone());
         }
         Attached { entries, faults: faults.0 }
+    }
+
+    /// The entry that has attached a check to a node of the workflow called `workflow`: of several that say it, the first.
+    pub fn entry_of(&self, workflow: &str, node: &Node, check: &NodeCheck<'_>) -> Option<&Attachment> {
+        let invariant = node.accept.iter().find(|known| known.id.as_str() == check.id).map(|known| &known.invariant);
+        let is_it = |one: &Check| {
+            check.by == DecidedBy::Check(&one.by) && invariant.is_none_or(|invariant| *invariant == one.invariant)
+        };
+        let meant = self.entries.iter().filter(|entry| entry.means_workflow(workflow) && entry.means_node(names(node)));
+        meant.filter(|_| check.attached).find(|entry| entry.accept.iter().any(is_it))
     }
 
     /// Warnings for the entries that add nothing to any of these graphs, which are all that there are.

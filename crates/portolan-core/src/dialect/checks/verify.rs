@@ -2,14 +2,14 @@
 //! of them. An entry says which nodes it means, and what it adds in the words of a definition.
 
 use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::{Check, is_meant};
+use crate::graph::{ATTACHMENTS, Check, is_meant};
 use crate::source::fields::{Faults, Fields};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
 pub use super::attach::Attached;
 
 /// Where a project writes it down, relative to its folder.
-pub const FILE: &str = ".portolan/verify.yaml";
+pub const FILE: &str = ATTACHMENTS;
 
 /// The most entries of a file.
 const MAX_ENTRIES: usize = 100;

@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
-use super::{Drawing, DrawnEdge, DrawnNode, Fold, marks, size};
-use crate::graph::Verification;
+use super::{Drawing, DrawnCheck, DrawnEdge, DrawnNode, Fold, marks, size};
+use crate::graph::{ATTACHMENTS, Verification};
 
 /// The picture, as the text of an SVG file or of an element of a page.
 ///
@@ -161,7 +161,11 @@ pub(super) fn what(node: &DrawnNode) -> String {
 fn title(node: &DrawnNode) -> String {
     let result = node.result.map(|result| format!(", {result}")).unwrap_or_default();
     let detail = if node.detail.is_empty() { String::new() } else { format!(" · {}", node.detail) };
-    let checks: Vec<String> = node.checked_by.iter().map(|check| format!("{} ({})", check.id, check.what)).collect();
+    let by = |check: &DrawnCheck| {
+        let attached = if check.attached { format!(", attached by {ATTACHMENTS}") } else { String::new() };
+        format!("{} ({}{attached})", check.id, check.what)
+    };
+    let checks: Vec<String> = node.checked_by.iter().map(by).collect();
     let checks = if checks.is_empty() { String::new() } else { format!(" · checked by {}", checks.join(", ")) };
     format!("<title>{}</title>", escaped(&format!("{}: {}{result}{detail}{checks}", what(node), node.name)))
 }
