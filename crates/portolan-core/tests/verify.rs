@@ -1,6 +1,7 @@
 //! What a project attaches to workflows by `.portolan/verify.yaml`: text in, text out.
 
 use expect_test::{Expect, expect};
+use portolan_core::Workflow;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::verify::{self, Attachments};
 use portolan_core::dialect::{self, Strictness};
@@ -418,4 +419,40 @@ fn a_workflow_of_another_folder_is_meant_by_its_own_name_too() {
     let (attachments, _) = verify::read(&Source::new("v", "verify: [{ workflow: feature-*, deny: [edit] }]"));
     let means = |id| attachments.entries[0].means_workflow(id);
     assert!(means("feature-x") && means("team:feature-x") && !means("a-feature-x"));
+}
+
+/// The rules of tools at each node, where it has some.
+fn tools(workflow: &str) -> String {
+    let workflow = Workflow::read("w.json", workflow).expect("it is sound");
+    let flow = workflow.root();
+    let told = |id| Some(format!("{id}: {:?}", flow.tools_at(id)?.deny));
+    flow.steps.keys().filter_map(told).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_question_changes_nothing_about_what_may_be_done() {
+    let workflow = |build: &str| {
+        format!(
+            r#"{{"id": "w", "nodes": {{
+              "start": {{"type": "start"}},
+              "plan": {{"type": "task", "deny": ["edit", "web"]}},
+              "review": {{"type": "gate", "deny": ["edit"], "maxRetries": 1}},
+              "build": {{"type": "task"{build}}},
+              "good": {{"type": "end", "result": "blocked", "escalation": "hitl"}},
+              "failed": {{"type": "end", "result": "blocked", "escalation": "hitl"}},
+              "done": {{"type": "end", "result": "success"}}
+            }}, "edges": [
+              {{"from": "start", "to": "plan"}}, {{"from": "plan", "to": "review"}},
+              {{"from": "review", "to": "good", "on": "passed"}}, {{"from": "review", "to": "plan", "on": "failed"}},
+              {{"from": "review", "to": "failed", "on": "failed"}}, {{"from": "plan", "to": "failed", "on": "failed"}},
+              {{"from": "failed", "to": "plan", "on": "passed"}}, {{"from": "good", "to": "build", "on": "passed"}},
+              {{"from": "build", "to": "done", "on": "passed"}}, {{"from": "build", "to": "good", "on": "failed"}}
+            ]}}"#
+        )
+    };
+    let before = r#"plan: ["edit", "web"]
+review: ["edit"]"#;
+    assert_eq!(tools(&workflow("")), format!("{before}\nfailed: [\"edit\"]"), "a step that builds leads to `good`");
+    let looking = format!("{before}\nbuild: [\"edit\"]\ngood: [\"edit\"]\nfailed: [\"edit\"]");
+    assert_eq!(tools(&workflow(r#", "deny": ["edit"]"#)), looking);
 }

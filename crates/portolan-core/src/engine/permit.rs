@@ -37,10 +37,10 @@ fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) ->
         positions.iter().filter(|(_, frame)| !matches!(frame.place, Place::Arrived { .. } | Place::Ended { .. }));
     let mut refusal = None;
     for (_, frame) in open {
-        let node = &workflow.flow(&frame.flow).step(frame.place.node()).node;
-        match node.tools.as_ref().and_then(|rules| refused(rules, intent, names)) {
+        let node = frame.place.node();
+        match workflow.flow(&frame.flow).tools_at(node).and_then(|rules| refused(&rules, intent, names)) {
             None => return None,
-            Some(reason) => refusal = refusal.or(Some((node.id.clone(), reason))),
+            Some(reason) => refusal = refusal.or(Some((node.clone(), reason))),
         }
     }
     refusal

@@ -12,6 +12,7 @@ mod order;
 mod phase;
 mod server;
 mod state;
+mod tools;
 mod verification;
 mod workflow;
 
@@ -37,11 +38,12 @@ pub use check::{
 };
 pub use evidence::{Evidence, Fact, Since};
 pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
-pub use phase::{Phase, ToolRules, is_meant};
+pub use phase::Phase;
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
     Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
 };
+pub use tools::{ToolRules, is_meant};
 pub use verification::{DecidedBy, NodeCheck, Verification};
 pub use workflow::{CheckedSteps, Exits, Failing, Flow, Step, Workflow};
 

@@ -1,5 +1,7 @@
 //! What the definition says of the step at a position, with the values of variables in its texts.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -155,7 +157,7 @@ impl Here<'_> {
             retries: self.node.max_retries.as_ref().map(|most| most.value),
             gives: self.gives(),
             lacks: self.lacks(viewer),
-            tools: self.node.tools.as_deref().cloned(),
+            tools: self.flow.tools_at(&self.node.id).map(Cow::into_owned),
             activity: self.activity().map(|activity| self.told_of(activity)),
         }
     }

@@ -5,7 +5,7 @@
 //! between where it leads back to and where it stands, as often as the budget allows. A budget counts anew where it is
 //! renewed on the way round: it is then bounded by what bounds the circle around it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
@@ -105,7 +105,7 @@ struct Search<'f> {
     /// The budgets, each with how much there is of it.
     budgets: IndexMap<Budget, u32>,
     /// Those that a step takes from.
-    takes: HashMap<u32, Vec<u32>>,
+    takes: BTreeMap<u32, Vec<u32>>,
     /// How often each is taken from in all.
     times: Vec<u64>,
     /// How far a walk in depth is with each state.
@@ -121,7 +121,7 @@ enum Walked {
 
 impl Search<'_> {
     fn of<'f>(model: &Model, found: &'f Explored) -> Search<'f> {
-        let (mut budgets, mut takes): (IndexMap<Budget, u32>, HashMap<u32, Vec<u32>>) = Default::default();
+        let (mut budgets, mut takes): (IndexMap<Budget, u32>, BTreeMap<u32, Vec<u32>>) = Default::default();
         for (number, edge) in found.edges.iter().enumerate() {
             for (budget, most) in taken(model, &edge.step) {
                 let (at, _) = budgets.insert_full(budget, most);

@@ -1,7 +1,9 @@
 //! What the states come to: whether the run can always finish, and what goes round.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+use indexmap::IndexSet;
 
 use super::explore::{Edge, Explored, Site, Standing};
 use super::steps::Act;
@@ -165,7 +167,7 @@ pub(super) fn is_closed(found: &Explored, circle: &[u32], lying: &Lying) -> bool
 /// The nodes at which something happens in a circle.
 pub(super) fn sites(found: &Explored, circle: &[u32], lying: &Lying) -> BTreeSet<Site> {
     let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| lying.stays(edge));
-    let sites: HashSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
+    let sites: IndexSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
     sites.into_iter().map(|(flow, node)| (flow.clone(), node.clone())).collect()
 }
 

@@ -181,8 +181,8 @@ fn may_edit(intent: &Intent) -> bool {
 fn allowed(workflow: &Workflow, run: &Run) -> Option<Vec<String>> {
     let mut allowed = Vec::new();
     for (_, frame) in run.positions() {
-        let rules = workflow.flow(&frame.flow).step(frame.place.node()).node.tools.as_ref();
-        allowed.extend(rules?.allow.as_ref()?.iter().cloned());
+        let rules = workflow.flow(&frame.flow).tools_at(frame.place.node())?;
+        allowed.extend(rules.allow.as_ref()?.iter().cloned());
     }
     Some(allowed)
 }

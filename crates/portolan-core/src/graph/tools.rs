@@ -1,0 +1,124 @@
+//! The tools that may be used at a node, and the patterns that name them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::{Flow, Kind};
+use crate::value::NodeId;
+
+/// The tools that an agent may use while it works at a node, by pattern.
+///
+/// A pattern is matched against the name that the host has for the tool (`Bash`, `mcp__github__create_issue`), against
+/// what it does (`edit`, `shell`, `read`), and for tools of MCP servers against `mcp:<server>/<tool>`. `*` stands for any
+/// text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ToolRules {
+    /// Only these may be used; nothing means all.
+    pub allow: Option<Vec<String>>,
+    /// These may not, whatever else is allowed.
+    pub deny: Vec<String>,
+}
+
+impl ToolRules {
+    /// What both say.
+    fn shared(&self, other: &ToolRules) -> ToolRules {
+        ToolRules {
+            allow: self.allow.clone().filter(|allow| Some(allow) == other.allow.as_ref()),
+            deny: self.deny.iter().filter(|pattern| other.deny.contains(pattern)).cloned().collect(),
+        }
+    }
+}
+
+impl Flow {
+    /// The tools that may be used while a run is at a node; nothing where all may.
+    ///
+    /// A question to a person that says nothing of tools changes nothing: until it is answered, what every step says that
+    /// leads to it is to be kept.
+    ///
+    /// # Panics
+    /// When there is no node of that name.
+    pub fn tools_at(&self, id: &NodeId) -> Option<Cow<'_, ToolRules>> {
+        let node = &self.step(id).node;
+        match (&node.tools, &node.kind) {
+            (Some(rules), _) => Some(Cow::Borrowed(rules)),
+            (None, Kind::Checkpoint { .. }) => self.tools_before(id).map(Cow::Owned),
+            (None, _) => None,
+        }
+    }
+
+    /// What all steps say that lead to a node, where nobody but the engine is in between.
+    fn tools_before(&self, id: &NodeId) -> Option<ToolRules> {
+        let (mut seen, mut waiting) = (BTreeSet::from([id]), vec![id]);
+        let mut shared: Option<ToolRules> = None;
+        while let Some(to) = waiting.pop() {
+            let before = self.steps.iter().filter(|(_, step)| step.exits.targets().any(|target| target == to));
+            for (from, step) in before {
+                let passes = match step.node.kind {
+                    Kind::Checkpoint { .. } => step.node.tools.is_none(),
+                    Kind::Switch | Kind::Activity | Kind::Loop(_) | Kind::Repeat { .. } => true,
+                    Kind::Fork { .. } | Kind::Join { .. } => true,
+                    _ => false,
+                };
+                if passes {
+                    waiting.extend(seen.insert(from).then_some(from));
+                    continue;
+                }
+                let rules = step.node.tools.as_deref()?;
+                shared = Some(shared.map_or_else(|| rules.clone(), |shared| shared.shared(rules)));
+            }
+        }
+        shared.filter(|rules| *rules != ToolRules::default())
+    }
+}
+
+/// Whether `name` is meant by a pattern: `*` is any text, also none. Time is at most the product of both lengths.
+pub fn is_meant(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut of) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while of < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, of));
+                at += 1;
+            }
+            Some(byte) if *byte == name[of] => {
+                at += 1;
+                of += 1;
+            }
+            _ => match star {
+                Some((back, taken)) => {
+                    star = Some((back, taken + 1));
+                    at = back + 1;
+                    of = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, is_match) in [
+            ("Bash", "Bash", true),
+            ("Bash", "BashOutput", false),
+            ("Bash*", "BashOutput", true),
+            ("*", "", true),
+            ("mcp__*__create_*", "mcp__github__create_issue", true),
+            ("mcp__*__create_*", "mcp__github__delete_issue", false),
+            ("a*b*c", "aXbXbYc", true),
+            ("a*b*c", "aXbXbY", false),
+            ("", "x", false),
+        ] {
+            assert_eq!(is_meant(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
+}
