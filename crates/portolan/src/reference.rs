@@ -136,6 +136,9 @@ struct Example {
 /// The longest definition that stands on the page.
 const MAX_SHOWN_BYTES: usize = 900;
 
+/// What a project attaches to the workflow of a case, and what stands before each finding in it.
+const ATTACHED: &str = "verify.yaml";
+
 /// The case that shows a code with the least besides.
 fn example(code: &str) -> Option<Example> {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-core/tests/cases/check");
@@ -144,11 +147,16 @@ fn example(code: &str) -> Option<Example> {
     for folder in fs::read_dir(cases).ok()? {
         let folder = folder.ok()?.path();
         let expected = fs::read_to_string(folder.join("expected.txt")).ok()?;
-        let strict: Vec<&str> = expected.lines().take_while(|line| !line.starts_with("lenient")).collect();
+        let strict: Vec<&str> = expected.lines().filter(|line| !line.starts_with("lenient")).collect();
         let Some(line) = strict.iter().find(|line| needles.iter().any(|needle| line.contains(needle))) else {
             continue;
         };
         let name = folder.file_name()?.to_string_lossy().into_owned();
+        if let Some(said) = line.strip_prefix(&format!("{ATTACHED}: ")) {
+            let text = fs::read_to_string(folder.join(ATTACHED)).ok()?;
+            shown.push((strict.len(), text.len(), text, "yaml", said.replace(" | help: ", "\nhelp: ")));
+            continue;
+        }
         let spellings = [("json", "jsonc"), ("yaml", "yaml")];
         let (text, language) = spellings.iter().find_map(|(extension, language)| {
             let files = [format!("workflow.{extension}"), format!("{name}.{extension}")];
