@@ -5,7 +5,9 @@ use std::path::Path;
 
 use portolan_core::dialect::verify::{Attachment, Attachments, read};
 use portolan_core::graph::{CheckBy, Node, NodeCheck};
+use portolan_core::present::looks_at;
 use portolan_core::source::{Source, Spanned};
+use serde::Serialize;
 
 use crate::error::ServiceError;
 use crate::project_folder;
@@ -60,11 +62,43 @@ impl Origins {
         Origins(source.and_then(|source| sound(&source).ok().map(|attachments| (source, attachments))))
     }
 
+    /// The checks of a node of the workflow called `workflow`, each with the place from which it is attached.
+    pub fn checks(&self, workflow: &str, node: &Node) -> Vec<ShownCheck> {
+        let shown = node.checks().into_iter().map(|check| {
+            let attached_by =
+                check.attached.then(|| AttachedBy { file: FILE, line: self.line(workflow, node, &check) });
+            ShownCheck { id: check.id.to_owned(), what: looks_at(&check), attached_by }
+        });
+        shown.collect()
+    }
+
     /// The line of the entry that has attached a check to a node of the workflow called `workflow`.
     pub fn line(&self, workflow: &str, node: &Node, check: &NodeCheck<'_>) -> Option<usize> {
         let (source, attachments) = self.0.as_ref()?;
         attachments.entry_of(workflow, node, check).map(|entry| source.location(entry.span.start).line)
     }
+}
+
+/// A check of a node, as it is shown beside the node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownCheck {
+    /// What it is called.
+    pub id: String,
+    /// What it looks at.
+    pub what: String,
+    /// From where the project attaches it; nothing where the definition has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attached_by: Option<AttachedBy>,
+}
+
+/// From where a check is attached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AttachedBy {
+    /// The file, relative to the project's folder.
+    pub file: &'static str,
+    /// The line of the entry; nothing where the file does not say it any more.
+    pub line: Option<usize>,
 }
 
 /// The commands of an entry, each under the patterns of what it is attached to.

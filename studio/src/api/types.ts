@@ -93,12 +93,25 @@ export interface Fact {
   code?: boolean;
 }
 
+/** Whether it is checked that a step is done, or whoever works there is believed. */
+export type Verification = "checked" | "believed";
+
+/** A check that must hold before a step is left. */
+export interface NodeCheck {
+  id: string;
+  what: string;
+  /** Where the project attaches it; the definition has all others. */
+  attachedBy?: { file: string; line: number | null };
+}
+
 export interface About {
   kind: string;
   id: string;
   name: string;
   place: Place | null;
   facts: Fact[];
+  verification?: Verification;
+  checks?: NodeCheck[];
   /** The dialect's word of its kind, as operations name it. */
   word: string | null;
   values: Values;
@@ -128,6 +141,9 @@ export interface DrawnNode {
   budget: number | null;
   result: "success" | "failure" | "blocked" | "cancelled" | null;
   checks: number;
+  /** Nothing where nobody claims anything: at questions, calls of tools and the like. */
+  verification?: Verification;
+  checkedBy?: { id: string; what: string; attached?: boolean }[];
   /** How far a person has moved it, right and down. */
   moved?: Point;
 }

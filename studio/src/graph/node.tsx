@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { DrawnNode, NodeOverlay } from "../api/types";
 import { Icon } from "../parts/icons";
-import { arrivedWords, kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
+import { arrivedWords, kindIcon, kindWord, stateIcon, stateWord, verifiedBy } from "../parts/words";
 import { BAR, shapePath } from "./shapes";
 import { useGraph, useGraphState } from "./state";
 
@@ -75,7 +75,8 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
   const budget = overlay?.budget ?? node.budget ?? 0;
   const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
   const pass = node.container === "open" ? undefined : overlay?.pass;
-  if (!mark && !pass && !arrived && node.checks === 0 && budget === 0) return null;
+  const verified = verifiedBy(node);
+  if (!mark && !pass && !arrived && !verified && budget === 0) return null;
   return (
     <span className="marks">
       {mark && (
@@ -85,9 +86,9 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
       )}
       {pass && <PassNow pass={pass} />}
       {arrived && <span className="arrived">{arrivedWords(arrived)}</span>}
-      {node.checks > 0 && (
-        <span className="checks" title={`${node.checks} ${node.checks === 1 ? "check" : "checks"}`}>
-          <Icon name="checks" />
+      {verified && (
+        <span className="verified" title={verified}>
+          <Icon name={node.checks > 0 ? "checks" : "believed"} />
           {node.checks > 1 && node.checks}
         </span>
       )}

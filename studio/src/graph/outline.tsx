@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { DrawnNode, Drawing, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
 import { VirtualList } from "../parts/virtual";
-import { kindIcon, kindWord, stateIcon, stateWord } from "../parts/words";
+import { kindIcon, kindWord, stateIcon, stateWord, verifiedBy } from "../parts/words";
 import { indexDrawing } from "./model";
 import { NO_STOPS, type Stops } from "./state";
 
@@ -119,7 +119,12 @@ export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, o
                 <Icon name={kindIcon(node)} size={14} />
               </span>
               <span className="name">{node.name}</span>
-              <span className="unseen">, {kindWord(node.kind)}</span>
+              <span className="unseen">, {[kindWord(node.kind), verifiedBy(node)].filter(Boolean).join(", ")}</span>
+              {node.verification && (
+                <span className="dim" title={verifiedBy(node) ?? node.verification}>
+                  <Icon name={node.verification === "checked" ? "checks" : "believed"} size={14} />
+                </span>
+              )}
               {mark && (
                 <span className={`mark ${mark}`}>
                   <Icon name={mark} size={14} />

@@ -3,7 +3,7 @@ import "@xyflow/react/dist/base.css";
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Drawing, DrawnNode, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
-import { kindWord, plural, stateWord } from "../parts/words";
+import { kindWord, plural, stateWord, verifiedBy } from "../parts/words";
 import { useNarrow } from "../parts/narrow";
 import { Store } from "../parts/store";
 import { anchorOf, glide } from "./anchor";
@@ -267,6 +267,11 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         <div className="unseen" aria-live="polite">
           {shift ? `${graph.nodes.get(shift.id)?.name ?? shift.id} moved to ${shift.base[0] + shift.by[0]} right and ${shift.base[1] + shift.by[1]} down of its place` : announce(graph, selected, overlay, stops)}
         </div>
+        {!far && graph.ordered.some((node) => node.verification) && (
+          <p className="marks-legend">
+            <Icon name="checks" size={14} /> checked <Icon name="believed" size={14} /> believed, not checked
+          </p>
+        )}
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
           <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(flow.zoomIn)}>
@@ -316,6 +321,8 @@ function announce(graph: Graph, id: string | null, overlay: Overlay | null, stop
   const over = overlay?.nodes[node.id];
   const parts = [node.name, kindWord(node.kind)];
   if (over) parts.push(stateWord(over.state), ...(over.visits > 1 ? [plural(over.visits, "visit")] : []));
+  const verified = verifiedBy(node);
+  if (verified) parts.push(verified);
   if (stops.before === node.id) parts.push("the run is paused before it");
   const stop = stops.breaks[node.id];
   if (stop) parts.push(stop === "when" ? "breakpoint under a condition" : "breakpoint");

@@ -46,6 +46,12 @@ const STATUSES: Record<RunStatus, [IconName, string, string]> = {
 /** Icon, word and colour class of a run's status. */
 export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", status, "skipped"] as const);
 
+/** By what it is checked that a step is done, before it is left; nothing where nobody claims anything. */
+export function verifiedBy({ verification, checkedBy }: DrawnNode): string | null {
+  if (checkedBy?.length) return `checked by ${checkedBy.map(({ id }) => id).join(", ")}`;
+  return verification === "believed" ? "believed, not checked" : null;
+}
+
 export const arrivedWords = ({ done, of }: { done: number; of: number }) => `${done}/${of} arrived`;
 
 export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);

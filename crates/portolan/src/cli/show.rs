@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
-use portolan_core::graph::{ATTACHMENTS, Graph, Kind, Node, NodeCheck, Workflow};
-use portolan_core::present::{
-    Drawing, Drawn, Moved, dot, drawing, function_word, looks_at, mermaid, outline_with, svg,
-};
+use portolan_core::graph::{Graph, Kind, Workflow};
+use portolan_core::present::{Drawing, Drawn, Moved, dot, drawing, function_word, mermaid, outline_with, svg};
 use portolan_runtime::attachments::Origins;
 use portolan_runtime::library::Library;
 use portolan_runtime::service::ServiceError;
@@ -133,20 +131,11 @@ fn nodes_json(workflow: &Workflow, origins: &Origins, word: impl Fn(&Kind) -> &'
         let mut told = json!({ "id": node.id, "name": node.name, "kind": word(&node.kind) });
         if let Some(verification) = node.verification() {
             told["verification"] = json!(verification);
-            told["checks"] = node.checks().iter().map(|check| check_json(workflow, node, check, origins)).collect();
+            told["checks"] = json!(origins.checks(workflow.id().as_str(), node));
         }
         told
     });
     told.collect()
-}
-
-fn check_json(workflow: &Workflow, node: &Node, check: &NodeCheck<'_>, origins: &Origins) -> Value {
-    let mut told = json!({ "id": check.id, "what": looks_at(check) });
-    if check.attached {
-        let line = origins.line(workflow.id().as_str(), node, check);
-        told["attachedBy"] = json!({ "file": ATTACHMENTS, "line": line });
-    }
-    told
 }
 
 fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs, origins: &Origins) -> Value {

@@ -341,7 +341,9 @@ fn checked(
     let problems = problems.chain(unread.map(Problem::beside)).collect();
     let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
     let told = drawing.as_ref().zip(graph);
-    let about = told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref()));
+    let origins = library.origins();
+    let about =
+        told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref(), &origins));
     let edges = drawing.iter().flat_map(|drawing| &drawing.edges).filter(|edge| !edge.from.contains('/'));
     let edges = edges.filter_map(|edge| Some((edge.id.clone(), places.place(edge.span?)))).collect();
     let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };

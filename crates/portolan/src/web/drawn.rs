@@ -8,11 +8,12 @@ use portolan_core::graph::{Graph, Kind, Node, Workflow};
 use portolan_core::present::{Drawing, Drawn, Moved, drawing};
 use portolan_core::source::{Source, Span};
 use portolan_core::value::{FAILED, PASSED};
+use portolan_runtime::attachments::Origins;
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::facts::{self, Fact};
+use super::facts::{self, Fact, Verified};
 
 /// What is open in a drawing, by the names that it draws with.
 #[derive(Debug, Default, Deserialize)]
@@ -65,6 +66,9 @@ pub(super) struct About {
     name: String,
     place: Option<Place>,
     facts: Vec<Fact>,
+    /// Whether it is checked before it is left, and by what.
+    #[serde(flatten)]
+    verified: Verified,
     /// What a form shows of it, where it can be edited.
     #[serde(flatten)]
     form: Option<Form>,
@@ -219,6 +223,7 @@ pub(super) fn about(
     root: &Graph,
     places: Option<&Places<'_>>,
     forms: Option<&Forms<'_>>,
+    origins: &Origins,
 ) -> BTreeMap<String, About> {
     let mut told = BTreeMap::new();
     let mut index: BTreeMap<&str, BTreeMap<&str, &Node>> = BTreeMap::new();
@@ -237,9 +242,14 @@ pub(super) fn about(
             (None, Some(node)) => facts::of_node(node),
             (None, None) => Vec::new(),
         };
+        let verified = match (activity, node) {
+            (None, Some(node)) => Verified::of(&graph.id.value, node, origins),
+            _ => Verified::default(),
+        };
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());
-        told.insert(drawn.id.clone(), About { kind: drawn.kind, id, name: drawn.name.clone(), place, facts, form });
+        let name = drawn.name.clone();
+        told.insert(drawn.id.clone(), About { kind: drawn.kind, id, name, place, facts, verified, form });
     }
     told
 }

@@ -1,6 +1,9 @@
 //! What is told of a node beside its picture: each fact with the word that people know it by.
 
-use portolan_core::graph::{Activity, Call, CheckBy, Finding, Kind, LoopKind, Node, Question, State, Worker};
+use portolan_core::graph::{
+    Activity, Call, CheckBy, Finding, Kind, LoopKind, Node, Question, State, Verification, Worker,
+};
+use portolan_runtime::attachments::{Origins, ShownCheck};
 use serde::Serialize;
 
 /// Something that is known of a node.
@@ -11,6 +14,22 @@ pub(super) struct Fact {
     /// Whether it is to be read letter by letter: an expression, a command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     code: bool,
+}
+
+/// What stands between a node and the way on.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Verified {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<Verification>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<ShownCheck>,
+}
+
+impl Verified {
+    /// That of a node of the flow called `flow`.
+    pub(super) fn of(flow: &str, node: &Node, origins: &Origins) -> Verified {
+        Verified { verification: node.verification(), checks: origins.checks(flow, node) }
+    }
 }
 
 #[derive(Default)]
@@ -42,9 +61,6 @@ pub(super) fn of_node(node: &Node) -> Vec<Fact> {
     facts.add("stage", node.brief.stage.clone().unwrap_or_default());
     facts.list("read first", &node.brief.context_files);
     of_kind(&node.kind, &mut facts);
-    for check in &node.accept {
-        facts.code("check", format!("{}: {}", check.id, by(&check.by)));
-    }
     if let Some(retries) = &node.max_retries {
         facts.add("retries", retries.value.to_string());
     }

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use portolan_core::present::{Overlay, Situation, Visit, history, visits};
 use portolan_core::run::Actor;
+use portolan_runtime::attachments::Origins;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Fork, Onto, Past, Request, event_word};
 use portolan_runtime::store::{Record, Status};
@@ -155,7 +156,7 @@ pub(super) async fn drawing(
         let root = graphs.get(definition.workflow.id().as_str());
         let root = root.ok_or("the definition has no root")?;
         let drawing = draw(root, Some(&definition.workflow), &graphs, &folds, &moved);
-        let about = about(&drawing, &graphs, root, None, None);
+        let about = about(&drawing, &graphs, root, None, None, &Origins::default());
         Ok::<_, &str>(json!({ "drawing": drawing, "about": about }))
     });
     Ok(Json(drawn.await.map_err(broken)?.map_err(broken)?))

@@ -18,6 +18,39 @@ export function AboutHead({ about }: { about: About }) {
   );
 }
 
+/** What stands between a step and the way on: its checks with where each is written, or nothing. */
+export function Verified({ about: { verification, checks = [] } }: { about: About }) {
+  if (!verification) return null;
+  if (verification === "believed") {
+    return (
+      <ul className="check-list">
+        <li>
+          <Icon name="believed" size={14} />
+          <div>
+            <b>Believed</b>: nothing is checked before this step is left.
+          </div>
+        </li>
+      </ul>
+    );
+  }
+  return (
+    <section aria-label="Checks of this step">
+      <h3>Checked before it is left</h3>
+      <ul className="check-list">
+        {checks.map((check) => (
+          <li key={check.id}>
+            <Icon name="checks" size={14} />
+            <div>
+              <b>{check.id}</b> {check.what}
+              <p className="dim">{check.attachedBy ? `attached by ${check.attachedBy.file}${check.attachedBy.line ? `, line ${check.attachedBy.line}` : ""}` : "from the definition"}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 export function FactList({ about }: { about: About }) {
   if (about.facts.length === 0) return null;
   return (

@@ -7,7 +7,7 @@ import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import type { Evaluation } from "../expression/over";
-import { AboutHead, FactList } from "./facts";
+import { AboutHead, FactList, Verified } from "./facts";
 import { FieldInput } from "./field";
 
 export type Run = (operation: Operation) => Promise<ApiError | null>;
@@ -42,6 +42,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
       <AboutHead about={about} />
       <PlaceLink definition={definition} place={about.place} onPlace={onPlace} />
       <ProblemList problems={own} />
+      <Verified about={about} />
       {can && (
         <div className="node-actions" role="group" aria-label="Change this step">
           <ActionButton label="Rename…" keys="F2" onClick={actions.rename} />

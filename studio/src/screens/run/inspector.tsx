@@ -7,7 +7,7 @@ import { Failure, Loading } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
 import { link } from "../../route";
-import { AboutHead, FactList } from "../definition/facts";
+import { AboutHead, FactList, Verified } from "../definition/facts";
 import { Saying } from "./saying";
 
 interface Props {
@@ -45,6 +45,7 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
       {children}
       <Saying run={run} id={id} />
       <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
+      {entry && <Verified about={entry} />}
       {entry && entry.facts.length > 0 && (
         <details className="definition-facts">
           <summary>In the definition</summary>

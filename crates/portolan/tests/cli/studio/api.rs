@@ -201,6 +201,29 @@ fn commands_that_the_project_attaches_are_told_alike() {
 }
 
 #[test]
+fn what_is_checked_at_a_step_stands_beside_its_picture() {
+    let mut project = Project::small();
+    project.write(".portolan/verify.yaml", "verify:\n  - { node: wo*, accept: [{ check: tests }] }\n");
+    let run = project.run("small", "");
+    let studio = Studio::of(&project, &[]);
+    let told = |about: &Value| {
+        let one = |id: &str| (about[id]["verification"].clone(), about[id]["checks"].clone());
+        [one("work"), one("verify"), one("stuck")]
+    };
+    let check = |line: Value| json!([{ "id": "tests", "what": "the project's tests", "attachedBy": { "file": ".portolan/verify.yaml", "line": line } }]);
+    let expected =
+        |line: Value| [(json!("checked"), check(line)), (json!("believed"), Value::Null), (Value::Null, Value::Null)];
+    let definition = studio.get("/definitions/small").json();
+    assert_eq!(told(&definition["about"]), expected(json!(2)));
+    let drawn = definition["drawing"]["nodes"].as_array().expect("nodes").iter();
+    let marks: Vec<&Value> = drawn.map(|node| &node["verification"]).filter(|mark| !mark.is_null()).collect();
+    assert_eq!(marks, [&json!("checked"), &json!("believed")]);
+    // The run is held to what it began with, and not to the lines of a file that may have changed.
+    let of_run = studio.post(&format!("/runs/{run}/drawing"), &json!({})).json();
+    assert_eq!(told(&of_run["about"]), expected(Value::Null));
+}
+
+#[test]
 fn a_run_is_forked() {
     let mut project = Project::small();
     let run = project.run("small", "passed");
