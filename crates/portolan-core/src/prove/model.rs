@@ -398,6 +398,11 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
             }
         }
     }
+    for (id, name) in required(workflow) {
+        if seen[id].has(name) {
+            wanted.entry(name.to_owned()).or_default();
+        }
+    }
     let mut names = IndexMap::new();
     for (name, exprs) in wanted.into_iter().take(MAX_NAMES) {
         let takes = |value: &Value| seen.values().any(|seen| seen.takes(&name, value));
@@ -414,6 +419,21 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
         }
     }
     names
+}
+
+/// The variables that a flow hands to one that cannot begin without them, each with the flow that hands it over.
+fn required(workflow: &Workflow) -> impl Iterator<Item = (&WorkflowId, &str)> {
+    workflow.flows().flat_map(|(id, flow)| flow.steps.values().map(move |step| (id, step))).flat_map(|(id, step)| {
+        let (called, context) = match &step.node.kind {
+            Kind::Subflow { workflow: called, context, .. } => (workflow.find(&called.value), context.as_slice()),
+            _ => (None, &[][..]),
+        };
+        let is_required = move |name: &&String| {
+            let variable = called.and_then(|flow| flow.variable(name));
+            variable.is_some_and(|variable| variable.required && variable.default.is_none())
+        };
+        context.iter().filter(is_required).map(move |name| (id, name.as_str()))
+    })
 }
 
 /// The conditions of a flow.

@@ -1,15 +1,17 @@
 use crate::dialect::{Strictness, parse};
-use crate::graph::Workflow;
+use crate::graph::{Graph, Workflow};
 use crate::source::Source;
 use crate::validate;
 
 use super::*;
 
+fn graph(name: &str, text: &str) -> Graph {
+    let (graph, faults) = parse(&Source::new(name, text), Strictness::Lenient).first();
+    graph.unwrap_or_else(|| panic!("{faults:#?}"))
+}
+
 fn read(name: &str, text: &str) -> Workflow {
-    let source = Source::new(name, text);
-    let (graph, faults) = parse(&source, Strictness::Lenient).first();
-    let graph = graph.unwrap_or_else(|| panic!("{faults:#?}"));
-    let (workflow, faults) = validate::validate(&graph, &validate::no_library, Strictness::Lenient);
+    let (workflow, faults) = validate::validate(&graph(name, text), &validate::no_library, Strictness::Lenient);
     workflow.unwrap_or_else(|| panic!("{faults:#?}"))
 }
 
@@ -55,6 +57,29 @@ activities:
     let round: Vec<&str> = trap.round.iter().map(|place| place.node.as_str()).collect();
     assert_eq!(round, ["a", "a.leave", "a.work"]);
     assert!(trap.run.is_replayed, "{:#?}", trap.run);
+}
+
+#[test]
+fn what_another_flow_cannot_begin_without_is_handed_over() {
+    let called = graph(
+        "called.yaml",
+        "id: called\nversion: 1.0.0\ntitle: Called\nvariables: [{ name: what, type: string, required: true }]\nactivities: [{ id: work, steps: [{ id: do, kind: step }] }]\n",
+    );
+    let calling = |variable: &str| {
+        let text = format!(
+            "id: story\nversion: 1.0.0\ntitle: A story\nvariables: [{{ name: what, type: string{variable} }}]\nactivities: [{{ id: a, steps: [{{ id: go, kind: step, triggers: [{{ workflow: called, passContext: [what] }}] }}] }}]\n"
+        );
+        let library = |id: &str| (id == "called").then_some(&called);
+        let (workflow, faults) = validate::validate(&graph("story.yaml", &text), &library, Strictness::Lenient);
+        let workflow = workflow.unwrap_or_else(|| panic!("{faults:#?}"));
+        prove(&workflow, &Limits::default(), &mut || false)
+    };
+    let given = calling(", default: so");
+    assert_eq!(
+        (&given.finishes, &given.alive, &given.has_ways),
+        (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved)
+    );
+    assert!(!calling("").has_ways.refutations().is_empty(), "nobody has to give it");
 }
 
 #[test]
