@@ -75,8 +75,7 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
         }
         CheckBy::File { path } => runner::file(path, ground.project()),
         CheckBy::Project { name } => {
-            let checks = ground.repository.typechecks().heard_by(ground.listener.clone());
-            project_checks::look(name, ground.project(), &checks).await
+            project_checks::look(name, ground.project(), &ground.repository.typechecks()).await
         }
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
         CheckBy::Evidence(wanted) => match ground.guidelines() {
@@ -132,7 +131,7 @@ impl Ground {
     /// The same, heard by somebody while commands run.
     #[must_use]
     pub fn heard_by(self, listener: Listener) -> Ground {
-        Ground { listener, ..self }
+        Ground { repository: self.repository.heard_by(listener.clone()), listener, ..self }
     }
 
     /// The project's folder.

@@ -25,6 +25,7 @@ use portolan_core::gates::facts::{
 };
 
 use crate::program::own;
+use crate::runner::Listener;
 use crate::typecheck::{IndexCopy, Typechecks, whole_index};
 use git::Git;
 pub(crate) use since::OnRemote;
@@ -43,6 +44,8 @@ pub struct Repository {
     pause: Duration,
     /// The index that is looked at; nothing where that is the repository's own.
     index: Option<Arc<IndexCopy>>,
+    /// Who hears what is run for it.
+    listener: Listener,
 }
 
 /// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
@@ -60,7 +63,7 @@ impl Repository {
     /// The same, asked in another environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
         let (project, environment) = (project.to_owned(), environment.into_iter().collect());
-        Repository { project, environment, data: None, pause: PAUSE, index: None }
+        Repository { project, environment, data: None, pause: PAUSE, index: None, listener: Listener::default() }
     }
 
     /// The same, where a forge that has not made up its mind is asked again after this time instead of a second.
@@ -73,6 +76,12 @@ impl Repository {
     #[must_use]
     pub fn trusting(self, data: PathBuf) -> Repository {
         Repository { data: Some(data), ..self }
+    }
+
+    /// The same, heard by somebody while its type checks run.
+    #[must_use]
+    pub fn heard_by(self, listener: Listener) -> Repository {
+        Repository { listener, ..self }
     }
 
     /// The folder that it is asked about.
@@ -139,7 +148,9 @@ impl Repository {
 
     /// The type checks of the project, and whatever else is run and bound to its content.
     pub(crate) fn typechecks(&self) -> Typechecks {
-        Typechecks::within(&self.project, self.environment.iter().cloned()).trusting(self.data.clone())
+        Typechecks::within(&self.project, self.environment.iter().cloned())
+            .trusting(self.data.clone())
+            .heard_by(self.listener.clone())
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use portolan_core::gates::acceptance::CHECKS;
+use portolan_runtime::runner::Listener;
 use serde_json::{Value, json};
 
-use super::stand::told;
+use super::stand::{me, told};
 use super::world::World;
 
 /// A line for each case: the check, and what is done before it is looked at. `past` gets past a rule; without it nothing
@@ -91,6 +92,22 @@ async fn every_check_holds_fails_cannot_be_verified_and_is_got_past() {
             assert!(seen.contains(&(check, outcome)), "no case in which `{check}` comes to: {outcome}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_type_check_is_heard_while_it_runs() {
+    let world = with_one_check("typecheckPasses").await;
+    world.put(".portolan/guidelines.yaml", "typecheck: {commands: [[sh, -c, echo looking; exit 0]]}\n");
+    world.trust();
+    let (tell, hears) = std::sync::mpsc::channel();
+    let listener = Listener::new(move |heard| {
+        let _nobody_asks = tell.send(format!("{}: {:?}", heard.check, heard.line));
+    });
+    let tick = world.service().flow().heard_by(listener).tick(&me()).await.expect("a tick");
+    assert!(tick.advanced, "{}", tick.reason);
+    let command = "sh -c echo looking; exit 0";
+    let heard: Vec<String> = hears.try_iter().collect();
+    assert_eq!(heard, [format!("{command}: None"), format!("{command}: Some(\"looking\")")]);
 }
 
 /// What the tick comes to, and why.

@@ -1,6 +1,5 @@
 //! `portolan checks`: the checks of the project, which workflows ask for by name.
 
-use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use clap::{Args, Subcommand};
@@ -9,11 +8,11 @@ use portolan_core::graph::DEFAULT_TIMEOUT_SECONDS;
 use portolan_core::run::Verdict;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::project_checks::{self, FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
-use portolan_runtime::runner::Listener;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Value, json};
 
 use super::check::draw_findings;
+use super::heard;
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
@@ -220,28 +219,6 @@ fn list(output: Output, project: &Path, checks: &ProjectChecks, trusted: bool) -
     Ok(Exit::Done)
 }
 
-/// The columns of a line that is written over by the next one.
-const COLUMNS: usize = 78;
-
-/// What a check prints is shown while it runs, where somebody looks on: a line that the next one is written over.
-fn shown(output: Output) -> Listener {
-    if output.is_json() || !std::io::stderr().is_terminal() {
-        return Listener::default();
-    }
-    Listener::new(|heard| {
-        let Some(line) = heard.line else { return };
-        let line: String = one_line(line).chars().take(COLUMNS).collect();
-        // Whoever cannot be shown it misses nothing that is said at the end.
-        let _unshown = write!(std::io::stderr(), "\r\x1b[2K  {line}");
-    })
-}
-
-fn rub_out(output: Output) {
-    if !output.is_json() && std::io::stderr().is_terminal() {
-        let _unshown = write!(std::io::stderr(), "\r\x1b[2K");
-    }
-}
-
 fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks) -> anyhow::Result<Exit> {
     let names: Vec<&String> =
         if args.checks.is_empty() { checks.keys().collect() } else { args.checks.iter().collect() };
@@ -263,8 +240,8 @@ fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks)
         if !output.is_json() {
             output.remark(format!("{name} …"));
         }
-        let verdict = block_on(perform(name, project, args.again, shown(output)))?;
-        rub_out(output);
+        let verdict = block_on(perform(name, project, args.again, heard::shown(output)))?;
+        heard::rub_out(output);
         let (paint, word, reason, text, exit) = match &verdict {
             Verdict::Held => (Paint::Good, "holds", "", "", Exit::Done),
             Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => {

@@ -14,6 +14,7 @@ mod eval;
 mod export;
 mod flow;
 mod guard;
+mod heard;
 mod hook;
 mod import;
 mod init;

@@ -63,6 +63,7 @@ const MAX_REASON_BYTES: usize = 4 << 10;
 /// The tasks of a project.
 pub struct Flow<'s> {
     service: &'s Service,
+    listener: Listener,
 }
 
 /// How a task begins.
@@ -134,11 +135,17 @@ impl Ending {
 impl Service {
     /// The tasks of the project.
     pub fn flow(&self) -> Flow<'_> {
-        Flow { service: self }
+        Flow { service: self, listener: Listener::default() }
     }
 }
 
 impl Flow<'_> {
+    /// The same, heard by somebody while checks run.
+    #[must_use]
+    pub fn heard_by(self, listener: Listener) -> Self {
+        Flow { listener, ..self }
+    }
+
     /// How the project's task stands; where there is none, that it is idle.
     ///
     /// # Errors
@@ -335,7 +342,7 @@ impl Flow<'_> {
             let (event, by) = self.service.claim(&held, &path, (&report, revision), caller)?;
             self.service.step(&mut held, event, &by).await?;
             let had_checks = matches!(held.run.root.place, Place::Checking { .. });
-            let settled = self.service.settle(&mut held, &path, outcome, &Listener::default()).await?;
+            let settled = self.service.settle(&mut held, &path, outcome, &self.listener).await?;
             self.forget_if_over(&held).await?;
             if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);

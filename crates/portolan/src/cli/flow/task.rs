@@ -11,6 +11,7 @@ use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, Se
 use serde_json::{Map, Value};
 
 use super::super::assignment::assignment;
+use super::super::heard;
 use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
 use super::super::person::{self, at_terminal};
 use super::super::{Common, Exit, block_on};
@@ -114,10 +115,10 @@ pub(super) fn run(deed: &Deed<'_>, common: &Common) -> anyhow::Result<Exit> {
 }
 
 async fn done(deed: &Deed<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
-    let (caller, flow) = (whoever(), service.flow());
+    let (caller, flow) = (whoever(), service.flow().heard_by(heard::shown(output)));
     match deed {
         Deed::Status => shown(output, &flow.status().await?),
-        Deed::Tick => ticked(output, &flow.tick(&caller).await?),
+        Deed::Tick => ticked(output, flow.tick(&caller).await),
         Deed::Start(args) => {
             let start = Start { task: args.task.clone(), at: args.at.clone(), workflow: args.workflow.clone() };
             shown(output, &flow.start(&start, &caller).await?)
@@ -126,7 +127,7 @@ async fn done(deed: &Deed<'_>, service: &Service, output: Output) -> anyhow::Res
             let values: Map<String, Value> = args.values.iter().cloned().collect();
             shown(output, &flow.patch(&values, &caller).await?)
         }
-        Deed::Back(args) => ticked(output, &flow.back(&args.reason, &caller).await?),
+        Deed::Back(args) => ticked(output, flow.back(&args.reason, &caller).await),
         Deed::Abort(args) => {
             let ending = match args.ending {
                 Outcome::ScopedDown => Ending::ScopedDown,
@@ -178,8 +179,10 @@ fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
     Ok(person)
 }
 
-fn ticked(output: Output, tick: &Tick) -> anyhow::Result<Exit> {
-    match told(output, tick) {
+fn ticked(output: Output, tick: Result<Tick, ServiceError>) -> anyhow::Result<Exit> {
+    heard::rub_out(output);
+    let tick = tick?;
+    match told(output, &tick) {
         // A reader that closed the pipe has what it wanted; what the tick came to is told by the status.
         Err(error) if !is_broken_pipe(&error) => Err(error),
         _ => Ok(if tick.advanced { Exit::Done } else { Exit::Failed }),
