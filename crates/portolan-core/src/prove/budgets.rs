@@ -30,15 +30,9 @@ pub(super) fn renews(step: &Step, budget: &Budget) -> bool {
     {
         return true;
     }
-    let is_here = step.frame == budget.frame && step.node == budget.node;
-    let has_failed = match &step.act {
-        Act::Report(outcome) => outcome.is_failed(),
-        Act::Checks(hold) | Act::Return(hold) => !hold,
-        _ => false,
-    };
     match budget.is_passes {
-        true => is_here && step.begins.is_some(),
-        false => budget.renews && is_here && step.leaves && !has_failed && step.retried.is_empty(),
+        true => step.frame == budget.frame && step.node == budget.node && step.begins.is_some(),
+        false => step.refilled.iter().any(|(frame, gate)| *frame == budget.frame && *gate == budget.node),
     }
 }
 

@@ -14,8 +14,8 @@ use super::state::is_like_a_mark;
 use crate::engine::may_give;
 use crate::expr::{Cells, Comparison, Condition, Expr, Partition, Sorted, condition_names};
 use crate::graph::{
-    Call, Check, CheckBy, Evidence, Fact, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, Since, State,
-    Step, Variable, VariableKind, Worker, Workflow,
+    Call, Check, CheckBy, Evidence, Fact, Failing, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, Since,
+    State, Step, Variable, VariableKind, Worker, Workflow,
 };
 use crate::source::Spanned;
 use crate::value::{NodeId, PASSED, WorkflowId, template};
@@ -130,6 +130,7 @@ impl Model {
             site.copies = self.copied(seen, &mut step.node);
             site.gives = self.given_at(seen, &flow.steps[node].node);
             site.helps.clone_from(&helps);
+            counted(&mut step.exits.failing);
             sites.insert(node.clone(), site);
         }
         made.interface = flow.interface.as_ref().map(|interface| Arc::new(open(interface)));
@@ -487,6 +488,15 @@ fn free_name(workflow: &Workflow) -> String {
         name.push('_');
     }
     name
+}
+
+/// One more than there is: in a state, each budget counts as taken from once, so that the engine says where it is full again.
+fn counted(failing: &mut Failing) {
+    if let Failing::Retries { budget, .. } = failing
+        && *budget > 0
+    {
+        *budget = budget.saturating_add(1);
+    }
 }
 
 /// A value that a report must give is given: the agent can always find one that fits.

@@ -73,6 +73,7 @@ impl At<'_> {
         }
         for mut draft in drafts {
             self.give(&mut draft.run);
+            self.count(&mut draft.run);
             self.decided(draft, taken);
         }
         Some(())

@@ -45,8 +45,8 @@ pub(super) struct Step {
     pub(super) retried: Vec<Retried>,
     /// The frame in which it begins another one: a pass, branches, a workflow.
     pub(super) begins: Option<FramePath>,
-    /// Whether it leads on from its node.
-    pub(super) leaves: bool,
+    /// The budgets that are full again by success, each of a node in a frame.
+    pub(super) refilled: Vec<(FramePath, NodeId)>,
     /// Whether it is the help of a person who was asked because the work could not go on.
     pub(super) helps: bool,
 }
@@ -238,6 +238,28 @@ impl At<'_> {
         }
     }
 
+    /// Counts the budgets that may be full again after this as taken from: that of the node, and of what its frame and those
+    /// around it come to with it.
+    pub(super) fn count(&self, run: &mut Run) {
+        for length in 0..=self.path.0.len() {
+            let path = FramePath(self.path.0[..length].to_vec());
+            let Some(frame) = run.frame(&path) else { return };
+            let flow = self.model.workflow.flow(&frame.flow);
+            let step = flow.step(frame.place.node());
+            let step = match &step.node.kind {
+                Kind::Fork { join, .. } if matches!(frame.place, Place::Forked { .. }) => flow.step(&join.value),
+                _ => step,
+            };
+            let gate = step.node.id.clone();
+            if step.exits.failing.budget() > 0
+                && step.node.phase.is_none()
+                && let Some(frame) = frame_mut(run, &path)
+            {
+                frame.spent.push(Spent { gate, used: 1 });
+            }
+        }
+    }
+
     /// A run with nothing left of these budgets.
     fn without(&self, run: &Run, spent: &[(FramePath, NodeId)]) -> Run {
         let mut run = run.clone();
@@ -249,16 +271,16 @@ impl At<'_> {
         let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
         let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
         let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
-        let moved = changes.iter().rev().find_map(|change| match change {
-            Change::Moved { frame: of, place, .. } if *of == frame => Some(place),
+        let refilled = changes.iter().filter_map(|change| match change {
+            Change::Refilled { frame, gate: Some(gate) } => Some((frame.clone(), gate.clone())),
             _ => None,
         });
-        let leaves = moved.is_none_or(|place| *place.node() != node);
+        let refilled = refilled.collect();
         let begins = changes.iter().find_map(|change| match change {
             Change::Moved { frame, place, .. } if holds_frames(place) => Some(frame.clone()),
             _ => None,
         });
-        Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, leaves, helps }
+        Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, refilled, helps }
     }
 
     /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.
@@ -353,7 +375,8 @@ fn holds_frames(place: &Place) -> bool {
 /// Nothing is left of a budget.
 fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
     if let Some(frame) = frame_mut(run, path) {
-        let (used, _) = budget(model, &frame.flow, gate);
+        let used = budget(model, &frame.flow, gate).0.saturating_add(1);
+        frame.spent.retain(|spent| spent.gate != *gate);
         frame.spent.push(Spent { gate: gate.clone(), used });
     }
 }
@@ -361,7 +384,7 @@ fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
 /// How often something may be attempted again, and whether its success renews that.
 pub(super) fn budget(model: &Model, flow: &WorkflowId, gate: &NodeId) -> (u32, bool) {
     let flow = model.workflow.flow(flow);
-    let budget = |step: &graph::Step| step.exits.failing.budget();
+    let budget = |step: &graph::Step| step.exits.failing.budget().saturating_sub(1);
     let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
     match flow.steps.get(gate) {
         Some(step) if step.node.phase.is_none() => (budget(step), true),
