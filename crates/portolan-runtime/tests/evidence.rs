@@ -336,6 +336,19 @@ fn a_value_is_given_with_the_report_that_it_belongs_to() {
 }
 
 #[test]
+fn a_run_that_opens_at_a_step_counts_from_there() {
+    for (carrier, step) in [(RunCarrier::State, None), (RunCarrier::Store, Some("fix".to_owned()))] {
+        let world = World::with("checked", "start -> fix; fix -> done\nfix: accept [\"changed\"]");
+        repository(&world);
+        let wanted = Open { carrier, workflow: Some("checked".to_owned()), step, ..Open::default() };
+        let address = world.init(&wanted).expect("it begins").address;
+        world.write("a.txt", "b");
+        let said = outcome(&world, &address, None);
+        assert!(said.starts_with("holds: "), "{said}");
+    }
+}
+
+#[test]
 fn a_run_that_lives_in_its_token_alone_asks_a_person() {
     let mut world = World::with("checked", "start -> fix; fix -> done\nfix: accept [\"changed\"]");
     world.options.states = States::Tokens;

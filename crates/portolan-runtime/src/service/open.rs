@@ -106,6 +106,7 @@ impl Service {
         let mut held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;
+        self.note_standing(&held).await;
         let mut view = self.present(&Grip::of(held, None), None, caller)?;
         let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
         view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
@@ -145,6 +146,7 @@ impl Service {
         self.bind(&held, caller)?;
         let caught_up = self.catch_up(&mut held, caller).await;
         notes.extend(caught_up.map_err(|refused| refused.error_or(too_busy))?);
+        self.note_standing(&held).await;
         let as_token = self.options.states != States::Handles;
         let grip = Grip { is_led: true, as_token, ..Grip::of(held, None) };
         let mut view = self.present(&grip, None, caller)?;
@@ -214,6 +216,7 @@ impl Service {
         logging::opened(Some(held.name()), held.definition.workflow.id());
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;
+        self.note_standing(&held).await;
         let mut view = self.present(&Grip::of(held, None), None, caller)?;
         view.notes.extend(note);
         Ok(view)
