@@ -336,6 +336,23 @@ fn a_value_is_given_with_the_report_that_it_belongs_to() {
 }
 
 #[test]
+fn the_own_task_file_of_a_run_is_no_work_wherever_it_lies() {
+    let check = r#"{"gate": "changed", "must": [".portolan/reviews/**"]}"#;
+    let world = World::with("checked", &format!("start -> fix; fix -> done\nfix: accept [{check}]"));
+    repository(&world);
+    world.write(".git/info/exclude", ".flow\ntasks\n");
+    world.write(".portolan/reviews/plan.md", "a");
+    let carrier = RunCarrier::Task(world.path(".portolan/reviews/own.json").to_string_lossy().into_owned());
+    let wanted = Open { carrier, workflow: Some("checked".to_owned()), ..Open::default() };
+    let address = world.init(&wanted).expect("it begins").address;
+    world.start(&address).expect("it starts");
+    let said = outcome(&world, &address, None);
+    assert!(said.starts_with("fails: "), "{said}");
+    world.write(".portolan/reviews/plan.md", "b");
+    assert!(outcome(&world, &address, None).starts_with("holds: "));
+}
+
+#[test]
 fn a_run_that_opens_at_a_step_counts_from_there() {
     for (carrier, step) in [(RunCarrier::State, None), (RunCarrier::Store, Some("fix".to_owned()))] {
         let world = World::with("checked", "start -> fix; fix -> done\nfix: accept [\"changed\"]");

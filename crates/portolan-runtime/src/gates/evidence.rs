@@ -87,7 +87,7 @@ async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), F
             let paths = repository.paths_since(then()?).await?;
             let is_meant =
                 |path: &str| must.iter().any(|pattern| pattern.starts_with(OWN_FOLDER) && path.starts_with(OWN_FOLDER));
-            let counts = |path: &&str| before.is_work(path) || is_meant(path);
+            let counts = |path: &&str| before.is_work(path) || is_meant(path) && !before.is_own(path);
             let paths: Vec<&str> = paths.iter().map(String::as_str).filter(counts).collect();
             evidence::changed(must, may.as_deref(), must_not, &paths)
         }
@@ -118,7 +118,12 @@ async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), F
 impl Before {
     /// Whether what changes at a path is anybody's work.
     pub(super) fn is_work(&self, path: &str) -> bool {
-        !path.starts_with(OWN_FOLDER) && self.own.as_deref() != Some(path)
+        !path.starts_with(OWN_FOLDER) && !self.is_own(path)
+    }
+
+    /// Whether a path is the run's own task file, which changes with each step of it.
+    fn is_own(&self, path: &str) -> bool {
+        self.own.as_deref() == Some(path)
     }
 
     fn since(&self, since: Since) -> Result<&Standing, ForPerson> {
