@@ -14,7 +14,7 @@ use super::explore::{Edge, Explored};
 use super::model::Model;
 use super::picks::{Pass, Pick};
 use super::steps::{Act, Step};
-use super::verdict::{Lying, circles, rounds};
+use super::verdict::{Membership, circles, rounds};
 use crate::graph::{Kind, Workflow};
 use crate::value::NodeId;
 
@@ -142,25 +142,25 @@ impl Search<'_> {
         let mut stays = vec![1_u64; self.found.states.len()];
         let mut circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
         while !circles.is_empty() {
-            let lying = Lying::of(self.found, &circles);
+            let membership = Membership::of(self.found, &circles);
             for circle in &circles {
                 if out_of_time() {
                     return None;
                 }
-                let more = self.cut_in(circle, &lying, stays[circle[0] as usize]);
+                let more = self.cut_in(circle, &membership, stays[circle[0] as usize]);
                 circle.iter().for_each(|at| stays[*at as usize] = stays[*at as usize].saturating_add(more));
             }
-            circles = rounds(self.found, &|at| lying.on(at).is_some(), &|edge| self.is_on(edge));
+            circles = rounds(self.found, &|at| membership.on(at).is_some(), &|edge| self.is_on(edge));
         }
         Some(())
     }
 
     /// Takes those steps out of a circle whose budgets are not renewed in it, or else those with which it begins anew. Gives
     /// how often they are taken.
-    fn cut_in(&mut self, circle: &[u32], lying: &Lying, stays: u64) -> u64 {
+    fn cut_in(&mut self, circle: &[u32], membership: &Membership, stays: u64) -> u64 {
         let edges = circle.iter().flat_map(|at| self.found.edges_of(*at));
         let inside: Vec<u32> =
-            edges.filter(|(at, edge)| self.is_on(*at) && lying.stays(edge)).map(|(at, _)| at).collect();
+            edges.filter(|(at, edge)| self.is_on(*at) && membership.stays(edge)).map(|(at, _)| at).collect();
         let mut firm: BTreeSet<u32> =
             inside.iter().filter_map(|edge| self.takes.get(edge)).flatten().copied().collect();
         for edge in &inside {
@@ -171,7 +171,7 @@ impl Search<'_> {
             firm.retain(|at| !self.budgets.get_index(*at as usize).is_some_and(|(budget, _)| renews(step, budget)));
         }
         if firm.is_empty() {
-            self.go_round_once(circle, lying);
+            self.go_round_once(circle, membership);
             return 0;
         }
         let mut more = 0_u64;
@@ -191,8 +191,8 @@ impl Search<'_> {
 
     /// Takes out of a circle the steps with which the outermost round in it begins again: those that take from no budget
     /// where there are some. Rounds within it may be bounded then.
-    fn go_round_once(&mut self, circle: &[u32], lying: &Lying) {
-        let back = self.leading_back(circle, lying);
+    fn go_round_once(&mut self, circle: &[u32], membership: &Membership) {
+        let back = self.leading_back(circle, membership);
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
         let Some(outermost) = back.iter().map(to).min() else { return };
         let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
@@ -205,7 +205,7 @@ impl Search<'_> {
     }
 
     /// The steps of a circle that lead back to where a walk in depth has come from.
-    fn leading_back(&mut self, circle: &[u32], lying: &Lying) -> Vec<u32> {
+    fn leading_back(&mut self, circle: &[u32], membership: &Membership) -> Vec<u32> {
         let Some(first) = circle.iter().min().copied() else { return Vec::new() };
         self.walked[first as usize] = Walked::Open;
         let mut calls = vec![(first, self.found.range_of(first))];
@@ -217,7 +217,7 @@ impl Search<'_> {
                 continue;
             };
             let step = &self.found.edges[edge as usize];
-            if !self.is_on(edge) || !lying.stays(step) {
+            if !self.is_on(edge) || !membership.stays(step) {
                 continue;
             }
             match self.walked[step.to as usize] {

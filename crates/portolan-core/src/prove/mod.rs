@@ -29,7 +29,7 @@ pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, Standing, explore};
 use model::Model;
 pub use report::{CODES, Finding};
-use verdict::Lying;
+use verdict::Membership;
 
 /// How far the analysis goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,13 +256,13 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
     let mut traps: Vec<Trap> = Vec::new();
     let circles = verdict::circles(found, &is_lost, &|_| true);
     let circles: Vec<Vec<u32>> = circles.iter().map(<[u32]>::to_vec).collect();
-    let lying = Lying::of(found, &circles);
+    let membership = Membership::of(found, &circles);
     for circle in &circles {
         let first = circle.iter().min().and_then(|first| found.reached_by[*first as usize]);
-        let Some(edge) = first.filter(|_| verdict::is_closed(found, circle, &lying)) else { continue };
+        let Some(edge) = first.filter(|_| verdict::is_closed(found, circle, &membership)) else { continue };
         let step = &found.edges[edge as usize].step;
         let at = place(&(step.flow.clone(), step.node.clone()));
-        let round: Vec<Place> = verdict::sites(found, circle, &lying).iter().map(place).collect();
+        let round: Vec<Place> = verdict::sites(found, circle, &membership).iter().map(place).collect();
         if traps.len() == MAX_TRAPS {
             break;
         }
@@ -312,7 +312,7 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 fn cycles(found: &Explored) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
     let outer: Vec<Vec<u32>> = verdict::rounds(found, &|_| true, &goes_on);
-    let of = Lying::of(found, &outer);
+    let of = Membership::of(found, &outer);
     // Whether a person's answer fills every budget in it.
     let has_answers: Vec<bool> = outer.iter().map(|circle| verdict::has_answers(found, circle, &of)).collect();
     let is_filled = |state: u32| of.on(state).is_some_and(|circle| has_answers[circle as usize]);
@@ -322,9 +322,9 @@ fn cycles(found: &Explored) -> Vec<Cycle> {
     };
     let mut cycles: Vec<Cycle> = Vec::new();
     let inner = verdict::rounds(found, &|at| of.on(at).is_some(), &counts);
-    let lying = Lying::of(found, &inner);
+    let membership = Membership::of(found, &inner);
     for circle in &inner {
-        let nodes: Vec<Place> = verdict::sites(found, circle, &lying).iter().map(place).collect();
+        let nodes: Vec<Place> = verdict::sites(found, circle, &membership).iter().map(place).collect();
         if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
             cycles.push(Cycle { nodes, by_person: is_filled(circle[0]) });
         }

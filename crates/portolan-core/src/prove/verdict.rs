@@ -131,16 +131,16 @@ impl Tarjan<'_> {
     }
 }
 
-/// On which circle each state lies, by its number.
-pub(super) struct Lying(Vec<Option<u32>>);
+/// Which circle each state belongs to, by its number.
+pub(super) struct Membership(Vec<Option<u32>>);
 
-impl Lying {
-    pub(super) fn of(found: &Explored, circles: &[Vec<u32>]) -> Lying {
-        let mut lying = Lying(vec![None; found.states.len()]);
+impl Membership {
+    pub(super) fn of(found: &Explored, circles: &[Vec<u32>]) -> Membership {
+        let mut membership = Membership(vec![None; found.states.len()]);
         for (number, circle) in circles.iter().enumerate() {
-            circle.iter().for_each(|at| lying.0[*at as usize] = Some(number as u32));
+            circle.iter().for_each(|at| membership.0[*at as usize] = Some(number as u32));
         }
-        lying
+        membership
     }
 
     pub(super) fn on(&self, state: u32) -> Option<u32> {
@@ -159,14 +159,14 @@ pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(u32)
 }
 
 /// Whether nothing leads out of a circle but failure.
-pub(super) fn is_closed(found: &Explored, circle: &[u32], lying: &Lying) -> bool {
+pub(super) fn is_closed(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
     let fails = |at: u32| found.states[at as usize] == Standing::Failed;
-    circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| lying.stays(edge) || fails(edge.to)))
+    circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| membership.stays(edge) || fails(edge.to)))
 }
 
 /// The nodes at which something happens in a circle.
-pub(super) fn sites(found: &Explored, circle: &[u32], lying: &Lying) -> BTreeSet<Site> {
-    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| lying.stays(edge));
+pub(super) fn sites(found: &Explored, circle: &[u32], membership: &Membership) -> BTreeSet<Site> {
+    let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     let sites: IndexSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
     sites.into_iter().map(|(flow, node)| (flow.clone(), node.clone())).collect()
 }
@@ -178,7 +178,7 @@ pub(super) fn rounds(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &d
 }
 
 /// Whether a person answers in a circle, so that every budget is full again.
-pub(super) fn has_answers(found: &Explored, circle: &[u32], lying: &Lying) -> bool {
-    let mut inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| lying.stays(edge));
+pub(super) fn has_answers(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
+    let mut inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     inside.any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
 }
