@@ -34,7 +34,7 @@ pub(crate) use language::CHECK_NAMES;
 pub use language::Language;
 pub use logic::JsonLogic;
 pub use outputs::Outputs;
-pub(crate) use partition::{Partition, condition_names};
+pub(crate) use partition::{KNOWN, Partition, condition_names};
 pub use python::{PYTHON_NAMES, Python};
 pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;

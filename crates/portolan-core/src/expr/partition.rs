@@ -32,22 +32,29 @@ pub(crate) fn condition_names(expr: &Expr) -> Option<Vec<&str>> {
     truth(expr).map(|(truth, _)| truth.names())
 }
 
+/// The items of the value of a cell in which all arrays have the same length.
+pub(crate) const KNOWN: Value = Value::Bool(true);
+
 /// The cells of one variable.
 pub(crate) struct Partition {
     leaves: Vec<(Truth, Numbers)>,
     /// How many items loops go through at most: arrays count as empty, as no longer than that, or as longer.
     sizes: Vec<usize>,
+    /// Lengths of which arrays are told from all others.
+    lengths: Vec<usize>,
     values: Vec<Value>,
     signatures: Vec<Vec<bool>>,
 }
 
 impl Partition {
     /// Sorts the values of the variable `name` that `takes` accepts by what `exprs` compare of it; nothing where that
-    /// would take too many values. `sizes` are the limits of the loops that go through its items.
+    /// would take too many values. `sizes` are the limits of the loops that go through its items, and `lengths` those of
+    /// the arrays that the definition itself has for them.
     pub(crate) fn of<'e>(
         name: &str,
         exprs: impl Iterator<Item = &'e Expr>,
         sizes: Vec<usize>,
+        lengths: Vec<usize>,
         takes: &dyn Fn(&Value) -> bool,
     ) -> Option<Partition> {
         let mut leaves: Vec<(Truth, Numbers)> = Vec::new();
@@ -63,7 +70,7 @@ impl Partition {
                 }
             }
         }
-        let mut partition = Partition { leaves, sizes, values: Vec::new(), signatures: Vec::new() };
+        let mut partition = Partition { leaves, sizes, lengths, values: Vec::new(), signatures: Vec::new() };
         let mut cells: BTreeMap<Vec<bool>, Value> = BTreeMap::new();
         for value in partition.candidates()?.into_iter().filter(|value| takes(value)) {
             cells.entry(partition.signature(&value)).or_insert(value);
@@ -91,7 +98,8 @@ impl Partition {
         let longer = |than: usize| length.is_some_and(|length| length > than);
         let is_sized = !self.sizes.is_empty();
         let items = [length.is_some(), longer(0)].into_iter().filter(|_| is_sized);
-        comparisons.chain(items).chain(self.sizes.iter().map(|size| longer(*size))).collect()
+        let exactly = self.lengths.iter().map(|wanted| length == Some(*wanted));
+        comparisons.chain(items).chain(self.sizes.iter().map(|size| longer(*size))).chain(exactly).collect()
     }
 
     /// Values of every type, and objects in which each path that is compared has one.
@@ -105,9 +113,10 @@ impl Partition {
         let own = by_path.iter().filter(|(path, _)| path.len() == 1).flat_map(|(_, leaves)| leaves.clone());
         let mut values: Vec<Value> = samples(&own.collect::<Vec<_>>()).into_iter().flatten().collect();
         values.retain(|value| !value.is_null());
-        let lengths = [1].into_iter().chain(self.sizes.iter().map(|size| size.saturating_add(1)));
+        let around = self.lengths.iter().flat_map(|length| [*length, length.saturating_add(1)]);
+        let lengths = around.chain([1]).chain(self.sizes.iter().flat_map(|size| [*size, size.saturating_add(1)]));
         let lengths = lengths.filter(|length| *length <= MAX_LENGTH);
-        values.extend(lengths.map(|length| Value::Array(vec![Value::from(0); length])));
+        values.extend(lengths.map(|length| items(length, self.lengths.contains(&length))));
         let mut objects = vec![Value::Object(Map::new())];
         for (path, leaves) in by_path.iter().filter(|(path, _)| path.len() > 1) {
             let inner = told_apart(leaves);
@@ -126,6 +135,12 @@ impl Partition {
         values.extend(objects);
         Some(values)
     }
+}
+
+/// An array; the items of one whose length is known say so.
+fn items(length: usize, is_known: bool) -> Value {
+    let item = if is_known { KNOWN } else { Value::from(0) };
+    Value::Array(vec![item; length])
 }
 
 /// Of the values at one path, one for each way in which what compares them comes out.
@@ -163,7 +178,7 @@ mod tests {
     fn cells(conditions: &[&str], takes: fn(&Value) -> bool) -> Partition {
         let conditions: Vec<Expr> =
             conditions.iter().map(|text| Expr::When(When::parse(text).expect("it can be read"))).collect();
-        Partition::of("x", conditions.iter(), Vec::new(), &takes).expect("there are not too many")
+        Partition::of("x", conditions.iter(), Vec::new(), Vec::new(), &takes).expect("there are not too many")
     }
 
     #[test]

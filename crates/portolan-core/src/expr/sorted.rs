@@ -109,7 +109,7 @@ mod tests {
         let expr = Expr::When(When::parse(text).expect("it can be read"));
         let partition = |name: &&str| {
             let takes = |value: &Value| value.is_boolean() || value.is_string();
-            let partition = Partition::of(name, std::iter::once(&expr), Vec::new(), &takes);
+            let partition = Partition::of(name, std::iter::once(&expr), Vec::new(), Vec::new(), &takes);
             ((*name).to_owned(), partition.expect("there are not too many cells"))
         };
         let names: IndexMap<String, Partition> = names.iter().map(partition).collect();

@@ -189,17 +189,18 @@ impl Search<'_> {
         more
     }
 
-    /// Takes out of a circle the steps with which the outermost round in it begins again: those that take from no budget
-    /// where there are some. Rounds within it may be bounded then.
+    /// Takes out of a circle the steps with which the outermost round in it begins again, of those that take from no budget
+    /// where there are some. Rounds around and within it may be bounded then.
     fn go_round_once(&mut self, circle: &[u32], membership: &Membership) {
         let back = self.leading_back(circle, membership);
+        let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.bounded;
+        let free: Vec<u32> = back.iter().copied().filter(is_free).collect();
+        let back = if free.is_empty() { back } else { free };
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
         let Some(outermost) = back.iter().map(to).min() else { return };
         let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
         let outer: Vec<u32> = back.into_iter().filter(|edge| head(to(edge)) == head(outermost)).collect();
-        let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.bounded;
-        let free: Vec<u32> = outer.iter().copied().filter(is_free).collect();
-        for edge in if free.is_empty() { outer } else { free } {
+        for edge in outer {
             self.way[edge as usize] = Way::Round;
         }
     }

@@ -145,7 +145,7 @@ impl Story<'_> {
                         let count = passes.entry(step.frame.clone()).or_default();
                         *count = match pass {
                             Pass::Another => *count + 1,
-                            Pass::Last => 1,
+                            Pass::Last | Pass::LastCounted => 1,
                             Pass::Most => 2,
                         };
                     }

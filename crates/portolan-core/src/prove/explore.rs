@@ -104,7 +104,6 @@ pub(super) fn explore(
     opened(model, &mut run);
     normalise(model, &mut run);
     let mut search = Search::of(model, unspent, opening, run.clone());
-    search.at(&run.root);
     search.reach(run, None);
     while let Some((from, run)) = search.waiting.pop_front() {
         let bound = search.over(limits, from as usize, out_of_time);
@@ -158,6 +157,7 @@ impl<'m> Search<'m> {
         let bytes = key.len() + 96;
         let (at, known) = self.found.known.insert_full(key, ());
         if known.is_none() {
+            self.at(&run.root);
             self.found.bytes += bytes;
             self.found.states.push(standing(self.model, &run));
             self.found.reached_by.push(by);
@@ -184,7 +184,6 @@ impl<'m> Search<'m> {
 
     /// What has happened on a step.
     fn note(&mut self, step: &Step, before: &Run, after: &Run, changes: &[Change]) {
-        self.at(&after.root);
         let site = (step.flow.clone(), step.node.clone());
         let outcome = match &step.act {
             Act::Report(outcome) | Act::Answer(outcome) => Some(outcome.clone()),

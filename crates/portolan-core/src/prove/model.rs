@@ -27,6 +27,8 @@ const MAX_CELLS: usize = 60;
 
 /// How many limits of loops an array may be compared with to be followed.
 const MAX_SIZES: usize = 8;
+/// How many items an array has at most whose passes are counted: each pass of such a loop is a state of its own.
+const MAX_COUNTED: usize = 4;
 
 /// Variables, one bit each by their number.
 pub(super) type Names = u128;
@@ -411,7 +413,8 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
         if sizes.len() > MAX_SIZES {
             continue;
         }
-        let partition = Partition::of(&name, exprs.into_iter(), sizes, &takes);
+        let lengths = lengths(workflow, &name, sizes.last().copied().unwrap_or(0));
+        let partition = Partition::of(&name, exprs.into_iter(), sizes, lengths, &takes);
         let is_followed = |partition: &Partition| {
             partition.values().len() < MAX_CELLS && !partition.values().iter().any(is_like_a_mark)
         };
@@ -420,6 +423,17 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
         }
     }
     names
+}
+
+/// The lengths of the arrays that a workflow itself has for a variable, as far as loops go through them whole.
+fn lengths(workflow: &Workflow, name: &str, most: usize) -> Vec<usize> {
+    let known = workflow.flows().flat_map(|(_, flow)| {
+        let declared = flow.variables.iter().filter(|variable| variable.name.value == name);
+        let set = flow.steps.values().flat_map(|step| sets(&step.node)).filter(|(set, _)| set == name);
+        declared.filter_map(|variable| variable.default.as_ref()).chain(set.map(|(_, value)| value))
+    });
+    let lengths: BTreeSet<usize> = known.filter_map(|value| value.as_array().map(Vec::len)).collect();
+    lengths.into_iter().filter(|length| (1..=most.min(MAX_COUNTED)).contains(length)).collect()
 }
 
 /// The variables that a flow hands to one that cannot begin without them, each with the flow that hands it over.

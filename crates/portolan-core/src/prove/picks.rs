@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::model::{MISSING, Mask, Site};
-use super::state::{frame_mut, mark, mask_in};
+use super::state::{are_counted, frame_mut, mark, mask_in};
 use super::steps::{Act, At, Taken};
 use crate::expr::Told;
 use crate::graph::{Kind, LoopKind, MAX_ITEMS};
@@ -29,7 +29,10 @@ pub(super) enum Pick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     Another,
+    /// Of items whose number is not known.
     Last,
+    /// Of items whose number is known.
+    LastCounted,
     Most,
 }
 
@@ -222,40 +225,46 @@ impl At<'_> {
         let Kind::Repeat { of } = &flow.step(self.node()).node.kind else { return drafts };
         let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
         let Some((outer, _)) = self.path.split() else { return drafts };
-        let most = looping.most;
         let Some(Place::Looping { items, .. }) =
             drafts.first().and_then(|draft| draft.run.frame(&outer)).map(|it| &it.place)
         else {
             return drafts;
         };
-        let is_longer = items.as_ref().is_none_or(|items| !items.is_empty());
-        let has_items = items.is_some();
-        let length = if is_longer { most as usize + 1 } else { (most as usize).min(2) };
-        let mut ways = Vec::new();
-        if most > 1 {
-            ways.push((Pass::Another, 0, length));
-        }
-        if has_items && !is_longer {
-            ways.push((Pass::Last, 0, 1));
-        }
-        if is_longer {
-            ways.push((Pass::Most, most.saturating_sub(1), length));
-        }
+        let ways = ways(items.as_ref().map(|items| items.as_slice()), looping.most);
         let each = |draft: &Draft| -> Vec<Draft> {
-            let pass = |&(pass, at, length): &(Pass, u32, usize)| self.passing(draft.clone(), &outer, pass, at, length);
-            ways.iter().map(pass).collect()
+            ways.iter().map(|(pass, at, items)| self.passing(draft.clone(), &outer, *pass, *at, items)).collect()
         };
         drafts.iter().flat_map(each).collect()
     }
 
-    /// The pass of a loop is the one of a number, of as many items.
-    fn passing(&self, mut draft: Draft, outer: &FramePath, way: Pass, at: u32, length: usize) -> Draft {
+    /// The pass of a loop is the one of a number, of these items.
+    fn passing(&self, mut draft: Draft, outer: &FramePath, way: Pass, at: u32, of: &Arc<Vec<Value>>) -> Draft {
         let place = frame_mut(&mut draft.run, outer).map(|frame| &mut frame.place);
         if let Some(Place::Looping { pass, items, .. }) = place {
             *pass = at;
-            *items = items.as_ref().map(|_| Arc::new(vec![Value::Null; length]));
+            *items = items.as_ref().map(|_| Arc::clone(of));
         }
         draft.picks.push(Pick::Pass(way));
         draft
+    }
+}
+
+/// How a pass of a loop may end: what comes then, the number of the pass, and the items of the loop.
+fn ways(items: Option<&[Value]>, most: u32) -> Vec<(Pass, u32, Arc<Vec<Value>>)> {
+    let of = |length: usize| Arc::new(vec![Value::Null; length]);
+    match items {
+        Some(items) if are_counted(items) => {
+            let pass = if items.len() > 1 { Pass::Another } else { Pass::LastCounted };
+            vec![(pass, 0, Arc::new(items.to_vec()))]
+        }
+        Some([]) => {
+            let another = (most > 1).then(|| (Pass::Another, 0, of((most as usize).min(2))));
+            another.into_iter().chain([(Pass::Last, 0, of(1))]).collect()
+        }
+        None | Some(_) => {
+            let items = of(most as usize + 1);
+            let another = (most > 1).then(|| (Pass::Another, 0, Arc::clone(&items)));
+            another.into_iter().chain([(Pass::Most, most.saturating_sub(1), items)]).collect()
+        }
     }
 }

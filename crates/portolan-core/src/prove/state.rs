@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::model::{MISSING, Mask, Model, Names};
+use crate::expr::KNOWN;
 use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
@@ -72,9 +73,10 @@ fn normalise_frame(model: &Model, frame: &mut Frame) {
         Place::Looping { node, pass, items, frame: inner } => {
             let kind = &model.workflow.flow(&frame.flow).step(node).node.kind;
             let most = if let Kind::Loop(looping) = kind { looping.most as usize } else { 0 };
+            if let Some(items) = items {
+                keep_ahead(items, *pass as usize, most);
+            }
             *pass = 0;
-            // Of the items, only whether there are more than passes may be made.
-            *items = items.as_ref().map(|items| Arc::new(vec![Value::Null; usize::from(is_longer(items, most))]));
             let frame = inner;
             normalise_frame(model, frame);
         }
@@ -98,9 +100,21 @@ fn normalise_frame(model: &Model, frame: &mut Frame) {
     }
 }
 
-/// Whether items are more than a loop makes passes; in a state, that is told by one.
-fn is_longer(items: &[Value], most: usize) -> bool {
-    items.len() > most || matches!(items, [Value::Null])
+/// Keeps of the items of a loop those that are ahead where their number is known, and else only whether there are more than
+/// passes may be made: that is told by one.
+fn keep_ahead(items: &mut Arc<Vec<Value>>, pass: usize, most: usize) {
+    if items.len() > most || matches!(items.as_slice(), [Value::Null]) {
+        *items = Arc::new(vec![Value::Null]);
+    } else if !are_counted(items) {
+        *items = Arc::new(Vec::new());
+    } else if pass > 0 {
+        *items = Arc::new(items.iter().skip(pass).cloned().collect());
+    }
+}
+
+/// Whether it is known how many items there are.
+pub(super) fn are_counted(items: &[Value]) -> bool {
+    !items.is_empty() && items.iter().all(|item| *item == KNOWN)
 }
 
 fn normalise_data(model: &Model, data: &mut Data, live: Names) {
@@ -168,7 +182,8 @@ fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
         Place::Conversing { .. } => (5, None),
         Place::Each { .. } => (6, None),
         Place::Looping { items, frame, .. } => {
-            key.push(u8::from(items.as_ref().is_some_and(|items| !items.is_empty())));
+            let items = items.as_ref().map_or(&[][..], |items| items.as_slice());
+            number(2 * items.len() + usize::from(are_counted(items)), key);
             (7, Some(frame))
         }
         Place::Waiting { on, due, .. } => (8 + 2 * (*on as u8) + u8::from(due.is_some()), None),

@@ -116,14 +116,16 @@ fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
     waits && !matches!(join.exits.failing, Failing::Ends | Failing::Caught(_))
 }
 
-/// The branch that goes on: the one that has begun, or else the first when one is done; nothing where any may be it.
+/// The branch that goes on: the one that has begun, or else the last; nothing where any may be it. So each of those that are
+/// held is come to as well, also where another branch never comes to its end.
 fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Option<(&'r NodeId, &'r Frame)> {
     let has_moved = |(name, inner): &&(&'r NodeId, &'r Frame)| {
         !matches!(inner.place, Place::Ready { .. } | Place::Passing { .. }) || inner.place.node() != *name
     };
-    let is_first = branches.iter().all(|branch| !matches!(branch.state, BranchState::Done(_)));
-    let first = if is_first { None } else { open.first() };
-    open.iter().find(has_moved).or(first).copied()
+    let any = |is: fn(&BranchState) -> bool| branches.iter().any(|branch| is(&branch.state));
+    let is_any = any(|state| matches!(state, BranchState::Held)) || !any(|state| matches!(state, BranchState::Done(_)));
+    let last = if is_any { None } else { open.last() };
+    open.iter().find(has_moved).or(last).copied()
 }
 
 /// What can be done at a position.

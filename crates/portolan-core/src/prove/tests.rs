@@ -229,3 +229,64 @@ activities:
     );
     assert_eq!((&proof.finishes, &proof.alive), (&Verdict::Proved, &Verdict::Proved));
 }
+
+/// The nodes that are never come to.
+fn never(proof: &Proof) -> Vec<&str> {
+    let dead = proof.alive.refutations().iter().filter_map(|dead| match dead {
+        Dead::Node(place) => Some(place.node.as_str()),
+        _ => None,
+    });
+    dead.collect()
+}
+
+#[test]
+fn a_loop_makes_as_many_passes_as_the_items_that_the_definition_has() {
+    let over = |items: &str| {
+        activities(&format!(
+            "variables: [{{ name: list, type: array }}, {{ name: seen, type: boolean, default: false }}]
+activities:
+  - id: a
+    steps:
+      - {{ id: list, kind: step, actions: [{{ action: set, target: list, value: {items} }}, {{ action: set, target: seen, value: false }}] }}
+      - id: each
+        kind: loop
+        loopType: forEach
+        over: list
+        variable: item
+        maxIterations: 5
+        steps:
+          - {{ id: again, kind: step, when: seen == true }}
+          - {{ id: work, kind: step, outputs: [seen] }}
+"
+        ))
+    };
+    assert_eq!(never(&over("[one]")), ["a.again"]);
+    assert_eq!(over("[one, two]").alive, Verdict::Proved);
+}
+
+#[test]
+fn a_branch_that_is_held_begins_although_another_never_ends() {
+    let proof = proof(
+        "fork.json",
+        r#"{"nodes": {"s": {"type": "start"}, "f": {"type": "fork", "join": "j", "maxConcurrency": 2}, "j": {"type": "join", "fork": "f"},
+              "round": {"type": "gate"}, "short": {"type": "gate"}, "held": {"type": "gate"}, "e": {"type": "end", "result": "success"}},
+            "edges": [{"from": "s", "to": "f"}, {"from": "f", "to": "round"}, {"from": "f", "to": "short"}, {"from": "f", "to": "held"},
+              {"from": "round", "to": "round"}, {"from": "short", "to": "j"}, {"from": "held", "to": "j"}, {"from": "round", "to": "j", "on": "never"},
+              {"from": "j", "to": "e"}]}"#,
+    );
+    assert!(!never(&proof).contains(&"held"), "{proof:#?}");
+}
+
+#[test]
+fn what_a_person_may_begin_again_leaves_the_retries_around_it_counted() {
+    let proof = proof(
+        "person.json",
+        r#"{"nodes": {"s": {"type": "start"}, "ask": {"type": "end", "result": "blocked", "escalation": "hitl"}, "work": {"type": "task", "maxRetries": 0},
+              "test": {"type": "gate", "maxRetries": 2}, "e": {"type": "end", "result": "success"}, "given-up": {"type": "end", "result": "failure"}},
+            "edges": [{"from": "s", "to": "work"}, {"from": "work", "to": "test", "on": "passed"}, {"from": "work", "to": "ask", "on": "failed"},
+              {"from": "ask", "to": "work", "on": "passed"},
+              {"from": "test", "to": "work", "on": "failed"}, {"from": "test", "to": "given-up", "on": "failed"}, {"from": "test", "to": "e", "on": "passed"}]}"#,
+    );
+    let costs = proof.costs.expect("it is small");
+    assert_eq!((costs.moves, costs.answers), (6, 0), "{proof:#?}");
+}

@@ -113,7 +113,7 @@ fn values(kind: VariableKind) -> Vec<Value> {
         VariableKind::Boolean => vec![json!(false), json!(true)],
         VariableKind::Number => vec![json!(0), json!(2), json!(3), json!(4)],
         VariableKind::String => vec![json!("x"), json!("y")],
-        VariableKind::Array => vec![json!([]), json!(["p"]), json!(["p", 2, 3, 4, 5])],
+        VariableKind::Array => [0, 1, 2, 3, 5].map(|length| json!(vec!["p"; length])).to_vec(),
         VariableKind::Object => vec![json!({})],
         VariableKind::Any => vec![json!(true), json!(2), json!("x"), json!(["p"])],
     }
