@@ -72,7 +72,7 @@ fn ended(world: &World, run: &Address, expected: Expect) {
     let Address::Stored(id) = run else { panic!("it is in the store") };
     let load = wait(world.service().store().load(id)).expect("it is kept").run;
     assert!(load.is_over(), "{:?}", load.root.place);
-    let data = load.root.data.expect("it is a function");
+    let data = load.root.data.map(Arc::unwrap_or_clone).expect("it is a function");
     let came = match data.fault {
         Some(fault) => json!({"node": fault.node, "message": fault.message}),
         None => data.output.map(Arc::unwrap_or_clone).unwrap_or_default(),

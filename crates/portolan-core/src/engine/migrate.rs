@@ -84,7 +84,7 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
     let new = flow.variables.iter().filter_map(|it| Some((it.name.value.clone(), it.default.clone()?)));
     let new: Vec<_> = new.collect();
     if !new.is_empty() {
-        let data = frame.data.get_or_insert_default();
+        let data = frame.data_mut();
         for (name, default) in new {
             data.variables.entry(name).or_insert(default);
         }

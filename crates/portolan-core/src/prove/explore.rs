@@ -15,7 +15,7 @@ use super::steps::{Act, Retried, Step, Taken, steps};
 use super::{Bound, Limits};
 use crate::engine::open;
 use crate::graph::{EndResult, Keeper, Kind, Variable};
-use crate::run::{Change, Frame, Opening, Place, Run, WaitingFor};
+use crate::run::{Change, Frame, FramePath, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, WorkflowId};
 
@@ -200,7 +200,8 @@ impl<'m> Search<'m> {
                 Change::Executed { node, output: Some(output), .. } if *node == step.node => {
                     self.found.ways.extend(output.as_str().map(|to| (site.clone(), NodeId::from(to))));
                 }
-                Change::Moved { frame, place, .. } => {
+                // Where a frame is afterwards is known of the state.
+                Change::Moved { frame, place, .. } if !is_at(after, frame, place.node()) => {
                     let flow = after.frame(frame).or_else(|| before.frame(frame)).map(|frame| frame.flow.clone());
                     self.found.nodes.extend(flow.map(|flow| (flow, place.node().clone())));
                 }
@@ -245,6 +246,10 @@ impl Explored {
     }
 }
 
+fn is_at(run: &Run, frame: &FramePath, node: &NodeId) -> bool {
+    run.frame(frame).is_some_and(|frame| frame.place.node() == node)
+}
+
 fn standing(model: &Model, run: &Run) -> Standing {
     if !run.is_over() {
         return Standing::Open;
@@ -268,7 +273,7 @@ fn is_astray(model: &Model, after: &Run, step: &Step) -> bool {
         }
         _ => false,
     };
-    let here = (0..=step.frame.0.len()).rev().map(|length| crate::run::FramePath(step.frame.0[..length].to_vec()));
+    let here = (0..=step.frame.0.len()).rev().map(|length| FramePath(step.frame.0[..length].to_vec()));
     step.act == Act::Advance && here.into_iter().any(|path| after.frame(&path).is_some_and(is_lost))
 }
 
@@ -302,7 +307,7 @@ fn opened(model: &Model, run: &mut Run) {
     }
     for (at, name) in model.names.keys().enumerate() {
         let Some(variable) = flow.variable(name).filter(|variable| is_given(variable)) else { continue };
-        let data = run.root.data.get_or_insert_default();
+        let data = run.root.data_mut();
         let begins_with = data.variables.get(name);
         let any = model.any_of(Some(variable.kind), at);
         let known = begins_with.map_or(MISSING, |value| marked(value).unwrap_or_else(|| model.mask_of(at, value)));

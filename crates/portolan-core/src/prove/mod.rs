@@ -42,7 +42,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { states: 1_000_000, bytes: 256 << 20 }
+        Limits { states: 1_000_000, bytes: 224 << 20 }
     }
 }
 

@@ -10,7 +10,7 @@ use super::state::{are_counted, frame_mut, mark, mask_in};
 use super::steps::{Act, At, Taken};
 use crate::expr::Told;
 use crate::graph::{Kind, LoopKind, MAX_ITEMS};
-use crate::run::{FramePath, Place, Run};
+use crate::run::{Frame, FramePath, Place, Run};
 use crate::value::NodeId;
 
 /// How something that is not known comes out.
@@ -142,7 +142,7 @@ impl At<'_> {
     fn drafted(&self, run: &Run, all: &[Read], reading: Reading) -> Draft {
         let mut draft = Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() };
         for (read, before) in reading.into_iter().zip(all) {
-            let Some(data) = frame_mut(&mut draft.run, &read.holder).and_then(|frame| frame.data.as_mut()) else {
+            let Some(data) = frame_mut(&mut draft.run, &read.holder).and_then(Frame::known_data_mut) else {
                 continue;
             };
             let text = self.model.text(read.name);
@@ -164,7 +164,7 @@ impl At<'_> {
     /// What was read may still be in any of the cells that make no difference.
     pub(super) fn reopen(&self, run: &mut Run, read: &[Read]) {
         for read in read {
-            if let Some(data) = frame_mut(run, &read.holder).and_then(|frame| frame.data.as_mut()) {
+            if let Some(data) = frame_mut(run, &read.holder).and_then(Frame::known_data_mut) {
                 data.variables.insert(self.model.text(read.name).to_owned(), mark(read.cells));
             }
         }
@@ -206,7 +206,7 @@ impl At<'_> {
             [] => 0,
         };
         if let Some(frame) = frame_mut(&mut draft.run, &owner) {
-            let data = frame.data.get_or_insert_default();
+            let data = frame.data_mut();
             for (at, holds) in answers.iter().enumerate() {
                 let value = match most.filter(|_| at == 0) {
                     Some(most) => Value::Array(vec![Value::from(0); length(most)]),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::model::{MISSING, Mask, Model, Names};
-use crate::expr::KNOWN;
+use crate::expr::{KNOWN, Outputs};
 use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
@@ -117,7 +117,11 @@ pub(super) fn are_counted(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(|item| *item == KNOWN)
 }
 
-fn normalise_data(model: &Model, data: &mut Data, live: Names) {
+fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
+    if is_normal(model, data, live) {
+        return;
+    }
+    let data = Arc::make_mut(data);
     let skipped = std::mem::take(&mut data.skipped);
     let mut variables = std::mem::take(&mut data.variables);
     variables.retain(|name, value| {
@@ -131,6 +135,18 @@ fn normalise_data(model: &Model, data: &mut Data, live: Names) {
         variables.sort_keys();
     }
     *data = Data { skipped, variables, ..Data::default() };
+}
+
+/// Whether nothing is to be left out: data are shared between states as long as they stay as they are.
+fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
+    let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = data;
+    let is_live = |name: &String| model.names.get_index_of(name).is_some_and(|at| live & (1 << at) != 0);
+    let is_kept = |value: &Value| marked(value).is_some_and(|mask| mask != MISSING);
+    let has_more = **input != Value::Null || *outputs != Outputs::default() || !bypasses.is_empty();
+    !has_more
+        && (budget.is_none() && output.is_none() && fault.is_none())
+        && variables.iter().all(|(name, value)| is_kept(value) && is_live(name))
+        && variables.keys().is_sorted()
 }
 
 /// The variables that may still be read in a frame and those inside of it that walk the same flow.

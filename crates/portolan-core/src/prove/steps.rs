@@ -120,7 +120,12 @@ fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
 /// held is come to as well, also where another branch never comes to its end.
 fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Option<(&'r NodeId, &'r Frame)> {
     let has_moved = |(name, inner): &&(&'r NodeId, &'r Frame)| {
-        !matches!(inner.place, Place::Ready { .. } | Place::Passing { .. }) || inner.place.node() != *name
+        let begins = match &inner.place {
+            Place::Ready { .. } | Place::Passing { .. } => true,
+            Place::Waiting { on, .. } => *on == WaitingFor::Answer,
+            _ => false,
+        };
+        !begins || inner.place.node() != *name
     };
     let any = |is: fn(&BranchState) -> bool| branches.iter().any(|branch| is(&branch.state));
     let is_any = any(|state| matches!(state, BranchState::Held)) || !any(|state| matches!(state, BranchState::Done(_)));
@@ -190,7 +195,7 @@ impl At<'_> {
             return;
         }
         let owner = run.owner(self.path);
-        let Some(data) = frame_mut(run, &owner).and_then(|frame| frame.data.as_mut()) else { return };
+        let Some(data) = frame_mut(run, &owner).and_then(Frame::known_data_mut) else { return };
         for (name, mask) in gives.iter().chain(copies) {
             let text = self.model.text(*name);
             let known = mask_in(data, text);
@@ -300,7 +305,7 @@ impl At<'_> {
         if let Some((path, of)) = looping.filter(|(path, _)| begins(path))
             && let Kind::Loop(looping) = &flow.step(of).node.kind
             && let Some(name) = looping.variable().and_then(|name| self.model.names.get_index_of(name))
-            && let Some(data) = frame_mut(run, &path).and_then(|frame| frame.data.as_mut())
+            && let Some(data) = frame_mut(run, &path).and_then(Frame::known_data_mut)
         {
             data.variables.insert(self.model.text(name).to_owned(), mark(self.model.any_of(None, name)));
         }
@@ -309,7 +314,7 @@ impl At<'_> {
             let workflow = &self.model.workflow;
             let Some(frame) = frame_mut(run, &path) else { return };
             let inner = workflow.flow(&frame.flow);
-            let data = frame.data.get_or_insert_default();
+            let data = frame.data_mut();
             for (at, name) in self.model.names.keys().enumerate() {
                 let Some(variable) = inner.variable(name) else { continue };
                 let known = data

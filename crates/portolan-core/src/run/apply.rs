@@ -77,7 +77,7 @@ impl Run {
                         Place::Conversing { talk, .. } => talk.met.clone(),
                         _ => None,
                     };
-                    if let Some(data) = &mut frame.data {
+                    if let Some(data) = frame.known_data_mut() {
                         data.outputs.record_met(node, output, met);
                     }
                 });
@@ -147,7 +147,7 @@ impl Run {
         let mut branches: Vec<Data> = Vec::new();
         self.at(path, |frame| {
             if let Place::Forked { branches: done, .. } = &mut frame.place {
-                branches.extend(done.iter_mut().filter_map(|branch| branch.data.take()).map(|data| *data));
+                branches.extend(done.iter_mut().filter_map(|branch| branch.data.take()).map(Arc::unwrap_or_clone));
             }
         });
         let owner = self.owner(path);
@@ -177,18 +177,18 @@ impl Run {
     }
 
     fn use_bypass(&mut self, id: &str) {
-        let known = self.root.data.iter_mut().flat_map(|data| &mut data.bypasses);
+        let known = self.root.known_data_mut().into_iter().flat_map(|data| &mut data.bypasses);
         known.filter(|known| known.id == id).for_each(|known| known.used = true);
     }
 
     /// The data of a flow that is walked; it has none before it is told something.
     fn flow_data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
-        self.at(path, |frame| change(frame.data.get_or_insert_default()));
+        self.at(path, |frame| change(frame.data_mut()));
     }
 
     fn data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
         self.at(path, |frame| {
-            if let Some(data) = &mut frame.data {
+            if let Some(data) = frame.known_data_mut() {
                 change(data);
             }
         });
@@ -238,7 +238,7 @@ impl Run {
     fn grant(&mut self, path: &FramePath, of: &str, of_run: bool) {
         let Some(frame) = self.frame_mut(path) else { return };
         let key = Tallies::key(&frame.flow, frame.place.node());
-        let budget = frame.data.as_mut().and_then(|data| data.budget.as_mut()).filter(|_| of_run);
+        let budget = frame.known_data_mut().and_then(|data| data.budget.as_mut()).filter(|_| of_run);
         let tally = match budget {
             Some(budget) => &mut budget.tally,
             None if of_run => &mut self.tallies.get_or_insert_default().run,
@@ -254,7 +254,7 @@ impl Run {
         for name in &path.0 {
             let Some(inner) = frame.inner_mut(name) else { return };
             frame = inner;
-            if let Some(budget) = frame.data.as_mut().and_then(|data| data.budget.as_mut()) {
+            if let Some(budget) = frame.known_data_mut().and_then(|data| data.budget.as_mut()) {
                 count(&mut budget.tally);
             }
         }

@@ -93,7 +93,7 @@ pub enum Change {
         /// Which frame.
         frame: FramePath,
         /// Its data, as it is before its first node.
-        data: Box<Data>,
+        data: Arc<Data>,
     },
     /// A node of a function was executed.
     Executed {

@@ -30,7 +30,7 @@ pub struct Frame {
     pub raised: Option<Box<Raised>>,
     /// What the nodes of a function have come to, and the variables of other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Box<Data>>,
+    pub data: Option<Arc<Data>>,
 }
 
 /// The retries that one gate has used.
@@ -195,7 +195,7 @@ pub struct Branch {
     pub state: BranchState,
     /// What its nodes came to, when it is done: the flow takes it over at the join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Box<Data>>,
+    pub data: Option<Arc<Data>>,
 }
 
 /// How far a branch is.
@@ -301,6 +301,16 @@ fn is_none_yet(count: &u32) -> bool {
 }
 
 impl Frame {
+    /// Its data to be changed, where it has some.
+    pub(crate) fn known_data_mut(&mut self) -> Option<&mut Data> {
+        self.data.as_mut().map(Arc::make_mut)
+    }
+
+    /// Its data to be changed.
+    pub(crate) fn data_mut(&mut self) -> &mut Data {
+        Arc::make_mut(self.data.get_or_insert_default())
+    }
+
     /// A frame of `flow` at `place`, as it is when it is opened.
     pub fn at(flow: WorkflowId, place: Place) -> Frame {
         Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, raised: None, data: None }

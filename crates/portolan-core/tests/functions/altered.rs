@@ -83,7 +83,7 @@ impl Told {
     }
 
     fn output(&self) -> Value {
-        let output = self.run().root.data.and_then(|data| data.output);
+        let output = self.run().root.data.and_then(|data| data.output.clone());
         output.map(|output| Value::clone(&output)).unwrap_or_default()
     }
 }

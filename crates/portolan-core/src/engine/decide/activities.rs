@@ -169,7 +169,7 @@ impl Draft<'_> {
         let data = match (&looping.kind, item) {
             (LoopKind::ForEach { variable, .. }, Some(item)) => {
                 let variables = Map::from_iter([(variable.clone(), item)]);
-                Some(Box::new(Data { variables, ..Data::default() }))
+                Some(Arc::new(Data { variables, ..Data::default() }))
             }
             _ => None,
         };

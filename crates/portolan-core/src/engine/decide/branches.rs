@@ -47,12 +47,12 @@ impl Draft<'_> {
 
     /// A branch sees what the flow came to before it forked, and keeps what it comes to itself. The variables are its own
     /// until the join, so that no branch sees or undoes what another one sets.
-    fn branch_data(&self, path: &FramePath, flow: &WorkflowId) -> Option<Box<Data>> {
+    fn branch_data(&self, path: &FramePath, flow: &WorkflowId) -> Option<Arc<Data>> {
         let flow = self.workflow.flow(flow);
         let owner = self.before.frame(&self.before.owner(path));
         let outer = owner.and_then(|frame| frame.data.as_deref()).filter(|_| flow.has_data())?;
         let (input, variables) = (outer.input.clone(), outer.variables.clone());
-        Some(Box::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() }))
+        Some(Arc::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() }))
     }
 
     /// A join is reached: by a branch, which is done with that, or by a run that a person's answer has led here past

@@ -57,7 +57,7 @@ impl Draft<'_> {
             let counts = flow.interface.as_ref().is_some_and(|interface| interface.bounds != Bounds::default());
             let budget = counts.then(|| Box::new(Budget { since: self.now.at, tally: Tally::default() }));
             let data = Data { budget, ..data };
-            return Ok(Frame { data: Some(Box::new(data)), ..Frame::at(workflow.clone(), place) });
+            return Ok(Frame { data: Some(Arc::new(data)), ..Frame::at(workflow.clone(), place) });
         }
         let given = |variable: &Variable| {
             let value = input.as_ref().and_then(|input| input.get(&variable.name.value));
@@ -72,7 +72,7 @@ impl Draft<'_> {
         let variables = at_first(flow, &given);
         let data = (input.is_some() || !variables.is_empty() || flow.records).then(|| {
             let input = input.map(Arc::new).unwrap_or_default();
-            Box::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() })
+            Arc::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() })
         });
         Ok(Frame { data, ..Frame::at(workflow.clone(), place) })
     }

@@ -44,7 +44,7 @@ fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejectio
         remember(&mut data, remembered);
     }
     let opened = Change::Opened { opening: opening.clone(), place };
-    let given = Change::Given { frame: FramePath::default(), data: Box::new(data) };
+    let given = Change::Given { frame: FramePath::default(), data: Arc::new(data) };
     Ok(if flow.has_data() { vec![opened, given] } else { vec![opened] })
 }
 

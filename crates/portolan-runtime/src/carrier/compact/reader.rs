@@ -152,7 +152,7 @@ impl<'w> Reader<'w> {
         Some(Branch { name, state, data })
     }
 
-    fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Box<Data>> {
+    fn data(&mut self, flow: &WorkflowId, origin: Origin<'_>) -> Option<Arc<Data>> {
         let head: u64 = self.from.number()?;
         let [is_skipped, has_input, has_outputs, has_output, has_fault, has_bypasses, has_budget] =
             flags(head >> CHANGE_BITS)?;
@@ -176,7 +176,7 @@ impl<'w> Reader<'w> {
         let bypasses = self.when(has_bypasses, bypasses)?.unwrap_or_default();
         let budget = self.when(has_budget, budget)?;
         let (input, skipped) = (Arc::new(input), skipped.into_iter().collect());
-        Some(Box::new(Data { input, outputs, variables, skipped, bypasses, budget, output, fault }))
+        Some(Arc::new(Data { input, outputs, variables, skipped, bypasses, budget, output, fault }))
     }
 
     fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {

@@ -208,8 +208,8 @@ fn a_store_of_a_newer_release_is_refused() {
 fn a_run_that_remembers_much_is_not_written_whole_with_each_record() {
     let home = Home::new();
     let mut sample = Sample::opened(&"the door ".repeat(10));
-    sample.run.root.data = Some(Box::default());
-    sample.changes.push(Change::Given { frame: FramePath::default(), data: Box::default() });
+    sample.run.root.data = Some(Arc::default());
+    sample.changes.push(Change::Given { frame: FramePath::default(), data: Arc::default() });
     sample.run.revision += 1;
     let store = home.store();
     let id = create(&store, &sample);

@@ -153,7 +153,7 @@ fn what_is_nested_as_deeply_as_can_be_comes_back() {
     let nested = |frames: usize| {
         let mut frame = Frame::at("flow".into(), Place::Ready { node: "n".into() });
         let value = (0..100).fold(json!(1), |value, _| json!([value]));
-        frame.data = Some(Box::new(Data { input: Arc::new(value), ..Data::default() }));
+        frame.data = Some(Arc::new(Data { input: Arc::new(value), ..Data::default() }));
         for _ in 1..frames {
             frame = Frame::at("flow".into(), Place::Within { node: "n".into(), frame: Box::new(frame) });
         }

@@ -250,7 +250,7 @@ impl<'r> Maker<'r> {
         Branch { name: self.node(), state, data: self.maybe(Maker::data) }
     }
 
-    fn data(&mut self) -> Box<Data> {
+    fn data(&mut self) -> Arc<Data> {
         let mut outputs = Outputs::new(self.chance());
         for (node, value) in self.some(|maker| (maker.node(), maker.maybe(|maker| Arc::new(maker.value(2))))) {
             outputs.record(&node, value);
@@ -261,7 +261,7 @@ impl<'r> Maker<'r> {
             message: maker.word(),
             detail: maker.word(),
         };
-        Box::new(Data {
+        Arc::new(Data {
             input: Arc::new(self.value(2)),
             outputs,
             variables: self.object(2),

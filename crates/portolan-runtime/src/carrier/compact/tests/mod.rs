@@ -195,7 +195,7 @@ fn variables_keep_the_order_in_which_they_were_set() {
         let mut run = opened.clone();
         let data = run.root.data.as_mut().expect("it has variables");
         for nth in set {
-            data.variables.insert(names[*nth].clone(), json!(1));
+            Arc::make_mut(data).variables.insert(names[*nth].clone(), json!(1));
         }
         comes_back(&workflow, &run).len()
     };
@@ -216,7 +216,7 @@ fn a_value_that_equals_its_default_is_written_when_it_is_another_one() {
     for (name, value) in [("zero", json!(-0.0)), ("keys", json!({"b": 2, "a": 1}))] {
         let mut run = opened.clone();
         let data = run.root.data.as_mut().expect("it has variables");
-        assert_eq!(data.variables.insert(name.to_owned(), value.clone()), Some(value));
+        assert_eq!(Arc::make_mut(data).variables.insert(name.to_owned(), value.clone()), Some(value));
         assert!(comes_back(&workflow, &run).len() > comes_back(&workflow, &opened).len());
     }
 }
