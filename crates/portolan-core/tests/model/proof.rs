@@ -92,9 +92,16 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
     Some(search.found)
 }
 
-/// The variables that conditions and loops mention.
+/// The variables that conditions and loops mention, and those that a workflow is handed which it cannot begin without.
 fn read(workflow: &Workflow) -> BTreeSet<String> {
-    let mut read = BTreeSet::new();
+    let called = workflow.flows().flat_map(|(_, flow)| flow.steps.values()).filter_map(|step| match &step.node.kind {
+        Kind::Subflow { workflow: called, context, .. } => Some((workflow.find(&called.value)?, context)),
+        _ => None,
+    });
+    let required = called.flat_map(|(flow, context)| {
+        context.iter().filter(|name| flow.variable(name).is_some_and(|variable| variable.required)).cloned()
+    });
+    let mut read: BTreeSet<String> = required.collect();
     for (_, flow) in workflow.flows() {
         for step in flow.steps.values() {
             let own = step.exits.guards.iter().map(|(guard, _)| guard).chain(step.node.kind.expressions());
