@@ -10,7 +10,7 @@ use portolan_core::present::Redaction;
 
 use super::evidence::{ForPerson, Seen};
 use crate::audit::secrets;
-use crate::models::{self, Backoff, Limits, Model, ModelName, Question, Retrying, Setup, Variables};
+use crate::models::{self, Backoff, Limits, Model, ModelName, OpenError, Question, Retrying, Setup, Variables};
 use crate::process::Environment;
 use crate::repository::{ChangedFile, Repository, Standing};
 use crate::rules;
@@ -104,11 +104,24 @@ pub(super) fn nobody() -> ForPerson {
     ForPerson("whether somebody else than the author has looked at it, a person says".to_owned())
 }
 
-fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
-    let refused = |error: models::OpenError| for_person(format!("{} ({})", error.message, error.help));
-    if let ModelName::Scripted(_) = ModelName::parse(name).map_err(refused)? {
-        return Err(for_person(format!("{} says what somebody wrote down, and looks at nothing", shown(name))));
+/// Whether changes may be sent to a model of this name.
+///
+/// # Errors
+/// It is no name of a model, its provider is not known, or it is one that only says what somebody wrote down.
+pub fn may_look(name: &str) -> Result<(), OpenError> {
+    match ModelName::parse(name)? {
+        ModelName::Scripted(_) => Err(OpenError::new(
+            "bad-model-name",
+            format!("{} says what somebody wrote down, and looks at nothing", shown(name)),
+            "name a model that can look at a change, such as `anthropic:claude-sonnet-4-5`",
+        )),
+        _ => Ok(()),
     }
+}
+
+fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
+    let refused = |error: OpenError| for_person(format!("{} ({})", error.message, error.help));
+    may_look(name).map_err(refused)?;
     let limits = Limits { whole: Duration::from_secs(SECONDS), max_bytes: MOST_BYTES, ..Limits::default() };
     let setup = Setup { variables: variables(repository), limits, ..Setup::of(repository.project()) };
     let model = models::open(name, &setup).map_err(refused)?;

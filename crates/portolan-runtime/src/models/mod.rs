@@ -139,7 +139,7 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 impl OpenError {
-    fn new(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> OpenError {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> OpenError {
         OpenError { code, message: message.into(), help: help.into(), faults: Vec::new() }
     }
 

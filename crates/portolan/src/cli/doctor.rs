@@ -1,7 +1,9 @@
 //! `portolan doctor`: whether the hooks that were installed still hold.
 
 use clap::Args;
+use portolan_runtime::gates::review;
 use portolan_runtime::pins::Pins;
+use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
@@ -43,6 +45,25 @@ fn task(common: &Common) -> Option<Finding> {
     }
 }
 
+/// Whether the model that the rules name for reviews may be shown changes.
+fn reviewer(common: &Common) -> Option<Finding> {
+    let finding = |state, message: String| Some(Finding { about: "review".to_owned(), state, message });
+    let service = common.options().and_then(Service::new).ok()?;
+    let guidelines = rules::rules(service.project()).ok()?;
+    let model = one_line(guidelines.review.model.as_ref()?);
+    let digest = review::digest(&guidelines)?;
+    let allow = format!("run `portolan trust {}`", rules::FILE);
+    match (review::may_look(&model), service.trust().is_trusted(&digest)) {
+        (Err(error), _) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+        (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` may be shown what has changed")),
+        (Ok(()), Ok(false)) => {
+            let asked = "nobody has allowed yet that it is shown what has changed, and a person is asked instead";
+            finding(State::Doubtful, format!("`{model}`: {asked}; {allow}"))
+        }
+        (Ok(()), Err(error)) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    }
+}
+
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let here = common.project()?;
@@ -57,6 +78,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let mut findings = block_on(examine(&project, &record, looking))?;
     findings.extend(people::findings(common));
     findings.extend(task(common));
+    findings.extend(reviewer(common));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

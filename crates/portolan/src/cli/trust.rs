@@ -14,6 +14,7 @@ use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::definition::Definition;
 use portolan_runtime::gates::review;
 use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
+use portolan_runtime::models::OpenError;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, digest_of, phases_digest};
@@ -91,7 +92,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     }
     definitions.extend(led);
     let typecheck = match args.typecheck || !rules.is_empty() {
-        true => match typecheck(&service, rules.first().map(|path| path.as_path()), args.typecheck)? {
+        true => match typecheck(&service, rules.first().map(|path| path.as_path()), args)? {
             Ok(asked) => Some(asked),
             Err(Faulty(source, faults)) => {
                 let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
@@ -250,9 +251,9 @@ impl Asked {
 /// Rules that cannot be understood, and why.
 struct Faulty(Source, Vec<Diagnostic>);
 
-/// What the rules of the project have run: the type check, and the model that looks at changes. `suggested` is asked for by
-/// name: what files suggest is nobody's choice.
-fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow::Result<Result<Vec<Asked>, Faulty>> {
+/// What the rules of the project have run: the type check, and the model that looks at changes. What files suggest for the
+/// type check is nobody's choice: it is asked for by name.
+fn typecheck(service: &Service, given: Option<&Path>, args: &TrustArgs) -> anyhow::Result<Result<Vec<Asked>, Faulty>> {
     let own = service.project().join(rules::FILE);
     if let Some(given) = given.filter(|given| given.canonicalize().ok() != own.canonicalize().ok()) {
         let message = format!("`{}` holds the rules of another project", given.display());
@@ -265,11 +266,15 @@ fn typecheck(service: &Service, given: Option<&Path>, suggested: bool) -> anyhow
     if faults.iter().any(Diagnostic::is_error) {
         return Ok(Err(Faulty(source, faults)));
     }
+    if let (Some(model), Some(_), false) = (&read.review.model, given, args.revoke) {
+        let refused = |error: OpenError| ServiceError::refused("bad_model", error.message, error.help);
+        review::may_look(model).map_err(refused)?;
+    }
     let reviewed = given.and_then(|_| review::digest(&read));
     let reviewer = reviewed.map(|digest| Asked::runs(&source, Some(digest), review::commands(&read)));
     let checker = checker(service.project(), &read);
     let checked = match checker {
-        Some(Checker { origin: Origin::Suggested(files), commands }) if suggested => {
+        Some(Checker { origin: Origin::Suggested(files), commands }) if args.typecheck => {
             let checker = Checker { commands, origin: Origin::Suggested(files.clone()) };
             Asked::checker(&files.join(", "), &checker.shown(), Some(&checker))
         }

@@ -168,9 +168,16 @@ pub(super) async fn act(
     caller: &Caller,
     context: &RequestContext<RoleServer>,
 ) -> Result<View, ServiceError> {
-    let Some(progress) = Progress::wanted(context) else { return service.act(wanted, act, caller).await };
-    let listener = progress.listener();
-    progress.told_during(service.act_heard(wanted, act, caller, &listener), &context.peer).await
+    heard(context, |listener| async move { service.act_heard(wanted, act, caller, &listener).await }).await
+}
+
+/// Does something in which checks run, and tells the client of them where it wants to be told.
+pub(super) async fn heard<T, F: Future<Output = T>>(
+    context: &RequestContext<RoleServer>,
+    running: impl FnOnce(Listener) -> F,
+) -> T {
+    let Some(progress) = Progress::wanted(context) else { return running(Listener::default()).await };
+    progress.told_during(running(progress.listener()), &context.peer).await
 }
 
 #[cfg(test)]

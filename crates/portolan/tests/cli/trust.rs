@@ -100,6 +100,22 @@ fn a_person_allows_that_a_model_is_shown_changes() {
 }
 
 #[test]
+fn a_model_that_cannot_look_at_changes_is_not_allowed() {
+    let project = Project::new();
+    for model in ["nosuch:x", "scripted:answers.json"] {
+        project.write(".portolan/guidelines.yaml", &format!("review: {{model: \"{model}\"}}\n"));
+        let said = project.says("trust .portolan/guidelines.yaml");
+        assert!(said.contains("exit: 2") && said.contains(model.split(':').next().expect("a word")), "{said}");
+        assert!(!project.says("trust --list").contains("review"), "{said}");
+        assert!(project.says("doctor").contains("wrong  review: "), "{}", project.says("doctor"));
+    }
+    project.write(".portolan/guidelines.yaml", "review: {model: \"openai:m\"}\n");
+    assert!(project.says("doctor").contains("doubtful  review: `openai:m`"), "{}", project.says("doctor"));
+    project.says("trust .portolan/guidelines.yaml");
+    assert!(project.says("doctor").contains("good  review: `openai:m`"), "{}", project.says("doctor"));
+}
+
+#[test]
 fn phases_are_agreed_to_as_a_whole() {
     let project = Project::new();
     let phases = "id: small\nphases:\n  - id: idle\n  - id: work\n";

@@ -60,6 +60,21 @@ fn a_task_is_led_through_its_phases() {
 }
 
 #[test]
+fn a_client_is_told_of_the_checks_while_they_run() {
+    let project = Project::new();
+    let checked = SMALL.replace("file: ready", "run: [git, --version]");
+    project.write(".flow/workflows/small.yaml", &checked);
+    project.run(&["trust", ".flow/workflows/small.yaml"]);
+    let mut wire = begun(&project);
+    assert_eq!(tick(&mut wire)["to"], "begin");
+    wire.done("flow_claim", &json!({ "values": { "branch": "feat/x" } }));
+    let (told, answer) = wire.watched("flow_tick", json!({}));
+    let said: Vec<&str> = told.iter().filter_map(|told| told["message"].as_str()).collect();
+    assert_eq!(said.first(), Some(&"checking: git --version"), "{said:?}");
+    assert_eq!(answer["structuredContent"]["tick"]["to"], "work", "{answer:#}");
+}
+
+#[test]
 fn what_may_not_be_is_refused_with_a_code() {
     let project = project();
     let mut wire = begun(&project);

@@ -23,6 +23,7 @@ use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asked, Asking, Question};
 use super::face::{self, Answer, Text, Toolset, Work, result};
 use super::leading;
+use super::progress::heard;
 use super::several::Served;
 use dialogs::Dialogs;
 use questions::QUESTIONS;
@@ -78,12 +79,16 @@ impl Server {
             }
             "flow_tick" => {
                 arguments.finish()?;
-                Ok(tick(&flow.tick(&caller).await?))
+                let caller = &caller;
+                let ticking = |listener| async move { flow.heard_by(listener).tick(caller).await };
+                Ok(tick(&heard(context, ticking).await?))
             }
             "flow_back" => {
                 let reason = arguments.required_text("reason");
                 arguments.finish()?;
-                Ok(tick(&flow.back(&reason, &caller).await?))
+                let (reason, caller) = (&reason, &caller);
+                let going = |listener| async move { flow.heard_by(listener).back(reason, caller).await };
+                Ok(tick(&heard(context, going).await?))
             }
             "flow_abort" => {
                 let (ending, reason) = calls::abort(arguments)?;
