@@ -21,7 +21,9 @@ use super::output::{Output, one_line, table};
 use super::supervisor::{stands, told};
 use super::{Common, Exit, block_on};
 
-/// Work through the queue of tasks with an agent; whether a phase is done, the repository shows.
+/// Work through the queue of tasks with an agent.
+///
+/// Whether a phase is done, the repository shows.
 ///
 /// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude
 #[derive(Args)]

@@ -9,7 +9,9 @@ use serde_json::json;
 use super::output::{Output, one_line, table};
 use super::{Common, Exit};
 
-/// List or copy the workflows and agent templates that come with Portolan.
+/// List or copy the workflows that come with Portolan.
+///
+/// And its templates for agents.
 ///
 /// Example: portolan catalog copy bug-fix
 #[derive(Args)]

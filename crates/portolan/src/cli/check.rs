@@ -25,14 +25,14 @@ use super::output::{Output, Paint, one_line};
 use super::proofs::Proofs;
 use super::{Common, Denial, Exit, Leniency, exit_of};
 
-/// Check definitions: all faults at once, each in its place, with what to do.
+/// Check definitions: all faults at once, with what to do.
 ///
 /// Example: portolan check .flow/workflows
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
     /// Files of workflows or of graphs, folders of them, or what a project has in `.portolan`: `guidelines.yaml`,
-    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`, `verify.yaml`.
+    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`, `verify.yaml`. A folder that has none itself is gone through.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Your own file of MCP servers, for graphs that call servers which they do not define.
@@ -234,11 +234,7 @@ fn gather(paths: &[PathBuf]) -> Gathered {
             }
             continue;
         }
-        let files = files_at(path).unwrap_or_else(|error| {
-            gathered.unread.push((path.clone(), error));
-            Vec::new()
-        });
-        for file in files {
+        for file in gathered.found(path) {
             if is_answers(&file.path) {
                 gathered.settings.push((file.path, |source| answers(source).1));
                 continue;
@@ -260,11 +256,63 @@ fn gather(paths: &[PathBuf]) -> Gathered {
     gathered
 }
 
+impl Gathered {
+    /// The workflows of a path; of a folder that has none, those of the folders in it.
+    fn found(&mut self, path: &Path) -> Vec<Found> {
+        let error = match files_at(path) {
+            Ok(files) => return files,
+            Err(error) => error,
+        };
+        let inside =
+            if error.code == NO_WORKFLOWS && path.is_dir() { self.inside(path, MAX_DEPTH) } else { Vec::new() };
+        if inside.is_empty() {
+            self.unread.push((path.to_owned(), error));
+        }
+        inside
+    }
+
+    fn inside(&mut self, folder: &Path, depth: usize) -> Vec<Found> {
+        let mut found = Vec::new();
+        for folder in folders(folder) {
+            match files_at(&folder) {
+                Ok(files) => found.extend(files),
+                Err(error) if error.code != NO_WORKFLOWS => self.unread.push((folder, error)),
+                Err(_) if depth > 1 => found.extend(self.inside(&folder, depth - 1)),
+                Err(_) => {}
+            }
+        }
+        found
+    }
+}
+
+/// How many folders within each other are gone through.
+const MAX_DEPTH: usize = 4;
+/// How many entries of a folder are looked at.
+const MAX_ENTRIES: usize = 10_000;
+/// Folders that hold what others have made.
+const PASSED_OVER: [&str; 3] = ["node_modules", "target", "dist"];
+
+/// The folders in a folder, in order: neither hidden ones, nor links, nor what others have made.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
+    let is_looked_at = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && !name.starts_with('.') && !PASSED_OVER.contains(&&*name)
+    };
+    let mut folders: Vec<PathBuf> = entries.filter(is_looked_at).map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
 fn double(file: &Found, other: &Path) -> Reviewed {
     let message = format!("`{}` is also the id of `{}`", file.id, other.display());
     let fault = Diagnostic::error("duplicate-id", message).help("rename one of the files");
     Reviewed { source: Source::new(file.path.to_string_lossy().into_owned(), ""), faults: vec![fault] }
 }
+
+const NO_WORKFLOWS: &str = "no_workflows";
 
 /// The workflows of a path; of a project or its `.flow`, those of `.flow/workflows`.
 pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
@@ -276,7 +324,7 @@ pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
     };
     if files.is_empty() {
         return Err(ServiceError::refused(
-            "no_workflows",
+            NO_WORKFLOWS,
             format!("`{}` holds no workflow", inner.map_or(path, PathBuf::as_path).display()),
             "a workflow is a file `<id>.json` or `<id>.yaml`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`",
         ));

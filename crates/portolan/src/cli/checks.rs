@@ -16,7 +16,9 @@ use super::heard;
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
-/// What the project checks, by name: workflows ask for `tests`, and the project says which command that is.
+/// List, find or run the checks of the project.
+///
+/// Workflows ask for a check by name, such as `tests`, and the project says which command that is.
 ///
 /// Example: portolan checks detect --write
 #[derive(Args)]

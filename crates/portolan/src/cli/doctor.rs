@@ -11,7 +11,9 @@ use super::output::{Paint, one_line};
 use super::{Common, Exit, block_on, people};
 use crate::install::{Finding, Looking, Record, State, examine, this};
 
-/// Look whether the installed hooks are there, switched on, and refuse what they must.
+/// Find out whether what was installed works.
+///
+/// Hooks must be there, switched on, and refuse what they must.
 ///
 /// Example: portolan doctor
 #[derive(Args)]

@@ -13,7 +13,7 @@ use portolan_runtime::hook::{Answerable, within};
 use super::Exit;
 use super::output::one_line;
 
-/// Keep the gates behind the coding agent's own: in the hooks of git.
+/// Keep the rules of the project in the hooks of git.
 ///
 /// Example: portolan guard git pre-commit
 #[derive(Args)]

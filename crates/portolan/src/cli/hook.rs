@@ -10,7 +10,9 @@ use portolan_runtime::people::remember_host;
 use super::{Common, Exit};
 use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable};
 
-/// Answer a hook of a coding agent: may the tool be used? The host runs this; `portolan install` tells it to.
+/// Answer a hook of a coding agent: may the tool be used?
+///
+/// The host runs this; `portolan install` tells it to.
 ///
 /// Example: portolan hook claude-code PreToolUse < announcement.json
 #[derive(Args)]

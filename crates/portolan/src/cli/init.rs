@@ -13,7 +13,9 @@ use super::checks::{self, Proposal};
 use super::output::{Output, command_line, one_line, table};
 use super::{Common, Exit, person, trust};
 
-/// Begin in a project: find what it checks, write that down for workflows to ask for, and read what comes next.
+/// Begin in a project.
+///
+/// It finds what the project checks, writes that down for workflows to ask for, and says what comes next.
 ///
 /// Example: portolan init --yes
 #[derive(Args)]

@@ -11,7 +11,9 @@ use super::{Common, Exit, person};
 use crate::hook::Host;
 use crate::install::{Direction, Plan, Target, plugin, program};
 
-/// Put hooks into a coding agent's own configuration of this project, or into git.
+/// Put hooks into a coding agent's settings, or into git.
+///
+/// Only those of this project are changed.
 ///
 /// Example: portolan install claude-code --print
 #[derive(Args)]

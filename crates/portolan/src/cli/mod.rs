@@ -7,6 +7,7 @@ mod carried;
 mod catalog;
 mod check;
 mod checks;
+mod commands;
 mod completions;
 mod demo;
 mod doctor;
@@ -41,11 +42,12 @@ mod test;
 mod trust;
 mod waited;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
 use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
@@ -235,11 +237,16 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 
 pub(crate) fn run() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
-    let exit = match waited::command(&words).map_or_else(|| Cli::try_parse_from(&words), Ok) {
+    let exit = match waited::command(&words).map_or_else(|| parsed(&words), Ok) {
         Ok(cli) => traced(cli),
         Err(error) => misused(&error),
     };
     ExitCode::from(exit as u8)
+}
+
+fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = command().try_get_matches_from(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 
 /// Performs a command; what it tells collectors of traces is sent before the process ends.
@@ -332,5 +339,5 @@ fn exit_of(kind: ErrorKind) -> Exit {
 
 /// The command line itself, for completions and the reference.
 pub(crate) fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    commands::grouped(<Cli as clap::CommandFactory>::command())
 }

@@ -15,8 +15,9 @@ use super::person::{asked, at_terminal, known};
 use super::{Common, Exit};
 use crate::install::{Finding, State};
 
-/// Say who counts as a person here, and set the passphrase and the passkeys by which persons confirm what no agent may
-/// do.
+/// Say who counts as a person here.
+///
+/// And set the passphrase and the passkeys by which persons confirm what no agent may do.
 ///
 /// Example: portolan people show
 #[derive(Args)]

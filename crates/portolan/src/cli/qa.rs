@@ -11,7 +11,7 @@ use serde_json::json;
 use super::output::{Output, Paint, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
-/// Look whether what one check of the project's rules asks is so.
+/// Find out whether one check of the project's rules holds.
 ///
 /// Example: portolan qa list
 #[derive(Args)]

@@ -26,7 +26,7 @@ use super::start::{Start, start};
 use super::{Common, Exit, block_on};
 use crate::words::tasks as words;
 
-/// Look at runs, and answer the questions that only a person may.
+/// Look at runs, and answer the questions of a person.
 ///
 /// Example: portolan runs list
 #[derive(Args)]

@@ -20,7 +20,7 @@ use super::output::{Output, one_line};
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
-/// Serve workflows, or graphs of tool calls, to an agent over MCP (stdio).
+/// Serve workflows or graphs to an agent over MCP (stdio).
 ///
 /// Example: claude mcp add portolan -- portolan serve
 #[derive(Args)]

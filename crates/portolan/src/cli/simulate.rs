@@ -16,7 +16,9 @@ use super::output::one_line;
 use super::show::{one_file, unknown};
 use super::{Common, Exit, Output};
 
-/// Go through a run that is written down, such as one of `portolan check --counterexamples`.
+/// Go through a run that is written down.
+///
+/// `portolan check --counterexamples` writes such runs.
 ///
 /// The engine decides over each of its events as it would of a run; nothing is called, checked or kept.
 ///

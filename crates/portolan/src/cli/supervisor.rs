@@ -13,7 +13,9 @@ use super::person;
 use super::runs;
 use super::{Common, Exit, block_on};
 
-/// Ask people without holding up other work, and see to it that agents use up no more than they may.
+/// Ask people, and bound what agents use up.
+///
+/// A question holds up nothing but its own task; agents use up no more than they may.
 ///
 /// Example: portolan supervisor ask --choice merge --choice wait "Merge it now?"
 #[derive(Args)]

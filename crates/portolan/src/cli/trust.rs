@@ -27,10 +27,12 @@ use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency, person};
 use crate::install;
 
-/// Allow, in this project, what a definition runs: its acceptance checks, and the MCP servers that it brings along; or
-/// what the project's type check runs, the commands of `.portolan/checks.yaml` and of `.portolan/verify.yaml`, and the
-/// programs and addresses of `.portolan/plugins.yaml`. Of a workflow of phases it also says that tasks may begin with
-/// these phases; and where hooks are installed, `.portolan/guidelines.yaml` counts as it is from then on.
+/// Allow what definitions and rules of this project run.
+///
+/// Of a definition, its acceptance checks and the MCP servers that it brings along; or what the project's type check runs,
+/// the commands of `.portolan/checks.yaml` and of `.portolan/verify.yaml`, and the programs and addresses of
+/// `.portolan/plugins.yaml`. Of a workflow of phases it also says that tasks may begin with these phases; and where hooks
+/// are installed, `.portolan/guidelines.yaml` counts as it is from then on.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]

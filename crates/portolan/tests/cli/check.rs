@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::support::{Project, SMALL, SUM};
+use crate::support::{Project, SMALL, SUM, repository};
 
 const MISSPELT: &str = r#"{
   "nodes": {
@@ -540,4 +540,28 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     let taken = project.says("check trapped.yaml --counterexamples taken");
     assert!(taken.contains("warning[cannot-finish]"), "what was found is said all the same: {taken}");
     assert!(taken.ends_with("stderr: error: `taken` cannot be made: File exists\nexit: 1\n"), "{taken}");
+}
+
+#[test]
+fn a_folder_that_has_no_workflow_is_gone_through() {
+    let project = Project::small();
+    let small = std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there");
+    for place in ["all/deep/er/small.json", "all/node_modules/x/other.json", "all/.hidden/other.json"] {
+        project.write(place, &small);
+    }
+    let said = project.says("check all");
+    assert!(said.contains("small: proved") && said.contains("1 file checked"), "{said}");
+    project.write("all/second/small.json", &small);
+    let said = project.says("check all");
+    assert!(said.contains("duplicate-id") && said.ends_with("exit: 3\n"), "{said}");
+}
+
+#[test]
+fn each_folder_of_examples_is_sound_as_a_whole() {
+    let project = Project::new();
+    let examples = repository().join("examples");
+    for folder in ["activities", "agent-states", "navigator", "tool-graphs"] {
+        let said = project.says_to(&["check", &examples.join(folder).to_string_lossy()]);
+        assert!(said.contains(" 0 errors") && said.ends_with("exit: 0\n"), "{said}");
+    }
 }

@@ -17,7 +17,7 @@ use super::{Common, Exit, block_on};
 use agent::Agent;
 use scene::Scene;
 
-/// Watch an agent being led through a workflow, and refused where it cheats.
+/// Watch an agent being led, and refused where it cheats.
 ///
 /// Example: portolan demo
 #[derive(Args)]

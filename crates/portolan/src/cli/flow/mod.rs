@@ -11,7 +11,9 @@ use clap::{Args, Subcommand};
 
 use super::{Common, Exit};
 
-/// Lead a task through its phases, and look at what was put on record at the gates of a project.
+/// Lead a task through its phases.
+///
+/// And look at what was put on record at the gates of a project.
 ///
 /// Example: portolan flow status
 #[derive(Args)]

@@ -19,7 +19,7 @@ use super::check::drawn;
 use super::output::{Output, safe};
 use super::{Common, Exit};
 
-/// Take over what a project wrote down for another program: its rules, or a workflow.
+/// Take over rules or workflows of another program.
 ///
 /// Example: portolan import xcoder
 #[derive(Args)]

@@ -16,7 +16,9 @@ use super::check::drawn;
 use super::output::{Output, is_broken_pipe, table};
 use super::{Common, Exit, block_on};
 
-/// Rule whether a branch may be merged: what it removes was announced, and somebody looked at what needs it.
+/// Rule whether a branch may be merged.
+///
+/// What it removes must have been announced, and somebody must have looked at what needs it.
 ///
 /// Example: portolan merge-gate --base origin/main --head HEAD
 #[derive(Args)]

@@ -39,7 +39,9 @@ pub(super) use waterfall::waterfall;
 
 use driven::Driven;
 
-/// Run a graph of tool calls, or states that models work on: the result is printed as JSON.
+/// Run a graph of tool calls, or states that models work on.
+///
+/// The result is printed as JSON.
 ///
 /// Example: portolan run count.yaml folder=.
 #[derive(Args)]
