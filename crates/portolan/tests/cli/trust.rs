@@ -103,7 +103,7 @@ fn a_person_allows_that_a_model_is_shown_changes() {
 fn a_model_that_cannot_look_at_changes_is_not_allowed() {
     let project = Project::new();
     for model in ["nosuch:x", "scripted:answers.json"] {
-        project.write(".portolan/guidelines.yaml", &format!("review: {{model: \"{model}\"}}\n"));
+        project.write(".portolan/guidelines.yaml", format!("review: {{model: \"{model}\"}}\n"));
         let said = project.says("trust .portolan/guidelines.yaml");
         assert!(said.contains("exit: 2") && said.contains(model.split(':').next().expect("a word")), "{said}");
         assert!(!project.says("trust --list").contains("review"), "{said}");
