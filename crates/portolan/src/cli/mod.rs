@@ -35,6 +35,7 @@ mod serve;
 mod show;
 mod signals;
 mod simulate;
+mod standing;
 mod start;
 mod studio;
 mod supervisor;
@@ -57,13 +58,15 @@ pub(crate) use output::{Format, Output};
 
 /// Leads AI agents through workflows they cannot cheat.
 ///
+/// Without a command, it says how things stand in the project, and what to do next.
+///
 /// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person. `qa` and
 /// `merge-gate` say what theirs mean.
 #[derive(Parser)]
 #[command(name = "portolan", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
     #[command(flatten)]
     common: Common,
 }
@@ -263,7 +266,11 @@ fn traced(mut cli: Cli) -> Exit {
 
 fn perform(cli: Cli) -> Exit {
     let output = cli.common.output();
-    let result = match cli.verb {
+    let Some(verb) = cli.verb else {
+        let told = block_on(standing::run(&cli.common)).unwrap_or_else(|error| Err(error.into()));
+        return told.unwrap_or_else(|error| report(&output, &error));
+    };
+    let result = match verb {
         Verb::Init(args) => init::run(&args, &cli.common),
         Verb::Check(args) => check::run(&args, &cli.common),
         Verb::Show(args) => show::run(&args, &cli.common),

@@ -41,6 +41,7 @@ mod runs;
 mod serve;
 mod show;
 mod side_by_side;
+mod standing;
 mod states;
 mod stores;
 mod studio;

@@ -12,7 +12,7 @@ fn a_command_line_that_cannot_be_understood_is_refused() {
         stderr: 
         stderr:   tip: some similar subcommands exist: 'checks', 'check'
         stderr: 
-        stderr: Usage: portolan [OPTIONS] <COMMAND>
+        stderr: Usage: portolan [OPTIONS] [COMMAND]
         stderr: 
         stderr: For more information, try '--help'.
         exit: 2
