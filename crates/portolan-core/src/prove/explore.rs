@@ -201,7 +201,7 @@ impl<'m> Search<'m> {
                     self.found.ways.extend(output.as_str().map(|to| (site.clone(), NodeId::from(to))));
                 }
                 // Where a frame is afterwards is known of the state.
-                Change::Moved { frame, place, .. } if !is_at(after, frame, place.node()) => {
+                Change::Moved { frame, place, .. } if !stands_at(after, frame, place.node()) => {
                     let flow = after.frame(frame).or_else(|| before.frame(frame)).map(|frame| frame.flow.clone());
                     self.found.nodes.extend(flow.map(|flow| (flow, place.node().clone())));
                 }
@@ -246,7 +246,7 @@ impl Explored {
     }
 }
 
-fn is_at(run: &Run, frame: &FramePath, node: &NodeId) -> bool {
+fn stands_at(run: &Run, frame: &FramePath, node: &NodeId) -> bool {
     run.frame(frame).is_some_and(|frame| frame.place.node() == node)
 }
 

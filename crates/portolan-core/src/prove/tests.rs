@@ -268,13 +268,16 @@ activities:
 fn a_branch_that_is_held_begins_although_another_never_ends() {
     let proof = proof(
         "fork.json",
-        r#"{"nodes": {"s": {"type": "start"}, "f": {"type": "fork", "join": "j", "maxConcurrency": 2}, "j": {"type": "join", "fork": "f"},
-              "round": {"type": "gate"}, "short": {"type": "gate"}, "held": {"type": "gate"}, "e": {"type": "end", "result": "success"}},
+        r#"{"nodes": {"s": {"type": "start"}, "f": {"type": "fork", "join": "j", "maxConcurrency": 2}, "j": {"type": "join", "fork": "f", "strategy": "all-pass"},
+              "round": {"type": "gate"}, "ask": {"type": "end", "result": "blocked", "escalation": "hitl"}, "short": {"type": "gate"}, "held": {"type": "gate"}, "later": {"type": "gate"}, "e": {"type": "end", "result": "success"}},
             "edges": [{"from": "s", "to": "f"}, {"from": "f", "to": "round"}, {"from": "f", "to": "short"}, {"from": "f", "to": "held"},
-              {"from": "round", "to": "round"}, {"from": "short", "to": "j"}, {"from": "held", "to": "j"}, {"from": "round", "to": "j", "on": "never"},
+              {"from": "round", "to": "round", "on": "passed"}, {"from": "round", "to": "round", "on": "failed"},
+              {"from": "round", "to": "ask", "on": "failed"}, {"from": "ask", "to": "round", "on": "passed"}, {"from": "short", "to": "j"}, {"from": "held", "to": "later"}, {"from": "later", "to": "j"},
               {"from": "j", "to": "e"}]}"#,
     );
-    assert!(!never(&proof).contains(&"held"), "{proof:#?}");
+    assert_eq!(proof.bound(), None);
+    assert!(!never(&proof).contains(&"later"), "{proof:#?}");
+    assert!(never(&proof).contains(&"e"), "one of the branches never ends: {proof:#?}");
 }
 
 #[test]
