@@ -50,12 +50,16 @@ fn task(common: &Common) -> Option<Finding> {
 /// Whether the model that the rules name for reviews may be shown changes.
 fn reviewer(common: &Common) -> Option<Finding> {
     let finding = |state, message: String| Some(Finding { about: "review".to_owned(), state, message });
+    // Why there is no service is told of the task.
     let service = common.options().and_then(Service::new).ok()?;
-    let guidelines = rules::rules(service.project()).ok()?;
-    let model = one_line(guidelines.review.model.as_ref()?);
+    let guidelines = match rules::rules(service.project()) {
+        Ok(guidelines) => guidelines,
+        Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    };
+    let model = guidelines.review.model.as_deref()?;
     let digest = review::digest(&guidelines)?;
     let allow = format!("run `portolan trust {}`", rules::FILE);
-    match (review::may_look(&model), service.trust().is_trusted(&digest)) {
+    match (review::may_look(model), service.trust().is_trusted(&digest)) {
         (Err(error), _) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
         (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` may be shown what has changed")),
         (Ok(()), Ok(false)) => {

@@ -1,12 +1,13 @@
 //! `portolan` alone: how things stand in the project, and what to do next.
 
 use portolan_core::diagnostic::{clip, list};
+use portolan_runtime::library::workflow_files;
 use portolan_runtime::project_checks::{self, FILE, is_trusted};
 use portolan_runtime::service::{RunLine, Service};
 use serde::Serialize;
 
 use super::output::{Output, one_line, table};
-use super::{Common, Exit, check};
+use super::{Common, Exit};
 use crate::install::Record;
 
 /// How many open runs are shown.
@@ -63,7 +64,7 @@ impl Standing {
         let service = Service::new(common.options()?)?;
         let project = service.project();
         let flows = project.join(".flow").join("workflows");
-        let workflows = if flows.is_dir() { check::files_at(&flows).unwrap_or_default() } else { Vec::new() };
+        let workflows = if flows.is_dir() { workflow_files(&flows)? } else { Vec::new() };
         let checks = project_checks::load(project)?;
         let mut hooks: Vec<String> = Record::load(project)?.files.into_iter().map(|file| file.host).collect();
         hooks.sort();
