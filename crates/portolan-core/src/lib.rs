@@ -57,8 +57,6 @@ mod embed;
 pub mod engine;
 pub mod evaluation;
 pub mod expr;
-#[doc(hidden)]
-pub mod gates;
 pub mod graph;
 pub mod present;
 pub mod prove;
@@ -66,8 +64,6 @@ pub mod prove;
 pub mod reply;
 pub mod run;
 pub mod schema;
-#[doc(hidden)]
-pub mod shell;
 pub mod source;
 pub mod validate;
 pub mod value;

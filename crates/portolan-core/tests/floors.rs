@@ -18,7 +18,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("schema", &["diagnostic"]),
     ("graph", &["source", "value", "expr", "schema", "chat"]),
     ("run", &["graph", "value", "expr", "chat"]),
-    ("engine", &["run", "graph", "value", "diagnostic", "expr", "schema", "gates", "chat"]),
+    ("engine", &["run", "graph", "value", "diagnostic", "expr", "schema", "chat"]),
     ("dialect", &["graph", "expr", "schema", "source", "diagnostic", "value", "chat"]),
     // How closely a definition is held to its format is the one word that reading and checking share.
     ("validate", &["graph", "expr", "source", "diagnostic", "value", "dialect::Strictness"]),
@@ -26,8 +26,6 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("prove", &["run", "graph", "value", "expr", "engine", "schema", "source", "diagnostic"]),
     ("chat", &["source", "diagnostic"]),
     ("reply", &["diagnostic"]),
-    ("gates", &["run", "graph", "value", "diagnostic", "source", "shell", "expr"]),
-    ("shell", &[]),
     ("evaluation", &["dialect", "engine", "expr", "graph", "present", "run", "source", "value"]),
     ("embed", &["diagnostic", "dialect", "engine", "graph", "run", "source", "validate", "value"]),
 ];
@@ -59,12 +57,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Every source file that is no test, with the module it belongs to.
 fn modules() -> BTreeMap<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    modules_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+/// The same of any crate's sources.
+fn modules_of(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = Vec::new();
-    sources(&root, &mut found);
+    sources(root, &mut found);
     let mut modules = BTreeMap::new();
     for path in found {
-        let relative = path.strip_prefix(&root).expect("inside").to_string_lossy().replace('\\', "/");
+        let relative = path.strip_prefix(root).expect("inside").to_string_lossy().replace('\\', "/");
         let is_test = relative.contains("tests/") || relative.ends_with("tests.rs");
         let module = relative.split('/').next().expect("a name").trim_end_matches(".rs").to_owned();
         if !is_test && module != "lib" {
@@ -204,8 +206,9 @@ fn the_codes_of_a_format_stand_beside_it() {
 
 #[test]
 fn the_world_stays_outside() {
+    let gates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-gates/src");
     let mut wrong = Vec::new();
-    for path in modules().into_keys() {
+    for path in modules().into_keys().chain(modules_of(&gates).into_keys()) {
         let code = code(&path);
         wrong.extend(
             BANNED.iter().filter(|word| code.contains(**word)).map(|word| format!("{}: {word}", path.display())),
@@ -236,15 +239,9 @@ const FACES: &[&str] = &[
     "portolan runs",
 ];
 
-/// What names a command all the same: remedies of gates, of the hook, and of faults in expressions, which stand in the
-/// event log and in the reference of diagnostics as they are.
-const REMEDIES: &[&str] = &[
-    "gates/",
-    "engine/permit.rs",
-    "dialect/activity/conditions.rs",
-    "dialect/nodes/codes.rs",
-    "dialect/nodes/expressions.rs",
-];
+/// What names a command all the same: remedies of faults in expressions, which stand in the reference of diagnostics as
+/// they are.
+const REMEDIES: &[&str] = &["dialect/activity/conditions.rs", "dialect/nodes/codes.rs", "dialect/nodes/expressions.rs"];
 
 #[test]
 fn the_words_of_faces_stay_outside() {
@@ -263,6 +260,29 @@ fn the_words_of_faces_stay_outside() {
     assert!(remedies.is_empty(), "these name none any more: {remedies:?}");
 }
 
+/// What the gates and the faces deal with: repositories, and the programs in which coding agents run.
+const OUTSIDE: &[&str] = &["git", "gh", "claude", "codex", "gemini", "opencode"];
+
+/// Where the core speaks of MCP: definitions name servers and their tools, and are told so in their own words.
+const SPEAKS_MCP: &[&str] = &["dialect/", "graph/", "validate/servers.rs"];
+
+#[test]
+fn the_core_has_no_word_of_git_hosts_or_mcp() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for path in modules().into_keys() {
+        let name = path.strip_prefix(&root).expect("inside").to_string_lossy().replace('\\', "/");
+        let code = code(&path).to_lowercase();
+        let words: BTreeSet<&str> = code.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
+        let banned = OUTSIDE.iter().filter(|word| words.contains(**word));
+        wrong.extend(banned.map(|word| format!("{name}: {word}")));
+        if words.contains("mcp") && !SPEAKS_MCP.iter().any(|known| name.starts_with(known)) {
+            wrong.push(format!("{name}: mcp"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn no_crate_below_knows_what_is_above() {
     let manifest = |name: &str| {
@@ -272,6 +292,10 @@ fn no_crate_below_knows_what_is_above() {
     };
     for word in ["tokio", "rusqlite", "rmcp", "clap", "reqwest", "getrandom", "portolan-runtime"] {
         assert!(!manifest("portolan-core").contains(word), "portolan-core depends on {word}");
+    }
+    assert!(!manifest("portolan-core").contains("portolan-gates"), "portolan-core depends on portolan-gates");
+    for word in ["tokio", "rusqlite", "rmcp", "clap", "reqwest", "getrandom", "portolan-runtime"] {
+        assert!(!manifest("portolan-gates").contains(word), "portolan-gates depends on {word}");
     }
     for word in ["clap", "axum", "annotate-snippets"] {
         assert!(!manifest("portolan-runtime").contains(word), "portolan-runtime depends on {word}");

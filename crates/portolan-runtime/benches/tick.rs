@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{CHECKS, Standing};
-use portolan_core::gates::facts::{Claims, Needs};
-use portolan_core::gates::guidelines::{Forge, IssueProvider};
 use portolan_core::value::Timestamp;
+use portolan_gates::Guidelines;
+use portolan_gates::acceptance::{CHECKS, Standing};
+use portolan_gates::facts::{Claims, Needs};
+use portolan_gates::guidelines::{Forge, IssueProvider};
 use portolan_runtime::repository::Repository;
 use portolan_runtime::trust::{Digest, Entry, Trust};
 use portolan_runtime::typecheck::checker;

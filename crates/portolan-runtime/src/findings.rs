@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::findings::{Baseline, Finding, Sort, findings};
-use portolan_core::gates::seen::Seen;
+use portolan_gates::findings::{Baseline, Finding, Sort, findings};
+use portolan_gates::seen::Seen;
 use serde_json::Value;
 
 use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Log};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use portolan_core::gates::guards::Worktree;
+use portolan_gates::guards::Worktree;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use portolan_core::gates::plugins::{DeclaredGuard, Plugins};
 use portolan_core::source::Source;
+use portolan_gates::plugins::{DeclaredGuard, Plugins};
 use serde_json::json;
 
 use crate::audit::{Durability, Entry, Kind, Line, Log};
@@ -129,7 +129,7 @@ fn rules_of(guard: &str) -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
-    use portolan_core::gates::RULES;
+    use portolan_gates::RULES;
 
     use super::*;
 
@@ -154,6 +154,6 @@ mod tests {
             ]
         );
         let known = |rule: &&str| RULES.iter().any(|known| known.id == *rule);
-        assert!(portolan_core::gates::guards::guards().flat_map(rules_of).all(known));
+        assert!(portolan_gates::guards::guards().flat_map(rules_of).all(known));
     }
 }

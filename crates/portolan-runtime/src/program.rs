@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, is_unseen};
-use portolan_core::gates::facts::Unknown;
+use portolan_gates::facts::Unknown;
 
 /// A question to a program.
 pub(crate) struct Question<'q> {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::gates::{Guidelines, guidelines};
 use portolan_core::source::Source;
+use portolan_gates::{Guidelines, guidelines};
 
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};

@@ -10,7 +10,6 @@ mod fits;
 mod judge;
 mod migrate;
 mod pending;
-mod permit;
 mod rejection;
 mod shared;
 #[cfg(test)]
@@ -22,6 +21,5 @@ pub use decide::{decide, look, open};
 pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 pub use fits::{Misfit, fits};
 pub use migrate::{changes_of, migrate};
-pub use permit::{GUARD as TOOLS_GUARD, permit, permit_edit};
 pub use rejection::{Rejection, Remedy, Why};
 pub use shared::{SHARED_GET, SHARED_SET, shared_tool};

@@ -9,20 +9,21 @@ use super::{Entry, Span, Spanned, Tree, TreeKind};
 use crate::diagnostic::{Diagnostic, clip, list};
 
 /// After how many faults nothing is guessed any more: what follows is no typing error.
-pub(crate) const MAX_GUESSES: usize = 500;
+pub const MAX_GUESSES: usize = 500;
 
 /// The faults found so far, in the order found.
 #[derive(Default)]
-pub(crate) struct Faults(pub(crate) Vec<Diagnostic>);
+pub struct Faults(pub Vec<Diagnostic>);
 
 impl Faults {
-    pub(crate) fn push(&mut self, fault: Diagnostic) {
+    /// Adds a fault.
+    pub fn push(&mut self, fault: Diagnostic) {
         self.0.push(fault);
     }
 }
 
 /// One object while its fields are taken out of it.
-pub(crate) struct Fields<'t> {
+pub struct Fields<'t> {
     /// What the object is, for messages: ``node `verify` ``.
     what: String,
     head: Span,
@@ -32,7 +33,7 @@ pub(crate) struct Fields<'t> {
 
 impl<'t> Fields<'t> {
     /// The fields of `tree`; a fault and nothing when it is no object.
-    pub(crate) fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut Faults) -> Option<Fields<'t>> {
+    pub fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut Faults) -> Option<Fields<'t>> {
         let what = what.into();
         let Some(entries) = tree.entries() else {
             faults.push(not_an_object(tree, &what));
@@ -43,14 +44,14 @@ impl<'t> Fields<'t> {
     }
 
     /// The value of `key`, the last of several; JSON's `null` counts as absent.
-    pub(crate) fn optional(&mut self, key: &'static str) -> Option<&'t Tree> {
+    pub fn optional(&mut self, key: &'static str) -> Option<&'t Tree> {
         self.knows(key);
         let entry = self.entries.iter().rfind(|entry| entry.key.value == key)?;
         (!matches!(entry.value.kind, TreeKind::Null)).then_some(&entry.value)
     }
 
     /// The value of `key`; a fault when it is absent.
-    pub(crate) fn required(&mut self, key: &'static str, faults: &mut Faults) -> Option<&'t Tree> {
+    pub fn required(&mut self, key: &'static str, faults: &mut Faults) -> Option<&'t Tree> {
         let value = self.optional(key);
         if value.is_none() {
             faults.push(self.missing(key));
@@ -59,7 +60,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A string; a fault when it is absent.
-    pub(crate) fn required_string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
+    pub fn required_string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
         if self.has(key) {
             return self.string(key, faults);
         }
@@ -68,7 +69,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A string that lenient reading does without.
-    pub(crate) fn expected_string(
+    pub fn expected_string(
         &mut self,
         key: &'static str,
         repair: &'static str,
@@ -81,13 +82,13 @@ impl<'t> Fields<'t> {
     }
 
     /// Whether `key` is there with another value than `null`.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         let entry = self.entries.iter().rfind(|entry| entry.key.value == key);
         entry.is_some_and(|entry| !matches!(entry.value.kind, TreeKind::Null))
     }
 
     /// Where the object begins.
-    pub(crate) fn head(&self) -> Span {
+    pub fn head(&self) -> Span {
         self.head
     }
 
@@ -96,7 +97,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional string.
-    pub(crate) fn string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
+    pub fn string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
         let tree = self.optional(key)?;
         match &tree.kind {
             TreeKind::String(text) => Some(Spanned { value: text.clone(), span: tree.span }),
@@ -105,7 +106,7 @@ impl<'t> Fields<'t> {
     }
 
     /// `true` or `false`.
-    pub(crate) fn flag(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<bool>> {
+    pub fn flag(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<bool>> {
         let tree = self.optional(key)?;
         match &tree.kind {
             TreeKind::Bool(value) => Some(Spanned { value: *value, span: tree.span }),
@@ -114,7 +115,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A time in milliseconds: a number of them, or a text such as `500ms`, `2s`, `1m` or `1h`.
-    pub(crate) fn duration_ms(
+    pub fn duration_ms(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -147,7 +148,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional object of texts, in the order written; absent and empty are the same.
-    pub(crate) fn texts(&mut self, key: &'static str, faults: &mut Faults) -> Vec<(Spanned<String>, &'t Tree)> {
+    pub fn texts(&mut self, key: &'static str, faults: &mut Faults) -> Vec<(Spanned<String>, &'t Tree)> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let Some(entries) = tree.entries() else {
             return self.wrong(key, "an object of strings", tree, faults).unwrap_or_default();
@@ -161,7 +162,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional whole number.
-    pub(crate) fn count(
+    pub fn count(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u32>,
@@ -179,7 +180,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional array of strings; absent and empty are the same.
-    pub(crate) fn strings(&mut self, key: &'static str, faults: &mut Faults) -> Vec<Spanned<String>> {
+    pub fn strings(&mut self, key: &'static str, faults: &mut Faults) -> Vec<Spanned<String>> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let TreeKind::Array(items) = &tree.kind else {
             return self.wrong(key, "an array of strings", tree, faults).unwrap_or_default();
@@ -194,7 +195,7 @@ impl<'t> Fields<'t> {
     }
 
     /// One of a few words.
-    pub(crate) fn choice<T: Copy>(
+    pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -219,7 +220,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Takes fields whose content is the author's own business.
-    pub(crate) fn ignored(&mut self, keys: &[&'static str]) {
+    pub fn ignored(&mut self, keys: &[&'static str]) {
         keys.iter().for_each(|key| self.knows(key));
     }
 
@@ -230,7 +231,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Reports what was not asked for.
-    pub(crate) fn finish(self, faults: &mut Faults) {
+    pub fn finish(self, faults: &mut Faults) {
         for entry in self.entries {
             let key = &entry.key.value;
             if !self.known.contains(&key.as_str()) {
@@ -246,7 +247,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Reports a value of the wrong type.
-    pub(crate) fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
+    pub fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
         let message = format!("`{key}` of {} must be {wanted}, but is {}", self.what, shown(found));
         let fault = Diagnostic::error("wrong-type", message).at(found.span).repaired("it counts as absent");
         let word = match &found.kind {
@@ -263,7 +264,7 @@ impl<'t> Fields<'t> {
 }
 
 /// The entries of an object, of a repeated key only the last; a fault for each other one.
-pub(crate) fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut Faults) -> Vec<&'t Entry> {
+pub fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut Faults) -> Vec<&'t Entry> {
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let key = entry.key.value.as_str();
@@ -302,7 +303,7 @@ fn milliseconds(text: &str) -> Option<u64> {
 }
 
 /// The fault of a value that should be an object.
-pub(crate) fn not_an_object(tree: &Tree, what: &str) -> Diagnostic {
+pub fn not_an_object(tree: &Tree, what: &str) -> Diagnostic {
     Diagnostic::error("wrong-type", format!("{what} must be an object, but is {}", tree.describe())).at(tree.span)
 }
 

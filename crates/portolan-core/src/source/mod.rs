@@ -4,7 +4,7 @@
 
 mod codes;
 mod edit;
-pub(crate) mod fields;
+pub mod fields;
 mod files;
 mod json;
 mod place;

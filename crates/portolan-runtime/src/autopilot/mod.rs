@@ -13,9 +13,9 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::gates::supervisor::Item;
 use portolan_core::run::Actor;
 use portolan_core::value::Timestamp;
+use portolan_gates::supervisor::Item;
 use serde::Serialize;
 use serde_json::json;
 
@@ -316,7 +316,7 @@ impl<'s> Autopilot<'s> {
     /// What a person decided of a task that was stuck, where that ends it.
     async fn decided(&self, item: &Item) -> Result<Option<Ending>, ServiceError> {
         let board = self.service.supervisor().board().await?;
-        let of = |question: &&portolan_core::gates::supervisor::Question| {
+        let of = |question: &&portolan_gates::supervisor::Question| {
             question.task.as_deref() == Some(&item.task) && question.choices == STUCK
         };
         let last = board.questions.values().rfind(of).and_then(|question| question.answer.as_ref());

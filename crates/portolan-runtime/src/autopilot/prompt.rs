@@ -1,6 +1,6 @@
 //! What an agent is told of a phase. What was said by issues, commits and people is quoted as data.
 
-use portolan_core::gates::supervisor::Item;
+use portolan_gates::supervisor::Item;
 
 use crate::service::Brief;
 

@@ -1,6 +1,6 @@
 //! Claude Code, without a terminal: `claude -p --output-format json`. Its result says what it has cost.
 
-use portolan_core::gates::supervisor::{Unit, Usage};
+use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};

@@ -1,6 +1,6 @@
 //! Codex, without a terminal: `codex exec --json -`. It prints a line of JSON for each event; it tells tokens, not costs.
 
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};

@@ -1,7 +1,7 @@
 //! A driver of a project's own, as `.portolan/plugins.yaml` has it. What it used up but for its time is unknown.
 
-use portolan_core::gates::plugins::Driver;
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::plugins::Driver;
+use portolan_gates::supervisor::Usage;
 
 use super::process::{Program, run, short};
 use super::{AgentDriver, Assignment, Worked, Working, on_path};

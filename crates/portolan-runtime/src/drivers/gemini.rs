@@ -1,6 +1,6 @@
 //! Gemini CLI, without a terminal: `gemini -p <prompt> --output-format json`. It tells tokens by model, not costs.
 
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};

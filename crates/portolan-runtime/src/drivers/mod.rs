@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use portolan_core::gates::plugins::Plugins;
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::plugins::Plugins;
+use portolan_gates::supervisor::Usage;
 use serde_json::{Map, Value};
 
 use crate::error::ServiceError;

@@ -1,6 +1,6 @@
 //! OpenCode, without a terminal: `opencode run --format json <prompt>`. Each step that ends tells its tokens and its cost.
 
-use portolan_core::gates::supervisor::{Unit, Usage};
+use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};

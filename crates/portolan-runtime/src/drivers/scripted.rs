@@ -20,7 +20,7 @@ use std::path::{Component, Path};
 use std::sync::{Mutex, PoisonError};
 
 use portolan_core::diagnostic::clip;
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::supervisor::Usage;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

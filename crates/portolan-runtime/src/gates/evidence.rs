@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{Finding, Standing as Holds, evidence, switched_off, weighed};
-use portolan_core::gates::facts::Unknown;
 use portolan_core::graph::{Evidence, Fact, Since};
 use portolan_core::run::Verdict;
+use portolan_gates::Guidelines;
+use portolan_gates::acceptance::{Finding, Standing as Holds, evidence, switched_off, weighed};
+use portolan_gates::facts::Unknown;
 use serde_json::{Map, Value};
 
 use super::review::{self, Wanted};

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portolan_core::engine::CheckRequest;
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
-use portolan_core::gates::facts::{Answer, Claims, Facts, Integration, Needs, Unknown};
-use portolan_core::gates::merge;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
+use portolan_gates::Guidelines;
+use portolan_gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
+use portolan_gates::facts::{Answer, Claims, Facts, Integration, Needs, Unknown};
+use portolan_gates::merge;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_core::gates::acceptance::{self, Finding, Standing};
-use portolan_core::gates::facts::{Answer, Claims, Facts, Needs, Tree, Typecheck};
-use portolan_core::gates::guidelines::IssueProvider;
-use portolan_core::gates::references::is_key;
-use portolan_core::gates::{Guidelines, names};
 use portolan_core::run::Verdict;
+use portolan_gates::acceptance::{self, Finding, Standing};
+use portolan_gates::facts::{Answer, Claims, Facts, Needs, Tree, Typecheck};
+use portolan_gates::guidelines::IssueProvider;
+use portolan_gates::references::is_key;
+use portolan_gates::{Guidelines, names};
 use serde_json::{Map, json};
 
 use super::{Ground, REMOVALS};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use portolan_core::chat::review::{self, Severity};
 use portolan_core::diagnostic::{clip, is_unseen};
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::{Finding, Standing as Holds};
 use portolan_core::present::Redaction;
+use portolan_gates::Guidelines;
+use portolan_gates::acceptance::{Finding, Standing as Holds};
 
 use super::evidence::{ForPerson, Seen};
 use crate::audit::secrets;

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use portolan_core::gates::guards::{Head, Scene};
-use portolan_core::gates::plugins::{Around, Guard};
-use portolan_core::gates::{Decision, Intent, Judgement};
+use portolan_gates::guards::{Head, Scene};
+use portolan_gates::plugins::{Around, Guard};
+use portolan_gates::{Decision, Intent, Judgement};
 
 use crate::error::ServiceError;
 use crate::plugins;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use portolan_core::gates::guards::Worktree;
-use portolan_core::gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_gates::guards::Worktree;
+use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool};
 use serde_json::json;
 
 use super::git::PUSHED;

@@ -6,11 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::acceptance::message_fault;
-use portolan_core::gates::guards::{Operation, Verdict, integrates};
-use portolan_core::gates::guidelines::Level;
-use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use portolan_core::value::Timestamp;
+use portolan_gates::acceptance::message_fault;
+use portolan_gates::guards::{Operation, Verdict, integrates};
+use portolan_gates::guidelines::Level;
+use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use serde_json::{Value, json};
 
 use super::refs::Refs;
@@ -365,7 +365,7 @@ impl Run {
         }
         let branch = worktree.branch().map(str::to_owned);
         let commit = match &worktree.head {
-            portolan_core::gates::guards::Head::Detached(commit) => Some(commit.clone()),
+            portolan_gates::guards::Head::Detached(commit) => Some(commit.clone()),
             _ => branch.as_ref().and_then(|branch| Refs::of(&worktree).oid(&format!("refs/heads/{branch}"))),
         };
         let about = keeper.record(None);

@@ -5,7 +5,7 @@
 //! the log before there is an answer.
 //!
 //! ```no_run
-//! use portolan_core::gates::{Decision, Intent, Tool};
+//! use portolan_gates::{Decision, Intent, Tool};
 //! use portolan_runtime::hook::Gatekeeper;
 //!
 //! let gatekeeper = Gatekeeper::of(None, "claude-code", Some("s1"), "/project".as_ref());
@@ -45,11 +45,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use portolan_core::gates::bypass::Uses;
-use portolan_core::gates::guards::{self, Edit};
-use portolan_core::gates::plugins::Guard;
-use portolan_core::gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
+use portolan_gates::bypass::Uses;
+use portolan_gates::guards::{self, Edit};
+use portolan_gates::plugins::Guard;
+use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 
 use crate::audit;
 use crate::bindings::{self, Bound};

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use portolan_core::gates::{Decision, Intent, Judgement, Tool};
 use portolan_core::value::Timestamp;
+use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::{Map, Value, json};
 
 use super::Answerable;

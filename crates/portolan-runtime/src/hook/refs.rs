@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guards::{Worktree, integrates};
-use portolan_core::gates::names::is_oid;
+use portolan_gates::Guidelines;
+use portolan_gates::guards::{Worktree, integrates};
+use portolan_gates::names::is_oid;
 
 use crate::disk;
 use crate::scene::ask;

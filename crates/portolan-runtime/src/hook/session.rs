@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use portolan_core::gates::{Decision, Intent};
 use portolan_core::value::Timestamp;
+use portolan_gates::{Decision, Intent};
 use serde::{Deserialize, Serialize};
 
 use super::Answerable;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guards::Worktree;
+use portolan_gates::Guidelines;
+use portolan_gates::guards::Worktree;
 
 use super::refs::{Refs, is_within};
 use super::tripwire::{self, short};

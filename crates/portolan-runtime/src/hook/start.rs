@@ -1,7 +1,7 @@
 //! At the beginning of a session: the agent is told where the task is, how it goes on, and what is kept from it.
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guidelines::Level;
+use portolan_gates::Guidelines;
+use portolan_gates::guidelines::Level;
 
 use super::session::Session;
 use super::tripwire::{self, Snapshot};

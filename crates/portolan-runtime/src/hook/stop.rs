@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use portolan_core::gates::guards::{Head, Worktree};
-use portolan_core::gates::guidelines::{Forge, Level};
-use portolan_core::gates::{Decision, Guidelines, bypass, guards};
+use portolan_gates::guards::{Head, Worktree};
+use portolan_gates::guidelines::{Forge, Level};
+use portolan_gates::{Decision, Guidelines, bypass, guards};
 use serde_json::{Value, json};
 
 use super::refs::Refs;

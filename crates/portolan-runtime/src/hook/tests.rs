@@ -3,8 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use portolan_core::gates::plugins::{Around, Guard};
-use portolan_core::gates::{Decision, Intent, Judgement, Tool};
+use portolan_gates::plugins::{Around, Guard};
+use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::Value;
 
 use super::session::path;

@@ -3,8 +3,8 @@
 //! A branch may move to what its remote has, and what it has is known by a reference that any git can move as well. So
 //! that reference is held too: it moves by fetching the branch from the remote that is pinned, and forwards only.
 
-use portolan_core::gates::guards::{Worktree, integrates};
-use portolan_core::gates::{Decision, Guidelines};
+use portolan_gates::guards::{Worktree, integrates};
+use portolan_gates::{Decision, Guidelines};
 use serde_json::json;
 
 use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};

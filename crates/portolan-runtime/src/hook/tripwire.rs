@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use portolan_core::gates::guards::{Worktree, integrates, only_reads};
-use portolan_core::gates::guidelines::Level;
-use portolan_core::gates::{Guidelines, Intent, Tool};
-use portolan_core::shell::Reading;
 use portolan_core::value::Timestamp;
+use portolan_gates::guards::{Worktree, integrates, only_reads};
+use portolan_gates::guidelines::Level;
+use portolan_gates::shell::Reading;
+use portolan_gates::{Guidelines, Intent, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::refs::{Refs, is_within};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guards::Verdict;
+use portolan_gates::Guidelines;
+use portolan_gates::guards::Verdict;
 
 use crate::typecheck::{self, Content, Known};
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guards::{Worktree, integrates};
+use portolan_gates::Guidelines;
+use portolan_gates::guards::{Worktree, integrates};
 
 use super::refs::Refs;
 use crate::pins::{Pins, Remote, Upstream};

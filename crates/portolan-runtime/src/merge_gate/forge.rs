@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::gates::merge::Review;
+use portolan_gates::merge::Review;
 use serde::Deserialize;
 
 use crate::error::ServiceError;

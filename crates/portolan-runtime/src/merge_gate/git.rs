@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::gates::merge::{Change, Commit, Diff};
+use portolan_gates::merge::{Change, Commit, Diff};
 
 use super::objects::{self, Wanted};
 use crate::error::ServiceError;

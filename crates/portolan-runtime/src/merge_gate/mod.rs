@@ -1,5 +1,5 @@
 //! The merge gate over a real repository: what a branch changes is read with git, what people said of it with `gh`, and
-//! the policy from the commit that it is merged into. What it comes to is [`portolan_core::gates::merge`]'s to say, and
+//! the policy from the commit that it is merged into. What it comes to is [`portolan_gates::merge`]'s to say, and
 //! is put on record.
 
 mod forge;
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::gates::facts::Unknown;
-use portolan_core::gates::merge::{Change, Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, Text, gate};
 use portolan_core::source::Source;
+use portolan_gates::facts::Unknown;
+use portolan_gates::merge::{Change, Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, Text, gate};
 use serde::Deserialize;
 use serde_json::json;
 

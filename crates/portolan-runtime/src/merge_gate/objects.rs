@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use portolan_core::gates::merge::{Text, reads};
+use portolan_gates::merge::{Text, reads};
 
 use super::git::Commits;
 use crate::disk;

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use portolan_core::gates::plugins::{Plugins, Way};
+use portolan_gates::plugins::{Plugins, Way};
 use serde::Serialize;
 
 pub use command::Command;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use portolan_core::gates::project::USUAL;
+use portolan_gates::project::USUAL;
 use serde_json::Value;
 
 use crate::disk;

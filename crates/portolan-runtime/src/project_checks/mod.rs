@@ -5,10 +5,10 @@ mod detect;
 
 use std::path::Path;
 
-use portolan_core::gates::facts::Unknown;
-use portolan_core::gates::project::{ProjectCheck, ProjectChecks, read};
 use portolan_core::run::Verdict;
 use portolan_core::source::Source;
+use portolan_gates::facts::Unknown;
+use portolan_gates::project::{ProjectCheck, ProjectChecks, read};
 
 use crate::disk::{self, Fresh};
 use crate::error::ServiceError;
@@ -18,7 +18,7 @@ use crate::trust::{self, Command, Digest, Trust};
 use crate::typecheck::{self, Checker, Origin, Ran, Typechecks};
 
 pub use detect::{Found, detect, hints};
-pub use portolan_core::gates::project::FILE;
+pub use portolan_gates::project::FILE;
 
 /// The longest file, in bytes.
 const MAX_BYTES: u64 = 256 << 10;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_core::gates::facts::{ForgeCheck, ForgeCheckState, Readiness, Unknown};
+use portolan_gates::facts::{ForgeCheck, ForgeCheckState, Readiness, Unknown};
 use serde::{Deserialize, Deserializer};
 
 use crate::program::unknown;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, is_unseen};
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::acceptance::is_below;
-use portolan_core::gates::facts::{
+use portolan_gates::Guidelines;
+use portolan_gates::acceptance::is_below;
+use portolan_gates::facts::{
     Answer, Claims, Elsewhere, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState, Unknown,
 };
-use portolan_core::gates::guidelines::{Forge, IssueProvider};
-use portolan_core::gates::references::{Target, references};
+use portolan_gates::guidelines::{Forge, IssueProvider};
+use portolan_gates::references::{Target, references};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portolan_core::gates::facts::{Commit, Tree, Unknown};
-use portolan_core::gates::names::is_oid;
+use portolan_gates::facts::{Commit, Tree, Unknown};
+use portolan_gates::names::is_oid;
 
 use super::since::Differs;
 use crate::program::{Output, Question, ask, unknown};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use portolan_core::gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
-use portolan_core::gates::{Guidelines, names};
+use portolan_gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
+use portolan_gates::{Guidelines, names};
 
 use super::git::Git;
 use super::traces;

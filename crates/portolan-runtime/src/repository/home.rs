@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::gates::facts::{Elsewhere, Unknown};
-use portolan_core::gates::names;
+use portolan_gates::facts::{Elsewhere, Unknown};
+use portolan_gates::names;
 
 use crate::pins::{Pins, Remote};
 use crate::program::unknown;

@@ -19,10 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::facts::{
-    Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Typecheck, Unknown,
-};
+use portolan_gates::Guidelines;
+use portolan_gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Typecheck, Unknown};
 
 use crate::program::own;
 use crate::runner::Listener;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::facts::{Commit, Unknown};
-use portolan_core::gates::names::is_oid;
+use portolan_gates::facts::{Commit, Unknown};
+use portolan_gates::names::is_oid;
 use serde::{Deserialize, Serialize};
 
 use super::Repository;

@@ -1,7 +1,7 @@
 //! The files that a claimed specification means.
 
-use portolan_core::gates::acceptance::is_below;
-use portolan_core::gates::facts::{Answer, Claims, Needs, Spec, Unknown};
+use portolan_gates::acceptance::is_below;
+use portolan_gates::facts::{Answer, Claims, Needs, Spec, Unknown};
 
 use super::files;
 use super::git::Git;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use portolan_core::gates::facts::{Tripwire, Unknown};
-use portolan_core::gates::names::is_oid;
 use portolan_core::value::Timestamp;
+use portolan_gates::facts::{Tripwire, Unknown};
+use portolan_gates::names::is_oid;
 
 use super::git::Git;
 use crate::audit::{self, Filter, Kind, Types};

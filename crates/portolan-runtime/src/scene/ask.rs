@@ -10,8 +10,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use portolan_core::gates::guards::Head;
-use portolan_core::gates::{PROTECTED, is_protected};
+use portolan_gates::guards::Head;
+use portolan_gates::{PROTECTED, is_protected};
 
 use crate::pins;
 use crate::program::own;

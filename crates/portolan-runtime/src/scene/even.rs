@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guards::{self, Scene, Worktree};
-use portolan_core::shell::Reading;
-use portolan_core::shell::git::{self, Action};
+use portolan_gates::Guidelines;
+use portolan_gates::guards::{self, Scene, Worktree};
+use portolan_gates::shell::Reading;
+use portolan_gates::shell::git::{self, Action};
 
 use super::ask;
 

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::guards::Held;
-use portolan_core::gates::is_protected;
+use portolan_gates::guards::Held;
+use portolan_gates::is_protected;
 
 /// How many files and folders are looked at, and how deep.
 const MAX_ENTRIES: usize = 10_000;

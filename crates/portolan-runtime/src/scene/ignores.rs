@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::guards::Worktree;
+use portolan_gates::guards::Worktree;
 
 use super::config::Config;
 use crate::disk;

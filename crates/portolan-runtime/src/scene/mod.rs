@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use portolan_core::gates::bypass;
-use portolan_core::gates::guards::{self, Head, Place, Scene, Wanted, Worktree};
-use portolan_core::gates::{Guidelines, Intent, Tool};
-use portolan_core::shell::git::{self, Action};
-use portolan_core::shell::{self, Reading, Surroundings};
+use portolan_gates::bypass;
+use portolan_gates::guards::{self, Head, Place, Scene, Wanted, Worktree};
+use portolan_gates::shell::git::{self, Action};
+use portolan_gates::shell::{self, Reading, Surroundings};
+use portolan_gates::{Guidelines, Intent, Tool};
 
 use crate::disk;
 use crate::pins;

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use portolan_core::gates::guards::Worktree;
+use portolan_gates::guards::Worktree;
 #[cfg(unix)]
-use portolan_core::gates::{PROTECTED, is_protected};
+use portolan_gates::{PROTECTED, is_protected};
 
 /// How many symlinks a path may lead through, as for the system.
 const MAX_LINKS: usize = 40;

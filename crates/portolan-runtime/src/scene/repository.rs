@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::guards::{Head, Operation, Worktree};
-use portolan_core::gates::names;
+use portolan_gates::guards::{Head, Operation, Worktree};
+use portolan_gates::names;
 
 use super::ask;
 use super::config::Config;

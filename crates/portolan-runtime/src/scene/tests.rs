@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use portolan_core::gates::guards::{self, Head, Operation, Place};
-use portolan_core::gates::{Decision, Guidelines, Intent, Tool};
+use portolan_gates::guards::{self, Head, Operation, Place};
+use portolan_gates::{Decision, Guidelines, Intent, Tool};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -1,9 +1,9 @@
 //! Questions to people, and their answers.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::gates::supervisor::{Board, Question, answer};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
+use portolan_gates::supervisor::{Board, Question, answer};
 use serde_json::{Value, json};
 
 use super::Supervisor;

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::seen::Seen;
-use portolan_core::gates::supervisor::Board;
+use portolan_gates::seen::Seen;
+use portolan_gates::supervisor::Board;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{self, AuditError, Filter, Line};

@@ -11,8 +11,8 @@ mod notices;
 mod queue;
 mod spend;
 
-use portolan_core::gates::supervisor::{Board, Standing, standings};
 use portolan_core::value::Timestamp;
+use portolan_gates::supervisor::{Board, Standing, standings};
 
 use crate::audit::{self, Durability, Entry, Log};
 use crate::error::ServiceError;

@@ -1,7 +1,7 @@
 //! People are told of questions through the notifiers of the project, once when they are asked and once when nobody has
 //! answered in time. The question is on record before, and stays whoever could not be told.
 
-use portolan_core::gates::supervisor::Question;
+use portolan_gates::supervisor::Question;
 
 use super::{Ask, Supervisor};
 use crate::audit::Kind;

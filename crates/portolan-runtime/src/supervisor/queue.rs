@@ -1,6 +1,6 @@
 //! The queue: which tasks there are, and which one is at hand.
 
-use portolan_core::gates::supervisor::{Item, standings};
+use portolan_gates::supervisor::{Item, standings};
 use serde_json::{Value, json};
 
 use super::Supervisor;

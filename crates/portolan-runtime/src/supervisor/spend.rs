@@ -1,9 +1,9 @@
 //! What agents use up, and the budgets that stop them.
 
-use portolan_core::gates::guidelines::Who;
-use portolan_core::gates::seen::Seen;
-use portolan_core::gates::supervisor::{Budget, Scope, Standing, Unit, Usage, standings};
 use portolan_core::run::{Actor, Channel};
+use portolan_gates::guidelines::Who;
+use portolan_gates::seen::Seen;
+use portolan_gates::supervisor::{Budget, Scope, Standing, Unit, Usage, standings};
 use serde_json::json;
 
 use super::Supervisor;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_core::gates::{Guidelines, project};
+use portolan_gates::{Guidelines, project};
 
 use crate::digest::Digest;
 use crate::disk;

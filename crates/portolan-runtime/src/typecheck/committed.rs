@@ -9,9 +9,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::facts::Unknown;
-use portolan_core::gates::names::is_oid;
+use portolan_gates::Guidelines;
+use portolan_gates::facts::Unknown;
+use portolan_gates::names::is_oid;
 
 use super::content::Git;
 use crate::disk::try_alone;

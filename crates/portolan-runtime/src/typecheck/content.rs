@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portolan_core::gates::facts::Unknown;
-use portolan_core::gates::names::is_oid;
+use portolan_gates::facts::Unknown;
+use portolan_gates::names::is_oid;
 use tempfile::TempDir;
 
 use crate::program::own;

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::facts::{self, Answer, Unknown};
 use portolan_core::run;
+use portolan_gates::Guidelines;
+use portolan_gates::facts::{self, Answer, Unknown};
 use tokio::time::timeout;
 
 use crate::clock::Clock;

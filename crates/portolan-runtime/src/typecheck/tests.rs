@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use portolan_core::gates::acceptance::{self, Finding, Standing};
-use portolan_core::gates::facts::{Claims, Needs, Typecheck};
 use portolan_core::value::Timestamp;
+use portolan_gates::acceptance::{self, Finding, Standing};
+use portolan_gates::facts::{Claims, Needs, Typecheck};
 
 use super::*;
 use crate::repository::Repository;
@@ -337,7 +337,7 @@ fn a_checker_that_is_not_there_cannot_verify() {
 fn what_is_known_can_be_asked_anywhere() {
     let world = World::new();
     let rules = Guidelines {
-        typecheck: portolan_core::gates::guidelines::Typecheck {
+        typecheck: portolan_gates::guidelines::Typecheck {
             commands: Some(Vec::new()),
             ..world.rules.typecheck.clone()
         },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::gates::acceptance::CHECKS;
+use portolan_gates::acceptance::CHECKS;
 use portolan_runtime::runner::Listener;
 use serde_json::{Value, json};
 

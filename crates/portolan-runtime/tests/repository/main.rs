@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use portolan_core::gates::acceptance::{CHECKS, Finding, Standing, find};
-use portolan_core::gates::facts::{Answer, Claims, Facts, Needs, Tree};
-use portolan_core::gates::guidelines::{Forge, IssueProvider};
-use portolan_core::gates::{Guidelines, names};
+use portolan_gates::acceptance::{CHECKS, Finding, Standing, find};
+use portolan_gates::facts::{Answer, Claims, Facts, Needs, Tree};
+use portolan_gates::guidelines::{Forge, IssueProvider};
+use portolan_gates::{Guidelines, names};
 use portolan_runtime::repository::Repository;
 
 const GH: &str = r#"#!/bin/sh

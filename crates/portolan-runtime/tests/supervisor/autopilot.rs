@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use portolan_core::gates::supervisor::Usage;
+use portolan_gates::supervisor::Usage;
 use portolan_runtime::autopilot::{Autopilot, Landed, Limits, Why};
 use portolan_runtime::drivers::{AgentDriver, Assignment, Drivers, Posed, Scripted, Worked, Working};
 use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};

@@ -1,9 +1,9 @@
 //! What is used up, what is said of it once, and what stops then.
 
 use crate::calls::{Calls, Move};
-use portolan_core::gates::supervisor::{Scope, Unit, Usage};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
+use portolan_gates::supervisor::{Scope, Unit, Usage};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Caller, Ending, Open, RunCarrier, ServiceError, Start, Status};
 use portolan_runtime::supervisor::{Raise, Report};

@@ -4,8 +4,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use portolan_core::gates::plugins::Plugins;
 use portolan_core::source::Source;
+use portolan_gates::plugins::Plugins;
 use portolan_runtime::notifiers::{Notice, Notifiers};
 
 use super::stand::Stand;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use portolan_core::gates::supervisor::{Item, Progress};
+use portolan_gates::supervisor::{Item, Progress};
 use portolan_runtime::audit::Log;
 use portolan_runtime::autopilot::{Autopilot as Pilot, Landed, Limits, Why};
 use portolan_runtime::drivers::{AgentDriver, Drivers, Scripted};

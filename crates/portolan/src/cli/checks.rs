@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use portolan_core::gates::project::{ProjectCheck, ProjectChecks, USUAL, line, read};
 use portolan_core::graph::DEFAULT_TIMEOUT_SECONDS;
 use portolan_core::run::Verdict;
+use portolan_gates::project::{ProjectCheck, ProjectChecks, USUAL, line, read};
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::project_checks::{self, FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
 use portolan_runtime::service::{Service, ServiceError};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use portolan_runtime::hook::git::{self, Run};
 use portolan_runtime::hook::{Answerable, within};
 

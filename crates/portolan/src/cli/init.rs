@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use portolan_core::diagnostic::list;
-use portolan_core::gates::project::ProjectChecks;
+use portolan_gates::project::ProjectChecks;
 use portolan_runtime::project_checks::{self, FILE, hints, is_trusted};
 use portolan_runtime::service::Service;
 use serde_json::{Value, json};

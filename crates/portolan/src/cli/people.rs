@@ -3,7 +3,7 @@
 
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::list;
-use portolan_core::gates::guidelines::Who;
+use portolan_gates::guidelines::Who;
 use portolan_runtime::people::Standing;
 use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Service, ServiceError};

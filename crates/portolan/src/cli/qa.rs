@@ -1,8 +1,8 @@
 //! `portolan qa`: a check of the project's rules, asked for by itself.
 
 use clap::Args;
-use portolan_core::gates::acceptance::{CHECKS, Finding, Standing};
 use portolan_core::graph::Gate;
+use portolan_gates::acceptance::{CHECKS, Finding, Standing};
 use portolan_runtime::gates::REMOVALS;
 use portolan_runtime::gates::qa::{Asked, TYPECHECK, ask};
 use portolan_runtime::typecheck::PATIENCE_SECONDS;

@@ -1,8 +1,8 @@
 //! `portolan supervisor`: questions to people, the queue, and budgets.
 
 use clap::{Args, Subcommand, ValueEnum};
-use portolan_core::gates::supervisor::{Item, Progress, Question, Scope, Standing, Unit, Usage};
 use portolan_core::value::Timestamp;
+use portolan_gates::supervisor::{Item, Progress, Question, Scope, Standing, Unit, Usage};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
 use portolan_runtime::supervisor::{Ask, Raise, Report, Untold};

@@ -1,7 +1,7 @@
 //! What is decided, in the words that every host's answer is made of.
 
 use portolan_core::diagnostic::is_unseen;
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::{Value, json};
 
 use super::{Host, Stage, Unreadable};

@@ -1,7 +1,7 @@
 //! Claude Code. What it is told of a call must stand beneath `hookSpecificOutput`, with status 0: at any other depth, or
 //! beside another exit code, it is not read and the call goes through.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Reply, specific};

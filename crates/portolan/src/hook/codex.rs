@@ -1,7 +1,7 @@
 //! Codex. It refuses answers with fields that it does not know, and what it refuses lets the call through: so there is
 //! either exactly what it expects, or nothing. It cannot ask a person from a hook.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::json;
 
 use super::answer::{Answer, Reply, specific};

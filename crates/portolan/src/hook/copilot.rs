@@ -1,7 +1,7 @@
 //! GitHub Copilot: its CLI, its cloud agent and VS Code. They read the same hooks and look for the answer at different
 //! depths, so it stands at both.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Reply, specific};

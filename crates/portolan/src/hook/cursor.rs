@@ -1,7 +1,7 @@
 //! Cursor. Its answers are flat, and with `failClosed` an empty one refuses the call: so there is always an object. What
 //! it does with `ask` differs from event to event and is not enforced before a tool, so nobody is asked.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Reply};

@@ -1,7 +1,7 @@
 //! Gemini CLI. Its standard output must be JSON and nothing else. It is the one host where the tools that the model sees
 //! can be chosen for each turn.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Reply, specific};

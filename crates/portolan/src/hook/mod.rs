@@ -23,7 +23,7 @@ mod unique;
 use std::fmt;
 use std::time::Duration;
 
-use portolan_core::gates::Intent;
+use portolan_gates::Intent;
 
 pub(crate) use answer::{Answer, Reply, answer, is_denial, refuse};
 pub(crate) use gemini::shown;

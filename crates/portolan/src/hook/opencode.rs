@@ -1,7 +1,7 @@
 //! OpenCode. It has no hooks that are programs, but plug-ins: ours is a few lines that forward each call to the program
 //! in the form of Claude Code and throw unless the answer says `allow`. So the answer is ours as well, and always there.
 
-use portolan_core::gates::Decision;
+use portolan_gates::Decision;
 use serde_json::json;
 
 use super::answer::{Answer, Reply};

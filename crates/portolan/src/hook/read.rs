@@ -1,7 +1,7 @@
 //! What a host says, read into words of our own. What is not known is passed over, because hosts add fields; what is
 //! missing is said, because a gate that guesses is none.
 
-use portolan_core::gates::Intent;
+use portolan_gates::Intent;
 use serde_json::{Map, Value};
 
 use super::tools::{self, Names};

@@ -2,8 +2,8 @@
 //! or files that are written. So they are judged by the same guards. Tools that are not known here are left to what a
 //! step allows, and to the project's own guards.
 
-use portolan_core::gates::Tool;
-use portolan_core::gates::guards::ON_FORGE;
+use portolan_gates::Tool;
+use portolan_gates::guards::ON_FORGE;
 use serde_json::Value;
 
 use super::fields::{Input, get, is_on, paths, text, texts, words};

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::{expect, expect_file};
-use portolan_core::gates::{Decision, Tool};
+use portolan_gates::{Decision, Tool};
 
 use super::*;
 

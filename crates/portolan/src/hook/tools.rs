@@ -1,7 +1,7 @@
 //! What a host's tool does, by its name and its arguments.
 
-use portolan_core::gates::Tool;
-use portolan_core::shell::patches;
+use portolan_gates::Tool;
+use portolan_gates::shell::patches;
 use serde_json::{Map, Value};
 
 use super::served;

@@ -324,7 +324,7 @@ fn what_no_longer_refuses_is_found() {
     assert!(said.iter().all(|said| said.starts_with("Good")) && said.len() == 3, "{said:?}");
     let told = fs::read_to_string(project.path().join("told")).expect("the hook was run");
     let call = crate::hook::read(Host::ClaudeCode, "PreToolUse", told.as_bytes()).expect("it is a call");
-    let portolan_core::gates::Tool::Edit { paths } = call.intent.expect("a tool").tool else { panic!("{told}") };
+    let portolan_gates::Tool::Edit { paths } = call.intent.expect("a tool").tool else { panic!("{told}") };
     let own = project.path().join(".claude/settings.json");
     assert_eq!(paths, [own.to_string_lossy()]);
     script(&beside, "portolan", "#!/bin/sh\necho 'not today' >&2\nexit 1\n");

@@ -2,10 +2,10 @@
 //! when the phase is to be left.
 
 use portolan_core::diagnostic::{clip, closest, list};
-use portolan_core::gates::acceptance::is_below;
-use portolan_core::gates::names::is_branch;
-use portolan_core::gates::references::is_key;
 use portolan_core::graph::Workflow;
+use portolan_gates::acceptance::is_below;
+use portolan_gates::names::is_branch;
+use portolan_gates::references::is_key;
 use serde_json::{Map, Value};
 
 use super::state;

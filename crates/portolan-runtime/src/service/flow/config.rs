@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use portolan_core::gates::Guidelines;
-use portolan_core::gates::guidelines::write;
 use portolan_core::run::EventKind;
+use portolan_gates::Guidelines;
+use portolan_gates::guidelines::write;
 use serde_json::{Value, json};
 
 use super::super::Service;
@@ -150,7 +150,7 @@ fn digest(settings: &Settings) -> Digest {
 
 #[cfg(test)]
 mod tests {
-    use portolan_core::gates::guidelines::Level;
+    use portolan_gates::guidelines::Level;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! What the log says of a record of a run: pure, so that it says the same whenever it is made.
 
-use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::{Kind as NodeKind, Node};
 use portolan_core::run::{Actor, Change, EffectResult, Event, EventKind, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, NodeId};
+use portolan_gates::acceptance::Violation;
 use serde_json::{Value, json};
 
 use super::super::hold::Held;

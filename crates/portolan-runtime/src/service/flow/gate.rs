@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use portolan_core::engine;
-use portolan_core::gates::bypass::{Source, Uses};
-use portolan_core::gates::guards::FlowScene;
-use portolan_core::gates::{Bypass, Decision, Intent, Judgement, Tool};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{self, Run};
-use portolan_core::shell;
+use portolan_gates::bypass::{Source, Uses};
+use portolan_gates::guards::FlowScene;
+use portolan_gates::shell;
+use portolan_gates::{Bypass, Decision, Intent, Judgement, Tool, permit};
 
 use super::super::hold::Held;
 use super::super::view::asks_a_person;
@@ -127,7 +126,7 @@ fn too_many(intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> Option<Judgement>
     }
     let reason = format!("more than {MAX_BOUND} open runs bind this agent, which are not all looked at");
     let remedies = vec!["bring runs to their ends, or ask a person to call off those that nobody works at".to_owned()];
-    Some(Judgement { remedies, ..Judgement::new(engine::TOOLS_GUARD, Decision::Block, reason) })
+    Some(Judgement { remedies, ..Judgement::new(permit::GUARD, Decision::Block, reason) })
 }
 
 fn unreadable(error: &ServiceError, address: &Address) -> ServiceError {
@@ -157,10 +156,10 @@ impl Gate {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
         self.run = self.run.take().or_else(|| id.clone());
-        let permitted = intent.and_then(|intent| engine::permit(workflow, run, intent, is_own));
+        let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {
             let edits = intent.filter(|intent| may_edit(intent));
-            self.as_edit.extend(edits.and_then(|intent| engine::permit_edit(workflow, run, intent)));
+            self.as_edit.extend(edits.and_then(|intent| permit::permit_edit(workflow, run, intent)));
         }
         self.permitted.extend(permitted);
         self.people.extend(id.filter(|_| asks_a_person(run)).map(|id| id.to_string()));

@@ -6,9 +6,9 @@
 
 use std::cmp::Reverse;
 
-use portolan_core::gates::acceptance::Violation;
 use portolan_core::graph::{Step, Workflow};
 use portolan_core::run::{Event, EventKind, Run};
+use portolan_gates::acceptance::Violation;
 use serde_json::{Value, json};
 
 use super::super::Service;

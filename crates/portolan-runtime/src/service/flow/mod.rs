@@ -27,11 +27,11 @@ mod verify;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
-use portolan_core::gates::RULES;
-use portolan_core::gates::guidelines::Who;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, EventKind, FramePath, Place, Run, WaitingFor};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
+use portolan_gates::RULES;
+use portolan_gates::guidelines::Who;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! The other tasks of a project that are under way: of two that claim the same issue, one works for nothing.
 
-use portolan_core::gates::facts::{Answer, Unknown};
 use portolan_core::run::Run;
+use portolan_gates::facts::{Answer, Unknown};
 use serde_json::{Map, Value};
 
 use super::super::hold::{Carrier, Held};

@@ -1,7 +1,7 @@
 //! The project's task among others: set aside for another, taken up again, stopped by budgets, held up by questions.
 
-use portolan_core::gates::supervisor::Spent;
 use portolan_core::run::{Place, Run};
+use portolan_gates::supervisor::Spent;
 
 use super::super::Caller;
 use super::{Active, Flow, Status, Tick, active, phase, refused};

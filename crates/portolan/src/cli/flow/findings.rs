@@ -1,7 +1,7 @@
 //! `portolan flow findings`: what the log shows of how work goes.
 
 use clap::Args;
-use portolan_core::gates::findings::{Finding, Sort};
+use portolan_gates::findings::{Finding, Sort};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::findings::{find, keep_baseline};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `portolan flow invariants`: the rules, what keeps them, and who may get past them.
 
-use portolan_core::gates::guidelines::{Level, Who};
-use portolan_core::gates::{RULES, Rule};
+use portolan_gates::guidelines::{Level, Who};
+use portolan_gates::{RULES, Rule};
 use portolan_runtime::rules::rules;
 use serde_json::json;
 

@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use portolan_core::gates::guidelines::{write, xcoder};
-use portolan_core::gates::merge::Policy;
 use portolan_core::source::Source;
+use portolan_gates::guidelines::{write, xcoder};
+use portolan_gates::merge::Policy;
 use portolan_runtime::library::read_definition;
 use portolan_runtime::rules;
 use portolan_runtime::service::ServiceError;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::gates::merge::Verdict;
 use portolan_core::source::Source;
+use portolan_gates::merge::Verdict;
 use portolan_runtime::merge_gate::{Question, Ruled, Unruled, rule};
 use portolan_runtime::repository::Repository;
 

@@ -1,6 +1,6 @@
 //! A ruling as it is told: in words, in Markdown, in SARIF.
 
-use portolan_core::gates::merge::{Reason, Verdict};
+use portolan_gates::merge::{Reason, Verdict};
 use portolan_runtime::merge_gate::Ruled;
 use serde_json::{Value, json};
 

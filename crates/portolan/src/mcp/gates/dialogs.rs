@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::gates::supervisor::Question;
 use portolan_core::value::Timestamp;
+use portolan_gates::supervisor::Question;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::Service;
 use rmcp::RoleServer;

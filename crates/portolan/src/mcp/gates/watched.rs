@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::gates::supervisor::Question;
+use portolan_gates::supervisor::Question;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::supervisor::Mark;
 use tokio::sync::{Mutex, Notify, watch};

@@ -99,7 +99,7 @@ fn artifact(file: &File, made: &Artifact) -> String {
         Some(ArtifactAction::Update) => Some("update it"),
         None => None,
     };
-    let ignored = known.filter(|location| location.gitignored).map(|_| "not in git");
+    let ignored = known.filter(|location| location.gitignored).map(|_| "not under version control");
     let remarks: Vec<&str> = word.into_iter().chain(ignored).collect();
     let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join(", ")) };
     let about = made.description.as_ref().or_else(|| known?.description.as_ref());

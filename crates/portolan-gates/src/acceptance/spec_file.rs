@@ -1,0 +1,99 @@
+//! I-5: the work is specified, where that is asked for.
+
+use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
+use crate::facts::{Answer, Claims, Facts, Needs, Spec};
+use crate::guidelines::Guidelines;
+use crate::pattern;
+
+pub(super) const KIND: CheckKind = CheckKind {
+    id: "specFileExistsIfRequired",
+    invariant: Some("I-5"),
+    needs: Needs { spec: true, ..Needs::NOTHING },
+    look,
+};
+
+/// Whether a claimed path may be looked for at all: relative, and never upwards.
+pub fn is_below(path: &str) -> bool {
+    let upwards = path.split(['/', '\\']).any(|part| part == "..");
+    !path.is_empty() && !path.starts_with(['/', '\\', '-', ':', '~']) && !upwards && !path.contains('\0')
+}
+
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    let rules = &guidelines.specs;
+    if !rules.required {
+        return holds("not-required", "no specification is needed (`specs.required`)");
+    }
+    let begins = |prefix: &&String| claims.branch.as_ref().is_some_and(|branch| branch.starts_with(prefix.as_str()));
+    if let Some(prefix) = rules.exempt.iter().find(begins) {
+        return holds(
+            "exempt",
+            format!("branches that begin with {} need no specification (`specs.exempt`)", quoted(prefix)),
+        );
+    }
+    let Some(path) = claims.spec_path.as_deref() else {
+        return fails("no-spec", "no specification is claimed; write it and claim its path");
+    };
+    let shown = quoted(path);
+    if !is_below(path) {
+        return fails(
+            "outside",
+            format!("{shown} does not stay in the project; claim a path relative to it, without `..`"),
+        );
+    }
+    match (&facts.trouble, &facts.spec) {
+        (Some(unknown), _) | (_, Answer::Unknown(unknown)) => unverified(unknown),
+        (_, Answer::NotAsked) => not_asked("the specification"),
+        (_, Answer::Missing) => missing(&shown),
+        (_, Answer::Found(files)) => match files.as_slice() {
+            [] => missing(&shown),
+            [file] => fault(file, guidelines, claims, facts).unwrap_or_else(|| {
+                let reason = format!("{} is there, tracked and not blank", quoted(&file.path));
+                Finding { sets: Some(("specPath", file.path.clone())), ..holds("spec-exists", reason) }
+            }),
+            several => fails("ambiguous", format!("{shown} means {} files; claim one of them", several.len())),
+        },
+    }
+}
+
+fn missing(shown: &str) -> Finding {
+    fails("spec-missing", format!("there is no file {shown}; write it, or claim another path"))
+}
+
+fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
+    let rules = &guidelines.specs;
+    let shown = quoted(&file.path);
+    let in_folder = |folder: &String| {
+        file.path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let (code, says) = match &file.text {
+        _ if !file.inside => ("outside", "leads out of the worktree; put the file itself there"),
+        _ if !file.regular => ("not-a-file", "is not a file; claim a file"),
+        _ if file.ignored => ("ignored", "is ignored by git; take it out of the ignored paths"),
+        _ if !file.tracked => ("untracked", "is not tracked; add it with `git add`"),
+        _ if !rules.folders.is_empty() && !rules.folders.iter().any(in_folder) => {
+            ("wrong-folder", "lies in none of the folders for specifications (`specs.folders`); move it there")
+        }
+        _ if rules.pattern.as_ref().is_some_and(|wanted| !pattern::matches(wanted, &file.path)) => {
+            ("wrong-pattern", "is not named as specifications are (`specs.pattern`); rename it")
+        }
+        None => ("not-text", "is no text; write it as UTF-8"),
+        Some(text) if text.trim().is_empty() => ("blank", "is blank; write what is to be done"),
+        Some(text) => return content(text, &shown, guidelines, claims, facts),
+    };
+    Some(fails(code, format!("{shown} {says}")))
+}
+
+fn content(text: &str, shown: &str, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
+    let has = |heading: &str| {
+        let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_matches(['#', ' ', '\t']));
+        titles.into_iter().any(|title| title.eq_ignore_ascii_case(heading.trim_matches(['#', ' '])))
+    };
+    if let Some(heading) = guidelines.specs.headings.iter().find(|heading| !has(heading)) {
+        return Some(fails("no-heading", format!("{shown} has no heading {}; add it", quoted(heading))));
+    }
+    let tracked = claims.tracked(facts, guidelines);
+    let named = tracked.is_claimed() && tracked.is_named(text);
+    let help = "name it, such as `Issue: #12`";
+    let misses = guidelines.specs.names_issue && !named;
+    misses.then(|| fails("no-reference", format!("{shown} does not name the issue; {help}")))
+}

@@ -1,0 +1,40 @@
+//! Nothing is half done: no conflicts, no operation under way, and nothing left uncommitted where that is asked for.
+
+use super::{CheckKind, Finding, WARNED, fails, holds, not_asked, unverified};
+use crate::facts::{Answer, Claims, Facts, Needs};
+use crate::guidelines::{Guidelines, Level};
+
+pub(super) const KIND: CheckKind =
+    CheckKind { id: "treeIsSettled", invariant: None, needs: Needs { tree: true, ..Needs::NOTHING }, look };
+
+fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    let tree = match (&facts.trouble, &facts.tree) {
+        (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
+        (None, Answer::NotAsked | Answer::Missing) => return not_asked("the working tree"),
+        (None, Answer::Found(tree)) => tree,
+    };
+    if tree.unmerged > 0 {
+        return fails("unmerged", format!("{} with conflicts; resolve them and commit", paths(tree.unmerged)));
+    }
+    if let Some(operation) = facts.operation {
+        return fails("operation-in-progress", format!("a {operation} is in progress; finish it or abort it"));
+    }
+    let left = tree.staged + tree.unstaged + tree.untracked;
+    let told = format!(
+        "{} not committed ({} staged, {} changed, {} untracked)",
+        paths(left),
+        tree.staged,
+        tree.unstaged,
+        tree.untracked
+    );
+    match guidelines.commits.clean_tree {
+        _ if left == 0 => holds("clean", "everything is committed"),
+        Level::Block => fails("not-clean", format!("{told}; commit it, or ignore it")),
+        Level::Warn => holds(WARNED, format!("{told}; passed, for `commits.cleanTree` is `warn`")),
+        Level::Off => holds("no-conflicts", "nothing has conflicts; the rest is not looked at (`commits.cleanTree`)"),
+    }
+}
+
+fn paths(count: usize) -> String {
+    if count == 1 { "1 path is".to_owned() } else { format!("{count} paths are") }
+}

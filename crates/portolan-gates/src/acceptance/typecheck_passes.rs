@@ -1,0 +1,39 @@
+//! I-6: the type checker has seen exactly these files, and found nothing wrong.
+
+use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
+use crate::facts::{Answer, Claims, Facts, Needs, Typecheck};
+use crate::guidelines::Guidelines;
+
+pub(super) const KIND: CheckKind = CheckKind {
+    id: "typecheckPasses",
+    invariant: Some("I-6"),
+    needs: Needs { typecheck: true, ..Needs::NOTHING },
+    look,
+};
+
+fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    let seen = match (&facts.trouble, &facts.typecheck) {
+        (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
+        (None, Answer::NotAsked | Answer::Missing) => return not_asked("the type checker's verdict"),
+        (None, Answer::Found(seen)) => seen,
+    };
+    let again = "run `portolan qa typecheck`";
+    match seen {
+        Typecheck::NotConfigured => {
+            holds("not-configured", "no type checker is configured, and the project's files suggest none")
+        }
+        Typecheck::NotRun { command } => {
+            fails("not-run", format!("{} has not seen the files as they are; {again}", quoted(command)))
+        }
+        Typecheck::Judged { command, passed: false, summary, .. } => {
+            fails("typecheck-failed", format!("{} failed: {}; mend it and {again}", quoted(command), quoted(summary)))
+        }
+        Typecheck::Judged { command, age_seconds, .. } => match guidelines.typecheck.max_age_seconds {
+            Some(most) if *age_seconds > most => fails(
+                "too-old",
+                format!("what {} said is {age_seconds} s old, more than {most}; {again}", quoted(command)),
+            ),
+            _ => holds("typecheck-passed", format!("{} passed on exactly these files", quoted(command))),
+        },
+    }
+}

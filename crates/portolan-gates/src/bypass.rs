@@ -1,0 +1,277 @@
+//! Getting past a rule by name: for one phase of one task, with a reason, on record. Nothing gets past every rule at
+//! once, and nothing gets past the rule that bypasses are recorded.
+
+use serde::{Deserialize, Serialize};
+
+use super::guidelines::Who;
+use super::{Guidelines, RULES};
+use portolan_core::value::Timestamp;
+
+/// What is written where nobody gave a reason.
+pub const NO_REASON: &str = "(none given)";
+
+/// A rule that somebody gets past.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bypass {
+    /// Its own name in the record.
+    pub id: String,
+    /// How it was asked for.
+    pub source: Source,
+    /// What it was asked for with: a variable, a command, a key of the configuration.
+    pub identifier: String,
+    /// The rule, such as `I-1`, or the guard that keeps it.
+    pub invariant: String,
+    /// The phase that it holds in; none where no flow runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The task that it holds for; none where no flow runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Why; never blank.
+    pub reason: String,
+    /// When it was asked for.
+    pub at: Timestamp,
+    /// Who asked for it.
+    pub by: String,
+    /// When it ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// How often it may be used.
+    pub uses: Uses,
+}
+
+impl Bypass {
+    /// Whether it is one on record that counts once. One that comes with a call, as a variable, is gone with it.
+    pub fn counts_once(&self) -> bool {
+        self.uses == Uses::Once && self.source != Source::Env
+    }
+}
+
+/// How a bypass is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A variable of the environment.
+    Env,
+    /// The project's configuration.
+    Config,
+    /// `portolan flow override`.
+    Command,
+    /// An option of a command.
+    Flag,
+    /// A program that has the engine in it.
+    Code,
+}
+
+/// How often a bypass may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Uses {
+    /// For one call. Whoever records its use takes it from those that are open.
+    Once,
+    /// Until the task ends.
+    Task,
+}
+
+/// Whether `bypass` gets past `invariant` in this phase of this task.
+///
+/// ```
+/// use portolan_gates::bypass::{Bypass, Source, Uses, matches};
+/// use portolan_core::value::Timestamp;
+/// let bypass = Bypass {
+///     id: "b1".into(), source: Source::Command, identifier: "flow override".into(), invariant: "I-6".into(),
+///     phase: Some("qa".into()), task: Some("login".into()), reason: "flaky tool".into(), at: Timestamp(0),
+///     by: "me".into(), expires_at: None, uses: Uses::Task,
+/// };
+/// assert!(matches(&bypass, "I-6", Some("qa"), Some("login"), Timestamp(9)));
+/// assert!(!matches(&bypass, "I-6", Some("commit"), Some("login"), Timestamp(9)));
+/// ```
+pub fn matches(bypass: &Bypass, invariant: &str, phase: Option<&str>, task: Option<&str>, now: Timestamp) -> bool {
+    bypass.invariant == invariant
+        && invariant != "I-13"
+        && invariant != "*"
+        && !bypass.reason.trim().is_empty()
+        && bypass.phase.as_deref() == phase
+        && bypass.task.as_deref() == task
+        && bypass.expires_at.is_none_or(|end| now < end)
+}
+
+/// A variable that asks for a bypass, and the rules that it is about. The second name is what imported projects use.
+struct Variable {
+    names: [&'static str; 2],
+    invariants: &'static [&'static str],
+}
+
+const VARIABLES: [Variable; 3] = [
+    Variable {
+        names: ["PORTOLAN_ALLOW_INTEGRATION_EDIT", "XCODER_ALLOW_INTEGRATION_EDIT"],
+        invariants: &["I-1", "I-2"],
+    },
+    Variable { names: ["PORTOLAN_SKIP_QA_GATE", "XCODER_SKIP_QA_GATE"], invariants: &["I-6"] },
+    Variable { names: ["PORTOLAN_SKIP_ISSUE_REF", "XCODER_SKIP_ISSUE_REF"], invariants: &["I-8"] },
+];
+
+/// The variable that says why.
+pub const REASON: &str = "PORTOLAN_BYPASS_REASON";
+
+/// The variable that asks for a bypass of `invariant`, where there is one.
+pub fn variable(invariant: &str) -> Option<&'static str> {
+    VARIABLES.iter().find(|variable| variable.invariants.contains(&invariant)).map(|variable| variable.names[0])
+}
+
+/// Every name that means something here; what else begins with `PORTOLAN_` may be misspelt.
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().flat_map(|variable| variable.names).chain([REASON])
+}
+
+/// What an environment asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The variable.
+    pub variable: String,
+    /// Why, where that is said.
+    pub reason: Option<String>,
+}
+
+/// What `environment` asks for about `invariant`: names with their values, the last of a name counts. Only `1` and `true`
+/// ask; a reason that is blank is none.
+pub fn asked<'a>(
+    invariant: &str,
+    environment: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
+) -> Option<Asked> {
+    let last = |name: &str| environment.clone().filter(|(given, _)| *given == name).last().and_then(|(_, value)| value);
+    let variable = VARIABLES.iter().find(|variable| variable.invariants.contains(&invariant))?;
+    let name = variable.names.iter().find(|name| matches!(last(name), Some("1" | "true")))?;
+    let reason = last(REASON).map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned);
+    Some(Asked { variable: (*name).to_owned(), reason })
+}
+
+/// Why a bypass is not honoured, as a sentence; nothing where it is. `by_hand` is one that a person confirmed.
+pub fn refused(
+    invariant: &str,
+    guard: &str,
+    reason: Option<&str>,
+    by_hand: bool,
+    guidelines: &Guidelines,
+) -> Option<String> {
+    match who(invariant, guard, guidelines) {
+        Who::Never => Some(format!("nobody may get past {invariant}")),
+        Who::HumanOnly if !by_hand => Some(format!("a bypass of {invariant} counts here only from a person")),
+        Who::HumanOnly | Who::Anyone if guidelines.strict && reason.is_none() => {
+            Some(format!("a bypass of {invariant} needs a reason here; set `{REASON}`"))
+        }
+        Who::HumanOnly | Who::Anyone => None,
+    }
+}
+
+/// How a rule is got past by name, in the words of whoever is refused: a person, or an agent. An agent is not shown the way
+/// to what only a person may allow. A guard that keeps no rule has no way past it.
+pub fn offer(invariant: &str, guard: &str, to_person: bool, guidelines: &Guidelines) -> Option<String> {
+    RULES.iter().find(|known| known.id == invariant)?;
+    let way = || {
+        let recorded = format!("`portolan flow override {invariant} --reason \"…\"`");
+        let variable = variable(invariant).map(|name| format!("`{name}=1 {REASON}=\"…\"` before the command, or "));
+        format!("to get past {invariant}, on record: {}{recorded}", variable.unwrap_or_default())
+    };
+    match who(invariant, guard, guidelines) {
+        Who::Never => None,
+        Who::HumanOnly if !to_person => Some(format!("only a person can allow what {invariant} refuses; ask them")),
+        Who::HumanOnly | Who::Anyone => Some(way()),
+    }
+}
+
+/// Who may get past a rule that is known by its invariant and by the guard that keeps it. Of what is written down about the
+/// two the stricter counts.
+pub fn who(invariant: &str, guard: &str, guidelines: &Guidelines) -> Who {
+    let named = [invariant, guard].into_iter().filter_map(|name| guidelines.named(name));
+    named.max().unwrap_or(guidelines.bypass_unnamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bypass(invariant: &str) -> Bypass {
+        Bypass {
+            id: "b1".to_owned(),
+            source: Source::Command,
+            identifier: "flow override".to_owned(),
+            invariant: invariant.to_owned(),
+            phase: Some("qa".to_owned()),
+            task: Some("login".to_owned()),
+            reason: "because".to_owned(),
+            at: Timestamp(10),
+            by: "me".to_owned(),
+            expires_at: Some(Timestamp(100)),
+            uses: Uses::Task,
+        }
+    }
+
+    fn told(pairs: &[(&'static str, &'static str)], invariant: &str) -> Option<(String, Option<String>)> {
+        asked(invariant, pairs.iter().map(|(name, value)| (*name, Some(*value))))
+            .map(|asked| (asked.variable, asked.reason))
+    }
+
+    #[test]
+    fn it_holds_for_its_rule_phase_and_task_until_it_ends() {
+        let given = bypass("I-6");
+        let holds = |invariant, phase, task, now| matches(&given, invariant, phase, task, Timestamp(now));
+        assert!(holds("I-6", Some("qa"), Some("login"), 99));
+        assert!(!holds("I-8", Some("qa"), Some("login"), 99));
+        assert!(!holds("I-6", Some("commit"), Some("login"), 99));
+        assert!(!holds("I-6", None, Some("login"), 99));
+        assert!(!holds("I-6", Some("qa"), Some("other"), 99));
+        assert!(!holds("I-6", Some("qa"), None, 99));
+        assert!(!holds("I-6", Some("qa"), Some("login"), 100));
+    }
+
+    #[test]
+    fn nothing_gets_past_everything_nothing_past_the_record_and_nothing_without_a_reason() {
+        for invariant in ["*", "I-13"] {
+            assert!(!matches(&bypass(invariant), invariant, Some("qa"), Some("login"), Timestamp(11)));
+            assert!(!matches(&bypass("*"), "I-6", Some("qa"), Some("login"), Timestamp(11)));
+        }
+        let blank = Bypass { reason: "  ".to_owned(), ..bypass("I-6") };
+        assert!(!matches(&blank, "I-6", Some("qa"), Some("login"), Timestamp(11)));
+    }
+
+    #[test]
+    fn only_these_variables_with_one_or_true_ask() {
+        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-6"), Some(("PORTOLAN_SKIP_QA_GATE".into(), None)));
+        assert_eq!(told(&[("XCODER_SKIP_QA_GATE", "true")], "I-6"), Some(("XCODER_SKIP_QA_GATE".into(), None)));
+        for value in ["0", "yes", "", "TRUE", " 1"] {
+            assert_eq!(asked("I-6", [("PORTOLAN_SKIP_QA_GATE", Some(value))].into_iter()), None, "{value}");
+        }
+        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATES", "1")], "I-6"), None);
+        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-8"), None);
+        assert_eq!(
+            told(&[("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1"), ("PORTOLAN_ALLOW_INTEGRATION_EDIT", "0")], "I-1"),
+            None
+        );
+        assert_eq!(asked("I-6", [("PORTOLAN_SKIP_QA_GATE", None)].into_iter()), None);
+        let with = told(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " typo ")], "I-8");
+        assert_eq!(with, Some(("PORTOLAN_SKIP_ISSUE_REF".into(), Some("typo".into()))));
+        assert_eq!(
+            told(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " ")], "I-8").and_then(|(_, reason)| reason),
+            None
+        );
+    }
+
+    #[test]
+    fn who_may_is_kept_to() {
+        let mut rules = Guidelines::default();
+        assert!(refused("I-6", "g", Some("x"), false, &rules).is_some());
+        assert_eq!(refused("I-6", "g", None, true, &rules), None);
+        rules.bypass_unnamed = Who::Anyone;
+        assert_eq!(refused("I-6", "g", None, false, &rules), None);
+        rules.strict = true;
+        assert!(refused("I-6", "g", None, false, &rules).is_some());
+        assert_eq!(refused("I-6", "g", Some("x"), false, &rules), None);
+        rules.bypass.insert("I-6".to_owned(), Who::HumanOnly);
+        assert!(refused("I-6", "g", Some("x"), false, &rules).is_some());
+        assert_eq!(refused("I-6", "g", Some("x"), true, &rules), None);
+        rules.bypass.insert("g".to_owned(), Who::Never);
+        assert!(refused("I-6", "g", Some("x"), true, &rules).is_some());
+        assert!(refused("I-13", "other", Some("x"), true, &rules).is_some());
+    }
+}

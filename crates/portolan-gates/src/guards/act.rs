@@ -1,0 +1,440 @@
+//! A tool call with everything that the guards look at: its commands, where each of them runs, and which branch may be
+//! checked out there by then.
+
+use std::cell::OnceCell;
+
+use super::made::{self, Made};
+use super::named;
+use super::scene::{Head, Place, Scene, Worktree};
+use crate::shell::git::{self, Action, Invocation, Switch};
+use crate::shell::{Assignment, Command, Reading, Word};
+use crate::{Guidelines, Intent, Tool};
+
+/// A tool call that is judged.
+pub(super) struct Act<'a> {
+    pub(super) intent: &'a Intent,
+    pub(super) reading: &'a Reading,
+    pub(super) scene: &'a Scene,
+    pub(super) guidelines: &'a Guidelines,
+    pub(super) calls: Vec<Call<'a>>,
+    /// The calls that check something else out, by their places.
+    switches: Vec<(usize, On)>,
+    /// The worktrees and clones that the calls make.
+    made: Vec<Made<'a>>,
+    /// The text may have a loop, so that what is told later may have happened before.
+    loops: bool,
+    /// A `PATH` is set somewhere.
+    pub(super) sets_path: bool,
+    /// What holds the gates and is named in the text. It is looked for once, and only where it matters: the text is long,
+    /// and there are many calls.
+    named: OnceCell<Option<String>>,
+    part_named: OnceCell<Option<String>>,
+}
+
+/// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
+/// against each of them.
+const MAX_SWITCHES: usize = 64;
+
+/// One command of it.
+pub(super) struct Call<'a> {
+    pub(super) command: &'a Command,
+    pub(super) git: Option<Invocation>,
+}
+
+impl Call<'_> {
+    /// Everything that is set when it runs.
+    pub(super) fn set(&self) -> impl Iterator<Item = &Assignment> {
+        self.command.carried.iter().chain(&self.command.assignments)
+    }
+
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.set().any(|given| given.name == name)
+    }
+}
+
+/// What may be checked out where something happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// A branch.
+    Branch(String),
+    /// A branch without a commit.
+    Unborn(String),
+    /// No branch.
+    Detached,
+    /// It cannot be told.
+    Unknown,
+    /// It is in no repository.
+    Outside,
+}
+
+/// A place that something happens in, with what may be checked out there.
+pub(super) struct Ground<'a> {
+    pub(super) worktree: Option<&'a Worktree>,
+    pub(super) on: Vec<On>,
+}
+
+impl<'a> Act<'a> {
+    pub(super) fn new(
+        intent: &'a Intent,
+        reading: &'a Reading,
+        scene: &'a Scene,
+        guidelines: &'a Guidelines,
+    ) -> Act<'a> {
+        let call = |command| Call { command, git: git::invocation(command) };
+        let calls: Vec<Call<'_>> = reading.commands.iter().map(call).collect();
+        let (switches, made, loops) = (Vec::new(), Vec::new(), loops(intent));
+        let sets_path = calls.iter().any(|call| call.sets("PATH"));
+        let (named, part_named) = (OnceCell::new(), OnceCell::new());
+        let mut act =
+            Act { intent, reading, scene, guidelines, calls, switches, made, loops, sets_path, named, part_named };
+        act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
+        act.made = made::all(&act);
+        act
+    }
+
+    /// The calls of git.
+    pub(super) fn git(&self) -> impl Iterator<Item = (usize, &Call<'a>, &Invocation)> {
+        self.calls.iter().enumerate().filter_map(|(at, call)| call.git.as_ref().map(|told| (at, call, told)))
+    }
+
+    /// The paths that an edit names.
+    pub(super) fn edited(&self) -> &[String] {
+        match self.intent.tool.deed() {
+            Tool::Edit { paths } => paths,
+            Tool::Shell { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => &[],
+        }
+    }
+
+    pub(super) fn place(&self, path: &str) -> Option<&'a Place> {
+        self.scene.places.get(path)
+    }
+
+    /// A path that holds the gates and that the text of the shell names.
+    pub(super) fn named(&self) -> Option<&str> {
+        let Tool::Shell { command } = self.intent.tool.deed() else { return None };
+        self.named.get_or_init(|| named::named(command)).as_deref()
+    }
+
+    /// A part of such a path, where the text may put the rest together.
+    pub(super) fn part_named(&self) -> Option<&str> {
+        let Tool::Shell { command } = self.intent.tool.deed() else { return None };
+        self.part_named.get_or_init(|| named::part_named(command)).as_deref()
+    }
+
+    /// Whether a path is one of the gates' own that lie anywhere, or lies in one.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        self.scene.own.iter().any(|own| is_in(path, own))
+    }
+
+    /// Whether such a file lies in this folder.
+    pub(super) fn holds_own(&self, folder: &str) -> bool {
+        self.scene.own.iter().any(|own| is_in(own, folder))
+    }
+
+    /// Whether work is integrated into the branch.
+    pub(super) fn integrates(&self, branch: &str) -> bool {
+        self.guidelines.integrates(branch)
+    }
+
+    /// Whether a reference is, or may be, a branch that work is integrated into: `main`, `refs/heads/main`, `refs/heads/*`.
+    pub(super) fn names_integration(&self, reference: &str) -> bool {
+        let name = branch_name(reference);
+        match name.split_once('*') {
+            None => !name.starts_with("refs/") && self.integrates(name),
+            Some((before, _)) => self.guidelines.integration.iter().any(|pattern| {
+                let literal = pattern.split(['*', '?']).next().unwrap_or_default().to_lowercase();
+                let other = name.starts_with("refs/") && !"refs/heads/".starts_with(before);
+                let before = if before.starts_with("refs/") || "refs/heads/".starts_with(before) { "" } else { before };
+                let before = before.to_lowercase();
+                !other && (literal.starts_with(&before) || before.starts_with(&literal))
+            }),
+        }
+    }
+
+    /// Where each call of git happens, and what may be checked out there by then.
+    pub(super) fn grounds(&self, at: usize, told: &Invocation) -> Vec<Ground<'a>> {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().map(|folder| self.ground(at, folder.as_deref())).collect()
+    }
+
+    /// The repository that a call of git works in, by the name that its forge has for it.
+    pub(super) fn grounds_repository(&self, told: &Invocation) -> Option<String> {
+        let folders = folders(&self.intent.folder, told);
+        let place = folders.iter().flatten().find_map(|folder| self.place(folder))?;
+        place.worktree.as_ref()?.repository.clone()
+    }
+
+    /// What may be checked out in a folder when the call at `at` happens in it.
+    pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> Ground<'a> {
+        let Some(place) = folder.and_then(|folder| self.place(folder)) else {
+            return Ground { worktree: None, on: vec![On::Unknown] };
+        };
+        if let Some(ground) = self.made_ground(place) {
+            return ground;
+        }
+        let Some(worktree) = place.worktree.as_deref() else {
+            return Ground { worktree: None, on: vec![On::Outside] };
+        };
+        Ground { worktree: Some(worktree), on: self.heads(at, worktree) }
+    }
+
+    /// The ground of a place in a worktree that the text itself makes, in whatever order.
+    pub(super) fn made_ground(&self, place: &'a Place) -> Option<Ground<'a>> {
+        if self.made.len() > MAX_SWITCHES {
+            return Some(Ground { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
+        }
+        let around = || self.made.iter().filter(|made| made.holds(&place.path));
+        let made = around().find(|made| made.on.is_some() && (made.is_known() || place.worktree.is_none()))?;
+        let mut on: Vec<On> = around().filter_map(|made| made.on.clone()).collect();
+        let inside = |folder: &Option<String>| {
+            folder.as_deref().and_then(|folder| self.place(folder)).is_none_or(|place| made.holds(&place.path))
+        };
+        for (at, next) in &self.switches {
+            let Some(told) = &self.calls[*at].git else { continue };
+            if folders(&self.intent.folder, told).iter().any(inside) {
+                on.push(next.clone());
+            }
+        }
+        Some(Ground { worktree: made.from, on })
+    }
+
+    /// Whether a folder may lie in a repository that the text makes.
+    pub(super) fn is_cloned(&self, folder: &str) -> bool {
+        let holds = |place: &Place| self.made.iter().any(|made| made.on.is_none() && made.holds(&place.path));
+        self.place(folder).is_some_and(holds)
+    }
+
+    /// The switches of this text count where they are known to have happened, and may have where they are not.
+    pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<On> {
+        let command = self.calls[at].command;
+        if self.switches.len() > MAX_SWITCHES {
+            return vec![present(worktree), On::Unknown];
+        }
+        let mut on = vec![present(worktree)];
+        let mut last = None;
+        for before in command.after.iter() {
+            let Some(told) = git::invocation(before) else { continue };
+            if let (Some(next), true) = (self.switched(before, &told), self.surely_in(&told, worktree)) {
+                on = vec![next];
+                last = Some(before);
+            }
+        }
+        let is = |at: &usize, other: &Command| same(self.calls[*at].command, other);
+        let last = last.and_then(|last| self.switches.iter().map(|(at, _)| *at).find(|at| is(at, last)));
+        for (other, next) in &self.switches {
+            let call = &self.calls[*other];
+            let Some(told) = &call.git else { continue };
+            let known = command.after.iter().any(|before| same(before, call.command));
+            let over = last.is_some_and(|last| *other < last && call.command.level == self.calls[last].command.level);
+            let apart = call.command.level > 0 || command.level > 0;
+            let later = call.command.after.iter().any(|before| same(before, command))
+                || (*other >= at && !apart && !self.loops);
+            if !known && !over && !later && *other != at && self.maybe_in(told, worktree) && !on.contains(next) {
+                on.push(next.clone());
+            }
+        }
+        on
+    }
+
+    /// What a call of git leaves checked out, where it switches.
+    fn switched(&self, command: &Command, told: &Invocation) -> Option<On> {
+        // A bisection ends where it began, or where it is told to.
+        if subcommand(command).is_some_and(|(name, _)| name == "bisect") {
+            return matches!(told.action, Action::Files { .. }).then_some(On::Unknown);
+        }
+        let Action::Switch(Switch { to, create, detach, or_path, .. }) = &told.action else { return None };
+        if *detach && !create {
+            return Some(On::Detached);
+        }
+        match to.as_ref().and_then(Word::known) {
+            Some("-") | None => Some(On::Unknown),
+            // What is neither a branch of this project nor made by this call may be a file, and nothing is switched.
+            Some(name) if *or_path && !self.looks_like_branch(name) => None,
+            Some(name) if name.starts_with("@{") => Some(On::Unknown),
+            Some(name) => Some(On::Branch(branch_name(name).to_owned())),
+        }
+    }
+
+    fn looks_like_branch(&self, name: &str) -> bool {
+        let claimed = self.scene.flow.as_ref().and_then(|flow| flow.branch.as_deref()) == Some(name);
+        claimed
+            || self.integrates(name)
+            || self.guidelines.branches.prefixes.iter().any(|known| name.starts_with(known))
+    }
+
+    fn surely_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().all(|folder| self.root(folder.as_deref()) == Some(&worktree.root)) && !folders.is_empty()
+    }
+
+    fn maybe_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, told);
+        folders.iter().any(|folder| match self.root(folder.as_deref()) {
+            Some(root) => *root == worktree.root,
+            None => folder.as_deref().and_then(|folder| self.place(folder)).is_none(),
+        })
+    }
+
+    fn root(&self, folder: Option<&str>) -> Option<&'a String> {
+        self.place(folder?)?.worktree.as_deref().map(|worktree| &worktree.root)
+    }
+}
+
+pub(super) fn present(worktree: &Worktree) -> On {
+    match (&worktree.head, worktree.branch()) {
+        (Head::Unborn(branch), _) => On::Unborn(branch.clone()),
+        (_, Some(branch)) => On::Branch(branch.to_owned()),
+        (Head::Detached(_), None) => On::Detached,
+        (Head::Unknown | Head::Branch(_), None) => On::Unknown,
+    }
+}
+
+/// Whether work is integrated into `branch`.
+pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
+    guidelines.integrates(branch)
+}
+
+/// Whether the text of a shell may have a loop.
+fn loops(intent: &Intent) -> bool {
+    let Tool::Shell { command } = intent.tool.deed() else { return false };
+    command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
+}
+
+/// Whether `path` is `folder`, or lies in it.
+pub(super) fn is_in(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn same(one: &Command, other: &Command) -> bool {
+    one.words == other.words && one.folders == other.folders && one.level == other.level
+}
+
+/// Every folder that a call of git may work in; nothing for one that only the run will know.
+pub(super) fn folders(from: &str, told: &Invocation) -> Vec<Option<String>> {
+    let folder = |word: &Word| absolute(from, word);
+    match &told.git_dir {
+        None => told.folders.iter().map(folder).collect(),
+        Some(own) => told.folders.iter().map(|word| absolute(&folder(word)?, own)).collect(),
+    }
+}
+
+/// Every path that a command writes, seen from every folder that it may run in. A pattern within a folder is told as it is
+/// written: what holds for the folder holds for what it matches.
+pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
+    let mut paths = Vec::new();
+    for write in &command.writes {
+        for folder in &command.folders {
+            let literal = match write {
+                Word::Pattern(pattern) if !named::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
+                _ => write.known().map(str::to_owned),
+            };
+            let path = literal.and_then(|path| seen_from(from, folder, &path));
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
+}
+
+/// A path, seen from a folder that is itself seen from `from`.
+pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return Some(path.to_owned());
+    }
+    absolute(from, folder).and_then(|folder| absolute(&folder, &path.into()))
+}
+
+/// A path, seen from a folder. What is before `..` is kept: it may be a symlink.
+pub(super) fn absolute(from: &str, word: &Word) -> Option<String> {
+    let path = word.known()?;
+    Some(match path {
+        "" | "." => from.to_owned(),
+        path if path.starts_with('/') => path.to_owned(),
+        path => format!("{}/{path}", from.trim_end_matches('/')),
+    })
+}
+
+/// A branch without what git lets stand before it.
+pub(super) fn branch_name(reference: &str) -> &str {
+    let name = reference.strip_prefix("refs/heads/").or_else(|| reference.strip_prefix("heads/"));
+    name.unwrap_or(reference)
+}
+
+/// The subcommand of a call of git, and what stands behind it, as far as both are known.
+pub(super) fn subcommand(command: &Command) -> Option<(&str, &[Word])> {
+    let program = command.program()?;
+    if let Some(name) = program.strip_prefix("git-") {
+        return Some((name, &command.words[1..]));
+    }
+    let mut at = 1;
+    while let Some(word) = command.words.get(at) {
+        match word.known()? {
+            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--attr-source" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            name => return Some((name, &command.words[at + 1..])),
+        }
+    }
+    None
+}
+
+/// The words behind the subcommand that are no options.
+pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
+    arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')))
+}
+
+/// Whether one of the words is an option, alone or with a value behind `=`.
+pub(super) fn has(arguments: &[Word], option: &str) -> bool {
+    arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::guards;
+
+    /// Every call is held against those that check something out, and against no others: what is judged of a long row
+    /// grows with its length, and not with the square of it.
+    #[test]
+    fn calls_are_held_against_a_bounded_number_of_others() {
+        let held = |one: &str| {
+            let tool = Tool::Shell { command: one.repeat(3000) };
+            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
+            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
+            let worktree =
+                Worktree { root: "/repo".to_owned(), head: Head::Branch("feat/1".to_owned()), ..Worktree::default() };
+            let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };
+            let scene = Scene { places: [("/repo".to_owned(), place)].into(), ..Scene::default() };
+            let guidelines = Guidelines::default();
+            let act = Act::new(&intent, &reading, &scene, &guidelines);
+            (act.calls.len(), act.switches.len(), act.ground(2999, Some("/repo")).on)
+        };
+        let own = On::Branch("feat/1".to_owned());
+        assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
+        assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
+        assert_eq!(held("git worktree add x m;"), (3000, 0, vec![On::Unknown]), "nor what they make");
+    }
+
+    /// What the whole text names is looked for where a file is written that only the run will name, and then once.
+    #[test]
+    fn a_long_text_is_not_searched_for_each_of_its_commands() {
+        let searched = |text: &str| {
+            let tool = Tool::Shell { command: text.to_owned() };
+            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
+            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
+            let (scene, guidelines) = (Scene::default(), Guidelines::default());
+            let act = Act::new(&intent, &reading, &scene, &guidelines);
+            let found = (guards::protect::look(&act).len(), act.named.get().is_some());
+            (act.calls.len(), found)
+        };
+        assert_eq!(searched(&"true;".repeat(3000)), (3000, (0, false)));
+        assert_eq!(searched("true; echo > \"$x\" .git/config"), (2, (1, true)));
+        let (calls, _) = searched(&":;".repeat(20_000));
+        assert!(calls <= 4096, "{calls}");
+    }
+}

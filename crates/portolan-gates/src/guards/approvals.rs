@@ -1,0 +1,112 @@
+//! `protect-approvals`: an agent does not say yes to itself. What only a person may allow, answer or raise is not run
+//! through the agent's shell.
+
+use super::act::{Act, Call};
+use super::finding::Finding;
+use crate::bypass;
+use crate::guidelines::{self, Who};
+use crate::shell::Word;
+
+pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
+    let found = |(at, call): (usize, &Call<'_>)| Some(finding(act, call)?.at(at).firm());
+    act.calls.iter().enumerate().filter_map(found).collect()
+}
+
+fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+    if call.command.program()? != "portolan" {
+        return None;
+    }
+    let arguments = &call.command.words[1..];
+    let words: Vec<&Word> = operands(arguments);
+    let text = |at: usize| words.get(at).copied().and_then(Word::known);
+    let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
+    match (text(0), text(1)) {
+        // A word that only the run knows may be any of these.
+        (None, _) if !words.is_empty() => {
+            Some(Finding::ask(act, "", "it cannot be told what `portolan` is asked to do"))
+        }
+        (Some("trust"), _) if has("--list") && words.len() == 1 => None,
+        // What git and the host say is put on record as theirs.
+        (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
+        (Some("guard" | "hook"), _) => Some(of_hooks()),
+        (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
+        (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
+        // What is pinned is what stands when it is installed.
+        (Some("install"), _) => Some(for_a_person("writes down what the gates rely on")),
+        (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
+        (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets what a person is known by")),
+        (Some("flow"), Some("override")) => overriding(act, arguments),
+        (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
+        (Some("supervisor"), Some("budget"))
+            if words[2..].iter().any(|word| word.known().is_none_or(|w| w == "raise")) =>
+        {
+            kept(act, "I-15", "raises a budget")
+        }
+        (Some("budget"), Some("raise")) => kept(act, "I-15", "raises a budget"),
+        (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(act, &words[2..]),
+        (Some("flow" | "budget" | "runs" | "supervisor"), None) if words.len() > 1 => {
+            Some(Finding::ask(act, "", "it cannot be told what `portolan` is asked to do"))
+        }
+        _ => None,
+    }
+}
+
+/// The words that are no options: those of all subcommands here that come first take their values behind `=` or later.
+fn operands(arguments: &[Word]) -> Vec<&Word> {
+    const VALUED: [&str; 5] = ["--project", "--format", "--store", "--data", "-C"];
+    let mut found = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match word.known() {
+            Some(option) if VALUED.contains(&option) => drop(rest.next()),
+            Some(option) if option.starts_with('-') => {}
+            _ => found.push(word),
+        }
+    }
+    found
+}
+
+fn for_a_person(what: &str) -> Finding {
+    Finding::block("", format!("this command {what}; only a person runs it"))
+        .remedy("ask the person whom you work for to run it in a terminal of theirs")
+}
+
+fn of_hooks() -> Finding {
+    Finding::block("", "this command is for git and for the agent's host, and writes down what they have seen")
+        .remedy("leave it to them: the hooks run it by themselves")
+}
+
+/// Wherever the rule stands among the options: one that only a person may get past is enough.
+fn overriding(act: &Act<'_>, arguments: &[Word]) -> Option<Finding> {
+    let kept_from = |rule: &str| bypass::who(rule, rule, act.guidelines) != Who::Anyone;
+    let known =
+        arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, rule)| rule));
+    let rules = guidelines::known();
+    if known.into_iter().any(|word| rules.contains(&word) && kept_from(word)) {
+        return Some(for_a_person("gets past a rule that only a person may get past"));
+    }
+    if arguments.iter().any(|word| word.known().is_none()) && rules.iter().any(|rule| kept_from(rule)) {
+        return Some(Finding::ask(act, "", "it cannot be told which rule this command gets past"));
+    }
+    Some(Finding::allow("", "anyone may get past this rule here, on record"))
+}
+
+fn kept(act: &Act<'_>, invariant: &str, what: &str) -> Option<Finding> {
+    match bypass::who(invariant, invariant, act.guidelines) {
+        Who::Anyone => Some(Finding::allow("", format!("anyone may get past {invariant} here, on record"))),
+        Who::HumanOnly | Who::Never => Some(for_a_person(what)),
+    }
+}
+
+/// Answers to questions that only a person may answer.
+fn answering(act: &Act<'_>, words: &[&Word]) -> Option<Finding> {
+    let questions = &act.scene.human_questions;
+    if words.iter().any(|word| word.known().is_some_and(|word| questions.contains(word))) {
+        return Some(for_a_person("answers a question that is put to a person"));
+    }
+    let told = words.first().is_some_and(|word| word.known().is_some());
+    if questions.is_empty() || told {
+        return Some(Finding::allow("", "the question is not one that only a person may answer"));
+    }
+    Some(Finding::ask(act, "", "it cannot be told which question this command answers"))
+}

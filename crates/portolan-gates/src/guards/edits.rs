@@ -1,0 +1,32 @@
+//! Whether a tool call writes files of a repository, whatever tool it is: for steps that deny edits.
+
+use super::act::{self, Act};
+use super::integration::harmless;
+use super::scene::Scene;
+use crate::shell::{Command, Reading};
+use crate::{Guidelines, Intent};
+
+/// What a call writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// This file of a worktree, which git does not ignore.
+    File(String),
+    /// A file that only the run will name.
+    Unknown,
+}
+
+/// The first file of a worktree that a call is known to write, or that it writes one which cannot be told; nothing where
+/// it writes none that counts. What git itself writes, and what programs do of their own, is not seen.
+pub fn edits(intent: &Intent, reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> Option<Edit> {
+    let act = Act::new(intent, reading, scene, guidelines);
+    let named = act.edited().iter().map(|path| act::absolute(&intent.folder, &path.as_str().into()));
+    let makes_files = |command: &&Command| command.program() != Some("mkdir");
+    let written = reading.commands.iter().filter(makes_files).flat_map(|command| act::written(&intent.folder, command));
+    let found: Vec<Edit> = named.chain(written).filter_map(|path| edit(&act, path)).collect();
+    found.iter().find(|edit| matches!(edit, Edit::File(_))).or(found.first()).cloned()
+}
+
+fn edit(act: &Act<'_>, path: Option<String>) -> Option<Edit> {
+    let Some(place) = path.as_deref().and_then(|path| act.place(path)) else { return Some(Edit::Unknown) };
+    harmless(place).is_none().then(|| Edit::File(path.unwrap_or_default()))
+}

@@ -1,0 +1,189 @@
+//! What a guard finds, and the judgement that it becomes: levels, bypasses and remedies are the same for all of them.
+
+use std::collections::BTreeMap;
+
+use super::act::Act;
+use crate::bypass::{self, Bypass, NO_REASON, Source, Uses};
+use crate::guidelines::{IssueProvider, Level};
+use crate::shell::Word;
+use crate::{Decision, Judgement};
+
+/// One thing that a guard has seen in a tool call.
+pub(super) struct Finding {
+    pub(super) decision: Decision,
+    /// The rule that it is about.
+    pub(super) invariant: Option<&'static str>,
+    pub(super) reason: String,
+    pub(super) remedies: Vec<String>,
+    /// The command that it is about, by its place in the reading; nothing for the call as a whole.
+    pub(super) at: Option<usize>,
+    /// Whether it may be got past by name.
+    pub(super) firm: bool,
+}
+
+impl Finding {
+    pub(super) fn new(decision: Decision, invariant: &'static str, reason: impl Into<String>) -> Finding {
+        let invariant = (!invariant.is_empty()).then_some(invariant);
+        Finding { decision, invariant, reason: reason.into(), remedies: Vec::new(), at: None, firm: false }
+    }
+
+    pub(super) fn allow(invariant: &'static str, reason: impl Into<String>) -> Finding {
+        Finding::new(Decision::Allow, invariant, reason)
+    }
+
+    pub(super) fn block(invariant: &'static str, reason: impl Into<String>) -> Finding {
+        Finding::new(Decision::Block, invariant, reason)
+    }
+
+    /// What cannot be told is asked, or blocked where the rules are strict.
+    pub(super) fn ask(act: &Act<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
+        let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
+        Finding::new(decision, invariant, reason)
+            .remedy("write it out in plain words, without variables in the place of programs, branches and files")
+    }
+
+    pub(super) fn at(mut self, at: usize) -> Finding {
+        self.at = Some(at);
+        self
+    }
+
+    pub(super) fn firm(mut self) -> Finding {
+        self.firm = true;
+        self
+    }
+
+    pub(super) fn remedy(mut self, remedy: impl Into<String>) -> Finding {
+        self.remedies.push(remedy.into());
+        self
+    }
+
+    pub(super) fn remedies(mut self, remedies: impl IntoIterator<Item = String>) -> Finding {
+        self.remedies.extend(remedies);
+        self
+    }
+}
+
+/// One judgement for each rule that the findings of a guard are about; the strictest finding speaks for the others.
+pub(super) fn judgements(act: &Act<'_>, guard: &'static str, findings: Vec<Finding>) -> Vec<Judgement> {
+    let mut rules: BTreeMap<Option<&'static str>, Vec<Finding>> = BTreeMap::new();
+    for finding in findings {
+        rules.entry(finding.invariant).or_default().push(finding);
+    }
+    rules.into_iter().filter_map(|(invariant, findings)| judgement(act, guard, invariant, findings)).collect()
+}
+
+fn judgement(
+    act: &Act<'_>,
+    guard: &'static str,
+    invariant: Option<&'static str>,
+    findings: Vec<Finding>,
+) -> Option<Judgement> {
+    let rule = invariant.unwrap_or(guard);
+    let level = act.guidelines.level(&[guard, rule]);
+    if level == Level::Off {
+        return None;
+    }
+    let judged = findings.into_iter().map(|finding| judged(act, guard, rule, level, finding));
+    // Of equals the first speaks; a bypass that was needed must be told.
+    judged.reduce(|one, other| {
+        let weight = |judgement: &Judgement| (judgement.decision, judgement.bypassed_by.is_some());
+        if weight(&other) > weight(&one) { other } else { one }
+    })
+}
+
+fn judged(act: &Act<'_>, guard: &str, rule: &str, level: Level, finding: Finding) -> Judgement {
+    let invariant = finding.invariant.map(str::to_owned);
+    let mut judgement = Judgement {
+        guard: guard.to_owned(),
+        invariant,
+        decision: finding.decision,
+        reason: finding.reason,
+        remedies: Vec::new(),
+        bypass: None,
+        bypassed_by: None,
+    };
+    if finding.decision == Decision::Allow {
+        return judgement;
+    }
+    if level == Level::Warn {
+        judgement.decision = Decision::Allow;
+        judgement.reason = format!("warned only: {}", judgement.reason);
+        return judgement;
+    }
+    judgement.remedies = finding.remedies;
+    if finding.firm {
+        return judgement;
+    }
+    match past(act, guard, rule, finding.at) {
+        Ok(Some(bypass)) => {
+            judgement.decision = Decision::Allow;
+            judgement.reason = format!("{}; `{}` gets past it: {}", judgement.reason, bypass.identifier, bypass.reason);
+            judgement.remedies.clear();
+            judgement.bypassed_by = Some(bypass);
+        }
+        Ok(None) => judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines),
+        Err(refused) => {
+            judgement.reason = format!("{}; {refused}", judgement.reason);
+            judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines);
+        }
+    }
+    judgement
+}
+
+/// The bypass that gets past `rule` here, or why the one that was asked for does not.
+fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Option<Bypass>, String> {
+    let scene = act.scene;
+    let flow = scene.flow.as_ref();
+    let (phase, task) = (flow.map(|flow| flow.phase.as_str()), flow.map(|flow| flow.task.as_str()));
+    let fits = |bypass: &&Bypass| {
+        [rule, guard].iter().any(|name| bypass::matches(bypass, name, phase, task, scene.now))
+            && bypass::refused(rule, guard, Some(&bypass.reason), bypass.source != Source::Env, act.guidelines)
+                .is_none()
+    };
+    if let Some(bypass) = scene.bypasses.iter().find(fits) {
+        return Ok(Some(bypass.clone()));
+    }
+    let given = scene.environment.iter().map(|(name, value)| (name.as_str(), Some(value.as_str())));
+    let command = at.and_then(|at| act.reading.commands.get(at));
+    let set = command.into_iter().flat_map(|command| command.carried.iter().chain(&command.assignments));
+    let set = set.map(|given| (given.name.as_str(), Word::known(&given.value)));
+    let Some(asked) = bypass::asked(rule, given.chain(set)) else { return Ok(None) };
+    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), scene.by_person, act.guidelines) {
+        return Err(refused);
+    }
+    Ok(Some(Bypass {
+        id: format!("{}@{}", asked.variable, scene.now.0),
+        source: Source::Env,
+        identifier: asked.variable,
+        invariant: rule.to_owned(),
+        phase: phase.map(str::to_owned),
+        task: task.map(str::to_owned),
+        reason: asked.reason.unwrap_or_else(|| NO_REASON.to_owned()),
+        at: scene.now,
+        by: act.intent.agent.clone().or_else(|| act.intent.session.clone()).unwrap_or_else(|| "agent".to_owned()),
+        expires_at: None,
+        uses: Uses::Once,
+    }))
+}
+
+/// The commands that bring work onto a branch of its own.
+pub(super) fn own_branch(act: &Act<'_>) -> Vec<String> {
+    let flow = act.scene.flow.as_ref();
+    let prefix = act.guidelines.branches.prefixes.first().map_or("feat/", String::as_str);
+    let claimed = flow.and_then(|flow| flow.branch.as_deref());
+    let issue = flow.and_then(|flow| flow.issue);
+    let number = issue.map_or_else(|| "<issue>".to_owned(), |issue| issue.to_string());
+    let branch = claimed.map_or_else(|| format!("-c {prefix}{number}-<slug>"), str::to_owned);
+    let mut remedies = Vec::new();
+    if issue.is_none() {
+        remedies.extend(match &act.guidelines.issues.provider {
+            IssueProvider::GitHub => Some("gh issue create --title \"…\" --body \"…\"".to_owned()),
+            IssueProvider::Files { folder } => Some(format!("write the issue into `{folder}/<number>.md`")),
+            IssueProvider::Pattern { .. } => Some("open an issue in the tracker".to_owned()),
+            IssueProvider::Offline => None,
+        });
+    }
+    remedies.push(format!("git switch {branch}"));
+    remedies.push("then run it again".to_owned());
+    remedies
+}

@@ -1,0 +1,138 @@
+//! Guards: what a coding agent's tool call may do. Each guard keeps one rule, in a file of its own; all that apply are
+//! heard, and the strictest counts.
+//!
+//! Nothing is looked up here. [`wanted`] says what must be known of the world, somebody finds it out, and [`judge`]
+//! decides over the two:
+//!
+//! ```
+//! use portolan_gates::guards::{self, Scene};
+//! use portolan_gates::{Decision, Guidelines, Intent, Tool};
+//! use portolan_gates::shell::Surroundings;
+//!
+//! let intent = Intent {
+//!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![],
+//!     tool: Tool::Shell { command: "$X commit".into() },
+//! };
+//! let reading = guards::read(&intent, &Surroundings::default());
+//! assert!(!guards::wanted(&intent, &reading).aliases);
+//! let judgements = guards::judge(&intent, &reading, &Scene::default(), &Guidelines::default());
+//! assert_eq!(guards::overall(&judgements), Decision::Ask, "what cannot be told is never waved through");
+//! ```
+
+mod act;
+mod approvals;
+mod bygit;
+mod copied;
+mod edits;
+mod fetched;
+mod finding;
+mod forge;
+mod hooks;
+mod integration;
+mod issue;
+mod made;
+mod moves;
+mod named;
+mod protect;
+mod push;
+mod readers;
+mod scene;
+mod settings;
+mod shadow;
+mod starters;
+mod taken;
+mod typecheck;
+mod undecidable;
+
+use act::Act;
+use finding::Finding;
+
+use super::{Decision, Guidelines, Intent, Judgement, Tool};
+use crate::shell::git::{self, Action, Message};
+use crate::shell::{self, Reading, Surroundings};
+
+pub use act::integrates;
+pub use edits::{Edit, edits};
+pub use push::ON_FORGE;
+pub use readers::only_reads;
+pub use scene::{FlowScene, Head, Held, Operation, Place, Scene, Verdict, Wanted, Worktree};
+
+/// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
+struct Guard {
+    id: &'static str,
+    look: fn(&Act<'_>) -> Vec<Finding>,
+}
+
+const GUARDS: [Guard; 8] = [
+    Guard { id: "no-edit-on-integration", look: integration::look },
+    Guard { id: "typecheck-must-pass-before-commit", look: typecheck::look },
+    Guard { id: "commit-must-reference-issue", look: issue::look },
+    Guard { id: "no-verify", look: hooks::look },
+    Guard { id: "protect-guards", look: protect::look },
+    Guard { id: "protect-approvals", look: approvals::look },
+    Guard { id: "no-change-on-forge", look: forge::look },
+    Guard { id: "undecidable", look: undecidable::look },
+];
+
+/// The names of the guards.
+pub fn guards() -> impl Iterator<Item = &'static str> {
+    GUARDS.iter().map(|guard| guard.id)
+}
+
+/// What the tool call would run in a shell that begins in these surroundings. Aliases of git are not known yet: see
+/// [`shell::expand`].
+pub fn read(intent: &Intent, around: &Surroundings) -> Reading {
+    match intent.tool.deed() {
+        Tool::Shell { command } => shell::read_in(command, around),
+        Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => Reading::default(),
+    }
+}
+
+/// What must be known before [`judge`] can decide.
+pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
+    let mut wanted = Wanted::default();
+    if let Tool::Edit { paths } = intent.tool.deed() {
+        wanted.paths.extend(paths.iter().filter_map(|path| act::absolute(&intent.folder, &path.as_str().into())));
+    }
+    if !reading.commands.is_empty() || !reading.doubts.is_empty() {
+        wanted.folders.insert(intent.folder.clone());
+    }
+    for command in &reading.commands {
+        wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
+        wanted.named.extend(named::paths(&intent.folder, command));
+        wanted.requests.extend(forge::merged(command));
+        let (sources, targets) = copied::paths(&intent.folder, command);
+        wanted.copied.extend(sources);
+        wanted.named.extend(targets);
+        let Some(told) = git::invocation(command) else { continue };
+        wanted.paths.extend(bygit::touched(&intent.folder, command, &told).into_iter().flatten());
+        wanted.trees.extend(bygit::trees(&intent.folder, &told));
+        let folders = act::folders(&intent.folder, &told);
+        // What is made is looked at where it will be.
+        if let Some(made) = act::subcommand(command).and_then(|(_, arguments)| made::folder(&told, arguments)) {
+            wanted.folders.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, &made)));
+        }
+        if let Action::Commit(commit) = &told.action {
+            wanted.typecheck |= !commit.dry_run;
+            for message in &commit.message {
+                let Message::File(file) = message else { continue };
+                wanted.messages.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, file)));
+            }
+        }
+        wanted.typecheck |= typecheck::past_the_check(command, &told).is_some();
+        wanted.aliases |= matches!(&told.action, Action::Unknown(name) if !name.is_empty());
+        wanted.folders.extend(folders.into_iter().flatten());
+    }
+    wanted
+}
+
+/// What every guard that applies says of a tool call. `reading` is that of the call, with the aliases of git expanded.
+pub fn judge(intent: &Intent, reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> Vec<Judgement> {
+    let act = Act::new(intent, reading, scene, guidelines);
+    GUARDS.iter().flat_map(|guard| finding::judgements(&act, guard.id, (guard.look)(&act))).collect()
+}
+
+/// What all judgements come to: block outweighs ask, and ask outweighs allow.
+pub fn overall(judgements: &[Judgement]) -> Decision {
+    judgements.iter().map(|judgement| judgement.decision).max().unwrap_or(Decision::Allow)
+}

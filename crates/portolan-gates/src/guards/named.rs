@@ -1,0 +1,290 @@
+//! What a command names without being known to write it: the arguments of programs that are not known to only read, the
+//! texts of interpreters, and patterns of files.
+
+use super::act::seen_from;
+use crate::shell::{self, Command, Word};
+use crate::{holds_protected, is_protected, may_be_protected};
+
+/// Programs that only read what they are told of, or whose writes are told.
+const TOLD: &[&str] = &[
+    "cat",
+    "ls",
+    "head",
+    "tail",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "rg",
+    "ag",
+    "ack",
+    "less",
+    "more",
+    "bat",
+    "wc",
+    "file",
+    "stat",
+    "diff",
+    "colordiff",
+    "delta",
+    "cmp",
+    "comm",
+    "join",
+    "paste",
+    "uniq",
+    "cut",
+    "tr",
+    "fold",
+    "fmt",
+    "nl",
+    "tac",
+    "rev",
+    "od",
+    "hexdump",
+    "strings",
+    "column",
+    "jq",
+    "echo",
+    "printf",
+    "test",
+    "[",
+    "du",
+    "df",
+    "tree",
+    "find",
+    "gfind",
+    "fd",
+    "fdfind",
+    "locate",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "shasum",
+    "b2sum",
+    "b3sum",
+    "cksum",
+    "base64",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "which",
+    "type",
+    "command",
+    "man",
+    "pwd",
+    "cd",
+    "pushd",
+    "popd",
+    "true",
+    "false",
+    ":",
+    "export",
+    "declare",
+    "local",
+    "readonly",
+    "typeset",
+    "unset",
+    "read",
+    "set",
+    "exit",
+    "return",
+    "sleep",
+    "date",
+    "kill",
+    "ps",
+    "tee",
+    "sponge",
+    "truncate",
+    "touch",
+    "rm",
+    "unlink",
+    "rmdir",
+    "shred",
+    "mkdir",
+    "chmod",
+    "chown",
+    "chgrp",
+    "chattr",
+    "mount",
+    "mv",
+    "cp",
+    "ln",
+    "install",
+    "rsync",
+    "scp",
+    "dd",
+    "sed",
+    "gsed",
+    "ed",
+    "ex",
+    "vi",
+    "vim",
+    "nvim",
+    "nano",
+    "emacs",
+    "patch",
+    "sort",
+    "git",
+    "unzip",
+    "zipinfo",
+    "sqlite3",
+    "trap",
+    "eval",
+    "alias",
+    "source",
+    ".",
+    "shopt",
+    "portolan",
+    "yamllint",
+    "actionlint",
+    "shellcheck",
+    "tokei",
+    "cloc",
+    "open",
+    "xdg-open",
+];
+
+/// Programs whose settings may stand on their standard input.
+const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
+
+/// Programs beside interpreters whose arguments or input tell them what to write.
+const SCRIPTED: &[&str] = &["sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "patch", "parallel"];
+
+/// A pattern's folder, as far as it is literal, and the rest of it.
+pub(super) fn split(pattern: &str) -> (&str, &str) {
+    let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
+    match pattern[..end].rfind('/') {
+        Some(0) => ("/", &pattern[1..]),
+        Some(at) => (&pattern[..at], &pattern[at + 1..]),
+        None => ("", pattern),
+    }
+}
+
+/// The paths of a command that must be looked at, but for those that it is known to write.
+pub(super) fn paths(from: &str, command: &Command) -> Vec<String> {
+    let mut found: Vec<String> = patterns(from, command).into_iter().map(|(folder, _)| folder).collect();
+    found.extend(arguments(command).iter().flat_map(|path| seen(from, command, path)));
+    found
+}
+
+/// The patterns whose files a command writes: the folder that is looked in, and the pattern from there.
+pub(super) fn patterns(from: &str, command: &Command) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for write in &command.writes {
+        let Word::Pattern(pattern) = write else { continue };
+        let (folder, rest) = split(pattern);
+        found.extend(seen(from, command, folder).into_iter().map(|folder| (folder, rest.to_owned())));
+    }
+    found
+}
+
+/// A path as seen from every folder that the command may run in.
+pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
+    command.folders.iter().filter_map(|folder| seen_from(from, folder, path)).collect()
+}
+
+/// Arguments that a program may write which is not known to only read: also behind `=`, `:` and in `-oPATH`.
+pub(super) fn arguments(command: &Command) -> Vec<String> {
+    const LONGEST: usize = 512;
+    let mut found = Vec::new();
+    if command.program().is_none_or(|program| TOLD.contains(&program)) {
+        return found;
+    }
+    let mut left_out = false;
+    let lists = command.program() == Some("zip");
+    for text in command.words.iter().skip(1).map(|word| word.known().unwrap_or_default()) {
+        // `zip` leaves out all that follows, up to the next option.
+        let goes_on = lists && left_out && !text.starts_with('-');
+        let skipped = std::mem::replace(&mut left_out, goes_on || leaves_out(text) || (lists && text == "-x"));
+        if skipped || left_out || text.len() > LONGEST || text.contains(char::is_whitespace) {
+            continue;
+        }
+        let value = match text.strip_prefix('-') {
+            None => text,
+            Some(option) if option.starts_with('-') => option.split_once('=').map_or("", |(_, value)| value),
+            // The last of a bundle takes it: `-so.git/config`.
+            Some(option) => option.find(['.', '/', '~']).map_or("", |at| &option[at..]),
+        };
+        let pieces = value.split(['=', ':', ',']).map(|piece| piece.trim_start_matches('@'));
+        found.extend(pieces.filter(|piece| piece.contains('.') || piece.contains('/')).map(str::to_owned));
+    }
+    found
+}
+
+/// Whether an option names what is left out: `--exclude`, `--ignore`.
+fn leaves_out(text: &str) -> bool {
+    text.starts_with("--") && (text.contains("exclude") || text.contains("ignore"))
+}
+
+/// A path that holds the gates in a text that an interpreter runs.
+pub(super) fn in_program(command: &Command) -> Option<String> {
+    let program = command.program()?;
+    let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
+    let language = shell::is_interpreter(program) || SCRIPTED.contains(&program);
+    let words = command.words.iter().skip(1).filter(|_| language);
+    let input = command.stdin.iter().filter(|_| language || applies || SET_BY_INPUT.contains(&program));
+    // An argument that is a path alone is one that is read or edited, and is looked at as such.
+    let texts = words.filter_map(Word::known).filter(|text| text.contains([' ', '\'', '"', '(', '\n']));
+    texts.chain(input.filter_map(Word::known)).find_map(named)
+}
+
+/// A path that holds the gates in a text, but for what is named to be left out.
+pub(super) fn named(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let word = |at: usize| words.get(at).copied().unwrap_or_default();
+    let before = |at: usize, back: usize| at.checked_sub(back).map_or("", word);
+    let left_out = |at: usize| {
+        let tests = matches!(before(at, 1), "-path" | "-ipath" | "-wholename" | "-name");
+        let not = matches!(before(at, 2), "!" | "\\!" | "-not") || word(at + 1) == "-prune";
+        (tests && not) || before(at, 1) == "-v" || leaves_out(before(at, 1)) || leaves_out(word(at))
+    };
+    let is_path = |char: char| char.is_alphanumeric() || "._/~+-@*?".contains(char);
+    let all = (0..words.len()).filter(|at| !left_out(*at)).flat_map(|at| word(at).split(|char| !is_path(char)));
+    // Expressions are full of `.*`, which is no name of anything.
+    let is_expression = |token: &str| token.starts_with(".*") || !token.contains(char::is_alphanumeric);
+    all.filter(|token| token.contains('.') && !is_expression(token)).find(|token| is_named(token)).map(str::to_owned)
+}
+
+/// Hooks of git that hold the gates, and what is kept of them.
+const KEPT: [&str; 9] = [
+    "pre-commit",
+    "commit-msg",
+    "pre-push",
+    "reference-transaction",
+    "post-commit",
+    "post-checkout",
+    "flow-events.jsonl",
+    "installed.json",
+    "runs.db",
+];
+
+/// A part of a path that only files have which hold the gates, in a text that may put the rest of it together.
+pub(super) fn part_named(text: &str) -> Option<String> {
+    let is_part = |char: char| char.is_alphanumeric() || "._/-*?".contains(char);
+    let tokens: Vec<&str> = text.split(|char| !is_part(char)).filter(|token| !token.is_empty()).collect();
+    let searched = |at: usize| at > 0 && matches!(tokens[at - 1], "-name" | "-iname");
+    let found = (0..tokens.len()).find(|at| {
+        let token = tokens[*at].trim_start_matches('/');
+        let name = token.rsplit('/').next().unwrap_or_default();
+        let hooks = token.contains("hooks/") || token.ends_with("hooks");
+        (KEPT.contains(&name) && (hooks || searched(*at) || !name.contains('-') || name.contains('.')))
+            || (searched(*at) && name.starts_with("pre-") && name.contains('*'))
+    });
+    found.map(|at| tokens[at].to_owned())
+}
+
+/// Whether a path, seen from a folder that only the run will know, may be one that holds the gates.
+pub(super) fn may_hold(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    is_named(path) || KEPT.contains(&name)
+}
+
+/// Whether a path holds the gates, or is a folder that is there for them.
+pub(super) fn is_named(path: &str) -> bool {
+    // Folders that are there for much else.
+    let common = [".github", ".vscode", ".config"].iter().any(|name| path.trim_end_matches('/').ends_with(name));
+    let pattern = path.contains(['*', '?', '[']) && may_be_protected(path, false);
+    is_protected(path) || pattern || (!common && holds_protected(path))
+}

@@ -1,0 +1,194 @@
+//! What somebody found out of the world before a tool call is judged, and what there is to find out for one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::Bypass;
+use portolan_core::value::Timestamp;
+
+/// The world, as far as a tool call touches it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scene {
+    /// Where each path of [`Wanted`] lies. One that is missing could not be looked at.
+    pub places: BTreeMap<String, Place>,
+    /// The protected files that each tree of [`Wanted`] has otherwise than the index of its folder, seen from the root of
+    /// the worktree. One that is missing could not be looked at; one that is no tree has none.
+    pub trees: BTreeMap<(String, String), Vec<String>>,
+    /// What is in the folders that are copied, by their path in [`Wanted`]. One that is missing could not be looked at.
+    pub folders: BTreeMap<String, Held>,
+    /// The folder of the person, after symlinks.
+    pub home: Option<String>,
+    /// The flow that is active for the session, if one is.
+    pub flow: Option<FlowScene>,
+    /// The bypasses on record that are not used up.
+    pub bypasses: Vec<Bypass>,
+    /// The variables of the process that asks, as far as they are names of [`crate::bypass::variables`].
+    pub environment: Vec<(String, String)>,
+    /// A person asks, at a terminal: what the environment asks for is their word, and the answer is in their words.
+    pub by_person: bool,
+    /// Whether the present content passed the type check.
+    pub typecheck: Verdict,
+    /// What is in the files that commit messages are taken from, by their path in [`Wanted`].
+    pub messages: BTreeMap<String, String>,
+    /// The pull requests that the merge gate has blocked by its latest ruling on record, and why.
+    pub blocked: BTreeMap<u64, String>,
+    /// The runs and questions that only a person may answer, by the ids that they are answered under.
+    pub human_questions: BTreeSet<String>,
+    /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
+    /// to it, and what a person has for all projects.
+    pub own: BTreeSet<String>,
+    /// Integration branches that have no commit which the branch that they follow does not have, by the folder of their
+    /// repository ([`Worktree::common_dir`]) and their name.
+    pub even: BTreeSet<(String, String)>,
+    /// When the call is judged.
+    pub now: Timestamp,
+}
+
+/// What is in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The paths that would hold the gates of a project with these files, seen from the folder.
+    pub protected: Vec<String>,
+    /// All of it was looked at.
+    pub whole: bool,
+}
+
+/// Where a path lies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The path after symlinks, as far as it exists.
+    pub path: String,
+    /// The worktree that it lies in; nothing outside of any.
+    pub worktree: Option<Arc<Worktree>>,
+    /// The path seen from the root of the worktree; empty for the root itself.
+    pub inside: String,
+    /// Git ignores it.
+    pub ignored: bool,
+    /// It is a part of a repository's own folder: `.git`, or where a linked worktree has its state.
+    pub of_git: bool,
+}
+
+/// A worktree of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Its folder after symlinks; the repository itself where it is bare.
+    pub root: String,
+    /// Where its state is.
+    pub git_dir: String,
+    /// Where the state of all worktrees of the repository is.
+    pub common_dir: String,
+    /// What is checked out.
+    pub head: Head,
+    /// What was begun and is not done.
+    pub operation: Option<Operation>,
+    /// It is one that was added to a repository (`git worktree add`).
+    pub linked: bool,
+    /// It has no files.
+    pub bare: bool,
+    /// The names of the repositories that it knows.
+    pub remotes: Vec<String>,
+    /// What branches follow, by their names: the remote, and the branch's name there.
+    pub upstreams: BTreeMap<String, (String, String)>,
+    /// What `git push` sends where nothing is said: `push.default`, and the refspecs of the remotes.
+    pub push_default: Option<String>,
+    /// The refspecs of `remote.<name>.push`, all of them.
+    pub push_refspecs: Vec<String>,
+    /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
+    pub repository: Option<String>,
+    /// The same of every remote; nothing where there is none, or one that does not say.
+    pub repositories: Option<BTreeSet<String>>,
+}
+
+/// What is checked out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Head {
+    /// A branch, without `refs/heads/`.
+    Branch(String),
+    /// A branch that has no commit yet.
+    Unborn(String),
+    /// A commit.
+    Detached(String),
+    /// It cannot be told.
+    #[default]
+    Unknown,
+}
+
+/// What was begun in a worktree and is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A rebase, of this branch where it is one.
+    Rebase(Option<String>),
+    /// Patches are applied.
+    Am,
+    /// A merge.
+    Merge,
+    /// A cherry-pick.
+    CherryPick,
+    /// A revert.
+    Revert,
+    /// A bisection, begun on this branch where it was one.
+    Bisect(Option<String>),
+}
+
+impl Worktree {
+    /// The branch that what happens here counts for: a rebase has detached its branch, and comes back to it.
+    pub fn branch(&self) -> Option<&str> {
+        match (&self.operation, &self.head) {
+            (Some(Operation::Rebase(Some(branch))), Head::Detached(_)) => Some(branch),
+            (_, Head::Branch(branch) | Head::Unborn(branch)) => Some(branch),
+            (_, Head::Detached(_) | Head::Unknown) => None,
+        }
+    }
+}
+
+/// The flow that a session works in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowScene {
+    /// Its task.
+    pub task: String,
+    /// The phase that it is in.
+    pub phase: String,
+    /// The issue that it claims, by its number.
+    pub issue: Option<u64>,
+    /// The issue that it claims, by a tracker's key.
+    pub issue_key: Option<String>,
+    /// The branch that it claims.
+    pub branch: Option<String>,
+}
+
+/// What is known of the type check, for the present content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It passed.
+    Passed,
+    /// It failed, and with what.
+    Failed(String),
+    /// Nobody ran it.
+    #[default]
+    Unknown,
+    /// There is none.
+    NotConfigured,
+}
+
+/// What there is to find out before a tool call can be judged. Paths are absolute, as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Files that would be written: the places that they have once symlinks are followed.
+    pub paths: BTreeSet<String>,
+    /// Folders that git would work in.
+    pub folders: BTreeSet<String>,
+    /// What programs are told of that may write it, and folders in which patterns are looked for.
+    pub named: BTreeSet<String>,
+    /// Folders that are copied with what is in them.
+    pub copied: BTreeSet<String>,
+    /// Trees that come into the index, each with a folder that git works in.
+    pub trees: BTreeSet<(String, String)>,
+    /// Files that commit messages are taken from.
+    pub messages: BTreeSet<String>,
+    /// Pull requests that would be merged, by their numbers.
+    pub requests: BTreeSet<u64>,
+    /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.
+    pub aliases: bool,
+    /// Whether the type check passed.
+    pub typecheck: bool,
+}

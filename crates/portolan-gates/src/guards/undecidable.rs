@@ -1,0 +1,107 @@
+//! `undecidable`: what cannot be told of a shell command is asked, or blocked where the rules are strict; it is never
+//! waved through without a record.
+//!
+//! | what cannot be told | decision |
+//! |---|---|
+//! | the text is too long, nests too deep, or is no shell's | ask |
+//! | a command hides in a pattern, a subscript or arithmetic | ask |
+//! | the program, or the text that is run, is only known at the run (`$X commit`, `eval "$(…)"`) | ask |
+//! | a name may mean something else from here on (`alias`, `hash -p`) | ask |
+//! | an option of a program that starts others is not known | ask |
+//! | an alias of git leads back to itself | ask |
+//! | a script that is a file (`./build.sh`, `. venv/bin/activate`) | allow: its effects are noticed after it, and git's hooks see them |
+//! | a script that arrives on standard input, or has no name (`curl … \| sh`) | ask |
+//! | a program that runs others (`make`, `npm run`, `cargo`, `python`) | allow, as for scripts |
+//! | the same, where the text that it is given calls git by name (`python -c '… git push …'`) | ask |
+//! | a subcommand of git that is only known at the run | ask |
+//! | a subcommand of git that is neither its own nor an alias | ask on an integration branch, otherwise allow |
+//! | options of git that are not known, where it commits, pushes or moves branches | ask |
+
+use super::act::{Act, On};
+use super::finding::Finding;
+use super::starters;
+use crate::Decision;
+use crate::shell::git::{Action, History, Invocation};
+use crate::shell::{Doubt, Why};
+
+pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = act.reading.doubts.iter().map(|given| doubt(act, given)).collect();
+    found.extend(starters::look(act));
+    for (at, _, told) in act.git() {
+        found.extend(unclear(act, at, told).map(|finding| finding.at(at)));
+    }
+    found.into_iter().map(Finding::firm).collect()
+}
+
+fn doubt(act: &Act<'_>, given: &Doubt) -> Finding {
+    let what = &given.what;
+    let (decision, reason) = match given.why {
+        Why::TooLong => (Decision::Ask, "the command is longer than what is read".to_owned()),
+        Why::TooDeep => (Decision::Ask, "the command nests deeper than what is read".to_owned()),
+        Why::Hidden => (Decision::Ask, format!("a command may hide in `{what}`")),
+        Why::Unparsed => (Decision::Ask, format!("`{what}` is no command of a shell that can be read")),
+        Why::DynamicCommand => (Decision::Ask, format!("which program `{what}` runs is only known when it runs")),
+        Why::DynamicText => (Decision::Ask, format!("what `{what}` runs is only known when it runs")),
+        Why::Redefined => (Decision::Ask, format!("after `{what}` a name may mean something else")),
+        Why::UnknownOption => (Decision::Ask, format!("which program `{what}` starts cannot be told")),
+        Why::AliasLoop => (Decision::Ask, format!("the alias `{what}` of git leads on and on")),
+        Why::Script if is_file(what) => {
+            (Decision::Allow, format!("`{what}` is a script; what it does is noticed after it"))
+        }
+        Why::Script => (Decision::Ask, format!("`{what}` runs a text that is not to be seen")),
+        Why::RunsPrograms => {
+            (Decision::Allow, format!("`{what}` runs other programs; what they do is noticed after it"))
+        }
+    };
+    match decision {
+        Decision::Allow => Finding::allow("", reason),
+        Decision::Ask | Decision::Block => Finding::ask(act, "", reason),
+    }
+}
+
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
+
+/// Whether a script is a file that has a name: `bash x.sh`, `./x`, `. x`; not `bash`, `sh -s`, `. ?`.
+fn is_file(what: &str) -> bool {
+    let mut words = what.split(' ');
+    let program = words.next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if !SHELLS.contains(&name) && !matches!(name, "." | "source") {
+        return !program.contains('?');
+    }
+    let options: Vec<&str> = words.clone().take_while(|word| word.starts_with(['-', '+'])).collect();
+    let script = words.nth(options.len());
+    let reads_input = options.iter().any(|option| !option.starts_with("--") && option.contains('s'));
+    !reads_input && script.is_some_and(|script| !script.contains('?') && !is_input(script))
+}
+
+/// Whether a path leads to what a process has open: `/dev/stdin`, `//dev/fd/3`, `../proc/self/fd/0`.
+fn is_input(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    path.contains('/') && matches!(parts.first(), Some(&"dev" | &"proc"))
+}
+
+fn unclear(act: &Act<'_>, at: usize, told: &Invocation) -> Option<Finding> {
+    match &told.action {
+        Action::Unknown(name) if name.is_empty() => {
+            Some(Finding::ask(act, "", "what git is asked to do is only known when it runs"))
+        }
+        Action::Unknown(name) => Some(unknown(act, at, told, name)),
+        Action::Reads | Action::Files { .. } | Action::NewRepository | Action::History(History::Expire) => None,
+        _ if told.unclear.is_empty() => None,
+        _ => Some(Finding::ask(act, "", format!("what `{}` means to git cannot be told", told.unclear.join(" ")))),
+    }
+}
+
+/// A program beside git, such as `git flow`.
+fn unknown(act: &Act<'_>, at: usize, told: &Invocation, name: &str) -> Finding {
+    let counts = |on: &On| match on {
+        On::Branch(branch) => act.integrates(branch),
+        On::Unknown => true,
+        On::Unborn(_) | On::Detached | On::Outside => false,
+    };
+    if act.grounds(at, told).iter().any(|ground| ground.on.iter().any(counts)) {
+        return Finding::ask(act, "", format!("it is not known what `git {name}` does"));
+    }
+    Finding::allow("", format!("it is not known what `git {name}` does, but no integration branch is checked out"))
+}

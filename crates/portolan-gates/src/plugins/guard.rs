@@ -1,0 +1,180 @@
+//! What a project adds to the guards: in Rust, or as data that says which tools, which paths, on what condition, and what
+//! becomes of it.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::{Decision, Intent, Judgement, Tool, pattern};
+use portolan_core::expr::{Expr, Jsonata, Scope};
+
+/// A guard that is added to Portolan's own. It sees data and changes nothing.
+///
+/// ```
+/// use portolan_gates::plugins::{Around, Guard};
+/// use portolan_gates::{Decision, Intent, Judgement, Tool};
+///
+/// #[derive(Debug)]
+/// struct Office;
+///
+/// impl Guard for Office {
+///     fn id(&self) -> &str {
+///         "office-hours"
+///     }
+///
+///     fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+///         let deploys = matches!(intent.tool.deed(), Tool::Shell { command } if command.contains("deploy"));
+///         let outside = around.phase != Some("deploy");
+///         (deploys && outside).then(|| Judgement::new(self.id(), Decision::Ask, "nothing is deployed in this phase"))
+///     }
+/// }
+///
+/// assert_eq!(Office.id(), "office-hours");
+/// ```
+pub trait Guard: fmt::Debug + Send + Sync {
+    /// Its name.
+    fn id(&self) -> &str;
+
+    /// What it says of a tool call; nothing where it is not about it.
+    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement>;
+}
+
+/// A guard that is data, as `.portolan/plugins.yaml` has it.
+#[derive(Clone, Debug)]
+pub struct DeclaredGuard {
+    /// Its name.
+    pub id: String,
+    /// Which tools: patterns of their names at the host, or `edit`, `shell`, `read`, `mcp:<server>/<tool>`. None means all.
+    pub tools: Vec<String>,
+    /// Which files: globs, relative to the project. None means any, also calls that name none.
+    pub paths: Vec<String>,
+    /// On what condition, over `tool`, `path`, `command`, `branch` and `phase`.
+    pub when: Option<Jsonata>,
+    /// What becomes of the call: never [`Decision::Allow`].
+    pub decision: Decision,
+    /// Why.
+    pub reason: String,
+}
+
+impl PartialEq for DeclaredGuard {
+    fn eq(&self, other: &DeclaredGuard) -> bool {
+        let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
+        (&self.id, &self.tools, &self.paths, self.decision, &self.reason)
+            == (&other.id, &other.tools, &other.paths, other.decision, &other.reason)
+            && text(self) == text(other)
+    }
+}
+
+/// What is known around a tool call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around<'a> {
+    /// The root of the project: absolute.
+    pub root: &'a str,
+    /// The branch that is checked out.
+    pub branch: Option<&'a str>,
+    /// The phase that the task is in.
+    pub phase: Option<&'a str>,
+    /// What cannot be told is blocked instead of asked.
+    pub strict: bool,
+}
+
+impl Guard for DeclaredGuard {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+        let names = names(intent);
+        let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
+        if !self.tools.is_empty() && !self.tools.iter().any(is_meant) {
+            return None;
+        }
+        let paths = paths(intent, around.root);
+        let paths: Vec<Option<&str>> = match (&self.paths[..], &paths[..]) {
+            ([], []) => vec![None],
+            ([], paths) => paths.iter().map(|path| Some(path.as_str())).collect(),
+            (globs, paths) => {
+                let hit = |path: &&String| globs.iter().any(|glob| pattern::matches(glob, path));
+                paths.iter().filter(hit).map(|path| Some(path.as_str())).collect()
+            }
+        };
+        paths.into_iter().find_map(|path| self.of(intent, around, path))
+    }
+}
+
+impl DeclaredGuard {
+    fn of(&self, intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Option<Judgement> {
+        let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
+        let data = seen(intent, around, path);
+        let why = match Expr::Jsonata(when.clone()).eval(&Scope::of(&data)) {
+            Ok(Some(Value::Bool(true))) => return Some(self.said(self.decision, self.reason.clone())),
+            Ok(None | Some(Value::Bool(false) | Value::Null)) => return None,
+            Ok(Some(_)) => "its `when` is neither true nor false".to_owned(),
+            Err(fault) => fault.to_string(),
+        };
+        // A guard that cannot tell never lets anything happen.
+        let decision = if around.strict { Decision::Block } else { Decision::Ask };
+        Some(self.said(decision, format!("the guard `{}` cannot tell: {why}", self.id)))
+    }
+
+    fn said(&self, decision: Decision, reason: String) -> Judgement {
+        let remedies = vec!["`.portolan/plugins.yaml` says what this guard is about".to_owned()];
+        Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
+    }
+}
+
+/// What the condition sees. What is not known is left out, so that functions of it come to nothing.
+fn seen(intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Value {
+    let command = match intent.tool.deed() {
+        Tool::Shell { command } => Some(command.as_str()),
+        _ => None,
+    };
+    let known = [
+        ("tool", Some(intent.name.as_str())),
+        ("path", path),
+        ("command", command),
+        ("branch", around.branch),
+        ("phase", around.phase),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
+    Value::Object(known.collect::<Map<_, _>>())
+}
+
+/// What it may be called: by its name, by what it is, and by what it does.
+fn names(intent: &Intent) -> Vec<String> {
+    let kinds = [Some(&intent.tool), Some(intent.tool.deed()).filter(|deed| **deed != intent.tool)];
+    std::iter::once(intent.name.clone()).chain(kinds.into_iter().flatten().filter_map(kind)).collect()
+}
+
+fn kind(tool: &Tool) -> Option<String> {
+    match tool {
+        Tool::Edit { .. } => Some("edit".to_owned()),
+        Tool::Shell { .. } => Some("shell".to_owned()),
+        Tool::Reads => Some("read".to_owned()),
+        Tool::Mcp { server, tool, .. } => Some(format!("mcp:{server}/{tool}")),
+        Tool::Other => None,
+    }
+}
+
+/// The files of an edit, relative to the project where they lie in it.
+fn paths(intent: &Intent, root: &str) -> Vec<String> {
+    let Tool::Edit { paths } = intent.tool.deed() else { return Vec::new() };
+    paths.iter().map(|path| relative(&intent.folder, path, root)).collect()
+}
+
+fn relative(folder: &str, path: &str, root: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let root: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
+    match parts.strip_prefix(&root[..]) {
+        Some(inside) => inside.join("/"),
+        None => format!("/{}", parts.join("/")),
+    }
+}

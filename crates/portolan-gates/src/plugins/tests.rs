@@ -1,0 +1,141 @@
+use expect_test::expect;
+
+use super::*;
+use crate::{Decision, Intent, Tool};
+use portolan_core::source::Source;
+
+fn read(text: &str) -> Plugins {
+    let (plugins, faults) = Plugins::read(&Source::new("plugins.yaml", text));
+    plugins.unwrap_or_else(|| panic!("{faults:?}"))
+}
+
+fn faults(text: &str) -> String {
+    let source = Source::new("plugins.yaml", text);
+    let (plugins, faults) = Plugins::read(&source);
+    assert!(plugins.is_none(), "{text}");
+    let told = |fault: &portolan_core::diagnostic::Diagnostic| {
+        let line = source.location(fault.span.map_or(0, |span| span.start)).line;
+        format!("{line} {}: {}\n", fault.code, fault.message)
+    };
+    faults.iter().map(told).collect()
+}
+
+fn intent(name: &str, tool: Tool) -> Intent {
+    let name = name.to_owned();
+    Intent { session: None, call: None, agent: None, folder: "/p/src".into(), name, tool, arguments: Vec::new() }
+}
+
+fn edit(path: &str) -> Intent {
+    intent("Write", Tool::Edit { paths: vec![path.to_owned()] })
+}
+
+fn shell(command: &str) -> Intent {
+    intent("Bash", Tool::Shell { command: command.to_owned() })
+}
+
+#[test]
+fn a_file_says_everything_that_a_project_adds() {
+    let plugins = read(
+        "budgets: {warnAt: 50, day: {costUsd: 2.5, turns: 10}, task: {wallSeconds: 60}}
+guards: [{id: a, tools: [edit], reason: no}]
+notifiers:
+  - {id: w, webhook: 'https://example.com/x', allowPrivate: true}
+  - {id: f, file: notes.jsonl}
+  - {id: c, command: [say, '{body}']}
+  - {id: g, github: true}
+drivers: [{id: d, argv: [tool, '{prompt}']}]
+",
+    );
+    let budgets: Vec<String> =
+        plugins.budgets.iter().map(|b| format!("{:?}", (b.scope, b.unit, b.cap, b.warn_at))).collect();
+    assert_eq!(budgets.join(" "), "(Day, CostUsd, 2500000, 50) (Day, Turns, 10, 50) (Task, WallSeconds, 60000, 50)");
+    let commands: Vec<String> =
+        plugins.commands().iter().map(|(kind, id, argv)| format!("{kind} {id} {}", argv.join(" "))).collect();
+    expect![[r#"
+        notifier w https://example.com/x allowPrivate
+        notifier c say {body}
+        notifier g gh issue comment {issue of the task}
+        driver d tool {prompt}"#]]
+    .assert_eq(&commands.join("\n"));
+    assert_eq!(read(""), Plugins::default());
+}
+
+#[test]
+fn every_fault_is_told_in_its_place() {
+    expect![[r#"
+        1 unknown-field: the file of plug-ins has no `guard`
+        2 unknown-field: the budget of a day has no `cost`
+        2 wrong-type: `turns` must be a number, 0 or more
+        3 wrong-type: `warnAt` must be a whole number from 1 to 100
+        4 replaces-built-in: `no-edit-on-integration` is a guard of Portolan's own, which keeps an invariant
+        5 unknown-word: `decision` cannot be `allow`
+        6 unknown-name: `when` knows no `branc`
+        7 missing-field: guard `e` needs exactly one `reason`
+        8 duplicate-id: `guards` has two with the name `e`
+        10 missing-field: notifier `n` needs exactly one `command`, `webhook`, `file` or `github`
+        11 missing-field: notifier `m` needs exactly one `command`, `webhook`, `file` or `github`
+        11 wrong-type: `file` must be a path inside of the project
+        12 missing-field: notifier `o` needs exactly one `command`, `webhook`, `file` or `github`
+        12 wrong-type: `command` must be a list: a program, then its arguments; no shell reads it
+        13 unknown-guard: `allowOverride` names no guard: `x`
+    "#]]
+    .assert_eq(&faults(
+        "guard: []
+budgets: {day: {cost: 1, turns: -1},
+  warnAt: 0}
+guards: [{id: no-edit-on-integration, tools: [x], reason: r},
+  {id: b, tools: [x], reason: r, decision: allow},
+  {id: c, when: branc = 'x', reason: r},
+  {id: e, tools: [x]}, {id: e, tools: [x], reason: r},
+  {id: e, tools: [y], reason: r}]
+notifiers:
+  - {id: n, file: a, command: [b]}
+  - {id: m, file: ../a}
+  - {id: o, command: rm -rf /}
+allowOverride: [x]
+",
+    ));
+    assert!(faults("guards: [{id: a, tools: x, when: '((', reason: r}]").contains("bad-expression"));
+    assert!(faults("[").contains("1 "));
+}
+
+#[test]
+fn a_guard_is_about_tools_paths_and_a_condition() {
+    let plugins = read(
+        r#"
+guards:
+  - {id: paths, tools: [edit], paths: ["secrets/**"], reason: these are secrets}
+  - {id: when, tools: [shell], when: '$contains(command, "deploy") and phase != "merge"', decision: ask, reason: too early}
+  - {id: servers, tools: ["mcp:github/*"], reason: not this server}
+"#,
+    );
+    let around = Around { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false };
+    let said = |intent: &Intent, around: &Around<'_>| {
+        let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
+        judged.map(|said| format!("{} {:?}", said.guard, said.decision)).collect::<Vec<_>>().join(" ")
+    };
+    for path in ["../secrets/key", "/p/secrets/a/b", "./../src/../secrets/x"] {
+        assert_eq!(said(&edit(path), &around), "paths Block", "{path}");
+    }
+    for path in ["secrets/key", "/p/other", "/p-evil/secrets/x", "/secrets/x"] {
+        assert_eq!(said(&edit(path), &around), "", "{path}");
+    }
+    assert_eq!(said(&shell("make deploy"), &around), "when Ask");
+    assert_eq!(said(&shell("make deploy"), &Around { phase: Some("merge"), ..around }), "");
+    assert_eq!(said(&shell("make test"), &around), "");
+    let mcp = Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None };
+    assert_eq!(said(&intent("mcp__github__create_issue", mcp), &around), "servers Block");
+}
+
+#[test]
+fn a_guard_that_cannot_tell_lets_nothing_happen() {
+    for when in ["$error('x')", "1 + 1", "($f := function($n) { $f($n + 1) + 1 }; $f(1))", "$number(tool) > 1"] {
+        let text = format!("guards: [{{id: a, when: {}, reason: r}}]", serde_json::Value::from(when));
+        let plugins = read(&text);
+        let said = |strict| plugins.guards[0].judge(&shell("ls"), &Around { strict, ..Around::default() });
+        assert_eq!(said(false).map(|said| said.decision), Some(Decision::Ask), "{when}");
+        let strict = said(true).expect("it is not allowed");
+        assert_eq!(strict.decision, Decision::Block, "{when}");
+        assert!(strict.reason.starts_with("the guard `a` cannot tell: "), "{}", strict.reason);
+    }
+}
