@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::explore::{Edge, Explored};
-use super::picks::Pick;
+use super::model::Model;
+use super::picks::{Pass, Pick};
 use super::steps::{Act, Step};
+use crate::graph::{Kind, Loop};
 use crate::run::FramePath;
 use crate::value::NodeId;
 
@@ -36,49 +38,87 @@ pub(super) fn renews(step: &Step, budget: &Budget) -> bool {
     }
 }
 
-/// Budgets that cannot be spent: in the state of this key, that of a node in a frame.
+/// The loop whose pass a step ends: where it stands, and how many passes it may make.
+pub(super) fn passing<'m>(model: &'m Model, step: &Step) -> Option<(&'m NodeId, &'m Loop)> {
+    let flow = model.workflow.flow(&step.flow);
+    let Kind::Repeat { of } = &flow.step(&step.node).node.kind else { return None };
+    let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return None };
+    Some((&of.value, looping))
+}
+
+/// Budgets that cannot be spent: in the state of this key, that of a node in a frame. The passes of a loop are counted at
+/// the node that ends each, in the frame of the pass.
 pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
 
 /// Whether a step has it that nothing is left of a budget that is not spent in the state of this key.
 pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
     let is = |pick: &Pick| match pick {
         Pick::Spent { frame, gate } => unspent.contains(&(key.into(), frame.clone(), gate.clone())),
+        Pick::Pass(Pass::Most) => unspent.contains(&(key.into(), step.frame.clone(), step.node.clone())),
         _ => false,
     };
     !unspent.is_empty() && step.picks.iter().any(is)
 }
 
 /// Where budgets are taken to be spent that cannot be; nothing where the time is up before that is known.
-pub(super) fn unspent(found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
-    let mut taken: BTreeMap<(&FramePath, &NodeId), Taken> = BTreeMap::new();
-    for (number, edge) in found.edges.iter().enumerate() {
-        for retried in &edge.step.retried {
-            let budget = (retried.budget, retried.renews);
-            let taken = taken.entry((&retried.frame, &retried.gate)).or_default();
-            taken.by.push(number as u32);
-            taken.budget = budget;
-        }
-        for pick in &edge.step.picks {
-            if let Pick::Spent { frame, gate } = pick {
-                taken.entry((frame, gate)).or_default().spent.push(edge.from);
-            }
-        }
-    }
+pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
     let mut unspent = Unspent::new();
-    for ((frame, gate), taken) in taken {
-        if taken.spent.is_empty() {
+    for ((frame, node), taken) in taken(model, found) {
+        let is_one_pass = taken.budget.as_ref().is_some_and(|budget| budget.is_passes && taken.most == 0);
+        if taken.spent.is_empty() || is_one_pass {
             continue;
         }
         if out_of_time() {
             return None;
         }
-        let (most, renews) = taken.budget;
-        let budget = Budget { frame: frame.clone(), node: gate.clone(), is_passes: false, renews };
-        let reached = spending(found, &budget, &taken.by, most);
-        let never = taken.spent.iter().filter(|from| !reached[**from as usize]);
-        unspent.extend(never.map(|from| (found.key(*from).into(), frame.clone(), gate.clone())));
+        let reached = taken.budget.as_ref().map(|budget| spending(found, budget, &taken.by, taken.most));
+        // What nothing is taken from is never spent.
+        let is_reached = |from: u32| reached.as_ref().is_some_and(|reached| reached[from as usize]);
+        let never = taken.spent.iter().filter(|from| !is_reached(**from));
+        unspent.extend(never.map(|from| (found.key(*from).into(), frame.clone(), node.clone())));
     }
     Some(unspent)
+}
+
+/// All that is taken, by where it is counted.
+fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), Taken> {
+    let mut all: BTreeMap<(&FramePath, &NodeId), Taken> = BTreeMap::new();
+    for (number, edge) in found.edges.iter().enumerate() {
+        let step = &edge.step;
+        for retried in &step.retried {
+            let taken = all.entry((&retried.frame, &retried.gate)).or_default();
+            taken.by.push(number as u32);
+            taken.most = retried.budget;
+            taken.budget.get_or_insert_with(|| Budget {
+                frame: retried.frame.clone(),
+                node: retried.gate.clone(),
+                is_passes: false,
+                renews: retried.renews,
+            });
+        }
+        for pick in &step.picks {
+            match pick {
+                Pick::Spent { frame, gate } => all.entry((frame, gate)).or_default().spent.push(edge.from),
+                Pick::Pass(Pass::Most) => {
+                    let taken = all.entry((&step.frame, &step.node)).or_default();
+                    taken.spent.push(edge.from);
+                    let Some(((of, looping), (frame, _))) = passing(model, step).zip(step.frame.split()) else {
+                        continue;
+                    };
+                    taken.most = looping.most.saturating_sub(1);
+                    taken.budget.get_or_insert_with(|| Budget {
+                        frame,
+                        node: of.clone(),
+                        is_passes: true,
+                        renews: false,
+                    });
+                }
+                Pick::Pass(Pass::Another) => all.entry((&step.frame, &step.node)).or_default().by.push(number as u32),
+                _ => {}
+            }
+        }
+    }
+    all
 }
 
 /// What takes from a budget, and where nothing is left of it.
@@ -86,8 +126,10 @@ pub(super) fn unspent(found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -
 struct Taken {
     by: Vec<u32>,
     spent: Vec<u32>,
-    /// How often it may be taken from, and whether success renews it.
-    budget: (u32, bool),
+    /// How often it may be taken from.
+    most: u32,
+    /// Nothing as long as nothing is taken from it.
+    budget: Option<Budget>,
 }
 
 /// The states to which ways lead on which a budget is taken from as often as may be, and not renewed since.

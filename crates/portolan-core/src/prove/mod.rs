@@ -196,7 +196,8 @@ pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut()
         let Some(mut found) = explore(&model, limits, &unspent, out_of_time) else {
             return undecided(Bound::NeverOpened);
         };
-        let more = if found.bound.is_none() { budgets::unspent(&found, out_of_time) } else { Some(Unspent::new()) };
+        let more =
+            if found.bound.is_none() { budgets::unspent(&model, &found, out_of_time) } else { Some(Unspent::new()) };
         // What is taken back may have led to all that others are spent by.
         match more {
             Some(more) if more.is_empty() => {}

@@ -3,14 +3,14 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::budgets::{Budget, renews};
+use super::budgets::{Budget, passing, renews};
 use super::explore::{Edge, Explored};
 use super::model::{Model, array_name};
 use super::picks::{Pass, Pick};
 use super::steps::{Step, budget};
 use serde_json::Value;
 
-use crate::graph::{Flow, Kind, Loop, LoopKind};
+use crate::graph::{Flow, Loop, LoopKind};
 use crate::run::FramePath;
 
 /// How many steps a run may have in all: one that is longer is told without its rounds.
@@ -80,9 +80,8 @@ impl Pump<'_> {
                 }
                 Pick::Pass(pass @ (Pass::Most | Pass::Last)) => {
                     let step = self.step(edge);
+                    let Some((_, looping)) = passing(self.model, step) else { continue };
                     let flow = self.model.workflow.flow(&step.flow);
-                    let Kind::Repeat { of } = &flow.step(&step.node).node.kind else { continue };
-                    let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { continue };
                     let passes = self.passes.get(&step.frame).copied().unwrap_or(0);
                     let wanted = if *pass == Pass::Most { looping.most } else { self.items(flow, looping) };
                     if passes + 1 < wanted {

@@ -293,3 +293,31 @@ fn what_a_person_may_begin_again_leaves_the_retries_around_it_counted() {
     let costs = proof.costs.expect("it is small");
     assert_eq!((costs.moves, costs.answers), (6, 0), "{proof:#?}");
 }
+
+#[test]
+fn a_loop_has_made_its_last_pass_only_where_each_pass_can_be_made() {
+    // Whatever is counted to begin with, the second pass begins with 0, and goes back.
+    let text = |most: u32| {
+        format!(
+            "variables: [{{ name: n, type: number, default: 2 }}]
+activities:
+  - id: a
+    steps:
+      - id: round
+        kind: loop
+        loopType: doWhile
+        condition: n <= 1
+        maxIterations: {most}
+        atLimit: continue
+        steps:
+          - {{ id: back, kind: checkpoint, message: Back?, options: [{{ id: 'yes', label: 'Yes', effect: {{ transitionTo: a }} }}], when: n <= 1 }}
+          - {{ id: work, kind: step, actions: [{{ action: set, target: n, value: 0 }}] }}
+    transitions: [{{ to: b }}]
+  - {{ id: b, steps: [{{ id: more, kind: step }}] }}
+"
+        )
+    };
+    let dead = |most| activities(&text(most)).alive.refutations().len();
+    assert_eq!(dead(1), 0, "one pass is made");
+    assert!(dead(2) > 0, "the second one never ends");
+}

@@ -489,6 +489,9 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
     );
     wrong.sort_by_key(String::len);
     untold.sort_by_key(String::len);
+    if let Some(shortest) = untold.first() {
+        println!("the shortest run that the engine does not go:\n{shortest}");
+    }
     assert!(wrong.is_empty(), "{} of {compared_with} differ; the shortest:\n{}", wrong.len(), wrong[0]);
     assert!(untold.len() * 100 <= compared_with, "{} runs lead nowhere; the shortest:\n{}", untold.len(), untold[0]);
     assert!(undecided * 100 <= compared_with, "{undecided} of {compared_with} are not decided");
