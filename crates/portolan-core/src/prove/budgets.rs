@@ -113,7 +113,9 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
                         renews: false,
                     });
                 }
-                Pick::Pass(Pass::Another) => all.entry((&step.frame, &step.node)).or_default().by.push(number as u32),
+                Pick::Pass(Pass::Another) if step.goes_round() => {
+                    all.entry((&step.frame, &step.node)).or_default().by.push(number as u32);
+                }
                 _ => {}
             }
         }

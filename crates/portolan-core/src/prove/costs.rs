@@ -12,7 +12,6 @@ use indexmap::IndexMap;
 use super::budgets::{Budget, renews};
 use super::explore::{Edge, Explored};
 use super::model::Model;
-use super::picks::{Pass, Pick};
 use super::steps::{Act, Step};
 use super::verdict::{Membership, circles, rounds};
 use crate::graph::{Kind, Workflow};
@@ -193,7 +192,7 @@ impl Search<'_> {
     /// where there are some. Rounds around and within it may be bounded then.
     fn go_round_once(&mut self, circle: &[u32], membership: &Membership) {
         let back = self.leading_back(circle, membership);
-        let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.bounded;
+        let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.is_bounded();
         let free: Vec<u32> = back.iter().copied().filter(is_free).collect();
         let back = if free.is_empty() { back } else { free };
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
@@ -262,7 +261,7 @@ fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, 
         let (frame, node) = (retried.frame.clone(), retried.gate.clone());
         (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)
     });
-    let pass = step.picks.contains(&Pick::Pass(Pass::Another)).then(|| step.frame.split()).flatten();
+    let pass = step.goes_round().then(|| step.frame.split()).flatten();
     let flow = model.workflow.flow(&step.flow);
     let most = |node: &NodeId| match flow.steps.get(node).map(|step| &step.node.kind) {
         Some(Kind::Loop(looping)) => looping.most,

@@ -21,7 +21,7 @@ use crate::graph::{Kind, Node, Workflow};
 use crate::run::{
     Actor, Channel, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place, Reply, Run, Verdict,
 };
-use crate::value::{NodeId, Outcome, Timestamp};
+use crate::value::{NodeId, Outcome, Timestamp, WorkflowId};
 
 /// A run that comes to where something is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,7 @@ pub(super) struct Story<'s> {
 
 /// A variable that has to be in one of these cells later.
 struct Wanted<'s> {
+    flow: &'s WorkflowId,
     frame: &'s FramePath,
     name: usize,
     cells: Mask,
@@ -128,7 +129,7 @@ impl Story<'_> {
             if matches!(step.act, Act::Report(_)) || step.helps {
                 wanted.retain(|wanted| {
                     let may = gives.iter().find(|(name, _)| *name == wanted.name).map_or(0, |(_, mask)| *mask);
-                    let is_here = step.frame.0.starts_with(&wanted.frame.0);
+                    let is_here = step.flow == *wanted.flow && step.frame.0.starts_with(&wanted.frame.0);
                     let Some(value) = self.value(wanted, may).filter(|_| is_here) else { return true };
                     given.entry(at + 1).or_default().insert(self.model.text(wanted.name).to_owned(), value);
                     false
@@ -158,7 +159,10 @@ impl Story<'_> {
                                 wanted.cells &= cells;
                                 wanted.items = wanted.items.or(items);
                             }
-                            None => wanted.push(Wanted { frame, name: *name, cells: *cells, items, is_later: false }),
+                            None => {
+                                let (flow, name, cells) = (&step.flow, *name, *cells);
+                                wanted.push(Wanted { flow, frame, name, cells, items, is_later: false });
+                            }
                         }
                     }
                     Pick::Free { .. } | Pick::Spent { .. } => {}

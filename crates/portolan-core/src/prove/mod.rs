@@ -319,7 +319,7 @@ fn cycles(found: &Explored) -> Vec<Cycle> {
     let is_filled = |state: u32| of.on(state).is_some_and(|circle| has_answers[circle as usize]);
     let counts = |edge: u32| {
         let edge = &found.edges[edge as usize];
-        of.stays(edge) && !edge.step.helps && (is_filled(edge.from) || !edge.step.bounded)
+        of.stays(edge) && !edge.step.helps && (is_filled(edge.from) || !edge.step.is_bounded())
     };
     let mut cycles: Vec<Cycle> = Vec::new();
     let inner = verdict::rounds(found, &|at| of.on(at).is_some(), &counts);

@@ -85,8 +85,7 @@ impl Pump<'_> {
                     let passes = self.passes.get(&step.frame).copied().unwrap_or(0);
                     let wanted = if *pass == Pass::Most { looping.most } else { self.items(flow, looping) };
                     if passes + 1 < wanted {
-                        let goes_on = |step: &Step| step.picks.contains(&Pick::Pass(Pass::Another));
-                        return Some(self.round(edge, &goes_on, &|_| false));
+                        return Some(self.round(edge, &Step::goes_round, &|_| false));
                     }
                 }
                 _ => {}
@@ -182,11 +181,9 @@ impl Pump<'_> {
             let (frame, node, renews) = (retried.frame.clone(), retried.gate.clone(), retried.renews);
             *self.used.entry(Budget { frame, node, is_passes: false, renews }).or_default() += 1;
         }
-        for pick in &step.picks {
-            if let Pick::Pass(pass) = pick {
-                let passes = self.passes.entry(step.frame.clone()).or_default();
-                *passes = if *pass == Pass::Another { *passes + 1 } else { 0 };
-            }
+        if step.picks.iter().any(|pick| matches!(pick, Pick::Pass(_))) {
+            let passes = self.passes.entry(step.frame.clone()).or_default();
+            *passes = if step.goes_round() { *passes + 1 } else { 0 };
         }
         self.steps.push(edge);
     }

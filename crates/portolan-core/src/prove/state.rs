@@ -172,8 +172,11 @@ pub(super) fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
 
 fn forget(frame: &mut Frame) {
     frame.data = None;
-    if let Place::Forked { branches, .. } = &mut frame.place {
-        branches.iter_mut().for_each(|branch| branch.data = None);
+    match &mut frame.place {
+        Place::Forked { branches, .. } => branches.iter_mut().for_each(|branch| branch.data = None),
+        // How many items there are may be known in one of them only.
+        Place::Looping { items: Some(items), .. } => *items = Arc::default(),
+        _ => {}
     }
     frame.inner_frames_mut().into_iter().for_each(forget);
 }

@@ -39,8 +39,6 @@ pub(super) struct Step {
     pub(super) node: NodeId,
     pub(super) act: Act,
     pub(super) picks: Vec<Pick>,
-    /// Whether it takes from a budget, so that it cannot happen again and again.
-    pub(super) bounded: bool,
     /// The budgets that it takes from.
     pub(super) retried: Vec<Retried>,
     /// The frame in which it begins another one: a pass, branches, a workflow.
@@ -49,6 +47,18 @@ pub(super) struct Step {
     pub(super) refilled: Vec<(FramePath, NodeId)>,
     /// Whether it is the help of a person who was asked because the work could not go on.
     pub(super) helps: bool,
+}
+
+impl Step {
+    /// Whether it begins another pass of the loop around it: a loop may also be left in one that is not its last.
+    pub(super) fn goes_round(&self) -> bool {
+        self.begins.is_some() && self.picks.contains(&Pick::Pass(Pass::Another))
+    }
+
+    /// Whether it takes from a budget, so that it cannot happen again and again.
+    pub(super) fn is_bounded(&self) -> bool {
+        !self.retried.is_empty() || self.goes_round()
+    }
 }
 
 /// Something that is attempted again.
@@ -276,7 +286,6 @@ impl At<'_> {
 
     fn step(&self, picks: Vec<Pick>, retried: Vec<Retried>, changes: &[Change]) -> Step {
         let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
-        let bounded = !retried.is_empty() || picks.contains(&Pick::Pass(Pass::Another));
         let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
         let refilled = changes.iter().filter_map(|change| match change {
             Change::Refilled { frame, gate: Some(gate) } => Some((frame.clone(), gate.clone())),
@@ -287,7 +296,8 @@ impl At<'_> {
             Change::Moved { frame, place, .. } if holds_frames(place) => Some(frame.clone()),
             _ => None,
         });
-        Step { frame, flow, node, act: self.act.clone(), picks, bounded, retried, begins, refilled, helps }
+        let act = self.act.clone();
+        Step { frame, flow, node, act, picks, retried, begins, refilled, helps }
     }
 
     /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.

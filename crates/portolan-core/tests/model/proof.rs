@@ -473,7 +473,11 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
         refuted += u64::from(!proof.finishes.refutations().is_empty());
         undecided += usize::from(matches!(proof.alive, Proven::Undecided(_)));
         let text = || files.0.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        untold.extend(astray_runs(&proof).map(|run| format!("{:#?}\n{}", run.lines, text())));
+        let lines = |run: &Counterexample| {
+            let lines = run.lines.iter().map(|line| format!("{}: {}\n", line.node, line.what));
+            lines.collect::<String>()
+        };
+        untold.extend(astray_runs(&proof).map(|run| format!("{}{}", lines(run), text())));
         if let (Some(moves), Some(costs), true) = (moves, proof.costs, proof.cycles.is_empty()) {
             least += moves;
             most += costs.moves;
