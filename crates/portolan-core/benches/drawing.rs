@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use portolan_core::dialect::editing::Forms;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::Graph;
-use portolan_core::present::{Drawn, Moved, drawing};
+use portolan_core::present::{DrawingInput, NodeOffsets, drawing};
 use portolan_core::source::Source;
 use portolan_core::validate::{no_library, validate};
 
@@ -42,8 +42,14 @@ fn read(source: &Source) -> Graph {
 
 fn drawn(graph: &Graph) -> usize {
     let none = BTreeSet::new();
-    let drawing =
-        drawing(&Drawn { graph, workflow: None, find: &|_| None, folded: &none, opened: &none, moved: &Moved::new() });
+    let drawing = drawing(&DrawingInput {
+        graph,
+        workflow: None,
+        find: &|_| None,
+        folded: &none,
+        opened: &none,
+        moved: &NodeOffsets::new(),
+    });
     drawing.nodes.len() + drawing.edges.len()
 }
 

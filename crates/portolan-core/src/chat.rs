@@ -112,14 +112,14 @@ pub struct Request {
     /// The names of the tools that are offered, as the definition has them.
     pub tools: Arc<Vec<String>>,
     /// How it is asked.
-    pub settings: Settings,
+    pub settings: ModelSettings,
     /// The JSON Schema that the answer is to have, where one is wanted.
     pub answer_schema: Option<Arc<Value>>,
 }
 
 /// How a model is asked. What is not said is left to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct ModelSettings {
     /// How much chance there is in the answer, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Number>,
@@ -133,7 +133,7 @@ pub struct Settings {
 
 /// What a model said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// The message. Its role is the assistant's.
     pub message: Message,
     /// Why it ended there.
@@ -184,7 +184,7 @@ pub struct Usage {
 
 /// Why a model did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unanswered {
+pub struct ModelError {
     /// A stable word for programs.
     ///
     /// | code | what happened |
@@ -261,11 +261,11 @@ pub(crate) fn unfenced(text: &str) -> &str {
     inner[word..].trim()
 }
 
-impl Unanswered {
-    /// A failure with a code; whether it may pass is what [`Unanswered::passes`] says.
-    pub fn new(code: &str, message: impl Into<String>) -> Unanswered {
-        let (code, may_pass) = (code.to_owned(), Unanswered::passes(code));
-        Unanswered { code, message: message.into(), may_pass, retry_after_ms: None }
+impl ModelError {
+    /// A failure with a code; whether it may pass is what [`ModelError::passes`] says.
+    pub fn new(code: &str, message: impl Into<String>) -> ModelError {
+        let (code, may_pass) = (code.to_owned(), ModelError::passes(code));
+        ModelError { code, message: message.into(), may_pass, retry_after_ms: None }
     }
 
     /// Whether a failure of this code usually passes by itself.

@@ -15,14 +15,14 @@ use crate::value::Outcome;
 
 /// Why a definition cannot be run: everything that was found in it, warnings too.
 #[derive(Clone, Debug)]
-pub struct Faults {
+pub struct DefinitionError {
     /// The text that the findings point into.
     pub source: Source,
     /// The findings.
     pub found: Vec<Diagnostic>,
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for DefinitionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut between = "";
         for fault in self.found.iter().filter(|fault| fault.is_error()) {
@@ -37,7 +37,7 @@ impl fmt::Display for Faults {
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for DefinitionError {}
 
 impl Workflow {
     /// Reads and checks a definition that needs no other one, in whichever format it is: the first workflow of it. For
@@ -54,13 +54,13 @@ impl Workflow {
     ///
     /// # Errors
     /// It has faults: all of them.
-    pub fn read(name: impl Into<Arc<str>>, text: &str) -> Result<Workflow, Faults> {
+    pub fn read(name: impl Into<Arc<str>>, text: &str) -> Result<Workflow, DefinitionError> {
         let source = Source::new(name, text);
         let (graph, mut found) = dialect::parse(&source, Strictness::Strict).first();
         let checked = graph.map(|graph| validate::validate(&graph, &validate::no_library, Strictness::Strict));
         let (workflow, faults) = checked.unwrap_or_default();
         found.extend(faults);
-        workflow.ok_or(Faults { source, found })
+        workflow.ok_or(DefinitionError { source, found })
     }
 }
 

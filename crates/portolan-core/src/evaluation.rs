@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{self, Dialect, Unread};
+use crate::dialect::{self, Dialect, ExpressionError};
 use crate::engine;
 use crate::expr::{EvalFault, Expr, Outputs, Scope};
 use crate::graph::Workflow;
@@ -23,7 +23,7 @@ const MAX_TOLD: usize = 256 << 10;
 
 /// A field of a definition, and the text that stands in it.
 #[derive(Clone, Copy)]
-pub struct Field<'f> {
+pub struct EvaluatedField<'f> {
     /// The format of the definition.
     pub dialect: &'f Dialect,
     /// The workflow.
@@ -37,11 +37,11 @@ pub struct Field<'f> {
 }
 
 /// What it is evaluated over.
-pub enum Data<'d> {
+pub enum EvaluationData<'d> {
     /// What a run has come to.
     Run(Moment<'d>),
     /// Values of one's own.
-    Given(Given),
+    Given(GivenValues),
 }
 
 /// A frame of a run at one moment.
@@ -61,7 +61,7 @@ pub struct Moment<'d> {
 
 /// Values of one's own.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct GivenValues {
     /// What the workflow is given.
     pub input: Option<Value>,
     /// What nodes have come to.
@@ -80,7 +80,7 @@ pub struct Evaluation {
     /// The type of that; nothing where it comes to nothing.
     pub kind: Option<&'static str>,
     /// What is wrong with it.
-    pub fault: Option<Unread>,
+    pub fault: Option<ExpressionError>,
 }
 
 /// The frame of a run in which the node stands that a drawing calls so: the one that is at it, or else the outermost.
@@ -94,14 +94,14 @@ pub fn frame_of(run: &Run, drawn: &str) -> Option<FramePath> {
 }
 
 /// Evaluates what stands in a field.
-pub fn evaluate(field: &Field<'_>, data: &Data<'_>) -> Evaluation {
+pub fn evaluate(field: &EvaluatedField<'_>, data: &EvaluationData<'_>) -> Evaluation {
     match data {
-        Data::Run(moment) => over_run(field, moment),
-        Data::Given(given) => over_given(field, given),
+        EvaluationData::Run(moment) => over_run(field, moment),
+        EvaluationData::Given(given) => over_given(field, given),
     }
 }
 
-fn over_run(field: &Field<'_>, moment: &Moment<'_>) -> Evaluation {
+fn over_run(field: &EvaluatedField<'_>, moment: &Moment<'_>) -> Evaluation {
     let Moment { workflow, run, frame, at, hidden } = *moment;
     let root = NodeId::from("");
     let node = (frame, field.node.unwrap_or(&root));
@@ -117,7 +117,7 @@ fn over_run(field: &Field<'_>, moment: &Moment<'_>) -> Evaluation {
     seen.unwrap_or_else(|| over(field, &Scope::default()))
 }
 
-fn over_given(field: &Field<'_>, given: &Given) -> Evaluation {
+fn over_given(field: &EvaluatedField<'_>, given: &GivenValues) -> Evaluation {
     let mut outputs = Outputs::new(false);
     let start = field.graph.nodes.iter().find(|node| node.kind == Kind::Start);
     if let (Some(start), Some(input)) = (start.filter(|_| field.graph.interface.is_some()), &given.input) {
@@ -133,7 +133,7 @@ fn over_given(field: &Field<'_>, given: &Given) -> Evaluation {
     over(field, &Scope { names, ..Scope::over([&outputs]) })
 }
 
-fn over(field: &Field<'_>, scope: &Scope<'_>) -> Evaluation {
+fn over(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Evaluation {
     let more = bound(field, scope);
     let mut scope = scope.clone();
     let is_state = field.node().is_some_and(|node| matches!(node.kind, Kind::State(_)));
@@ -187,16 +187,16 @@ fn type_of(value: Option<&Value>) -> &'static str {
     }
 }
 
-fn unvalued(field: &Field<'_>, fault: EvalFault) -> Unread {
+fn unvalued(field: &EvaluatedField<'_>, fault: EvalFault) -> ExpressionError {
     // In arguments, it is one of several expressions that has no value.
     let within = field.text.find(&fault.expression).filter(|_| !fault.expression.is_empty());
     let span = within
         .map_or(Span { start: 0, end: field.text.len() }, |start| Span { start, end: start + fault.expression.len() });
-    Unread { message: fault.message, help: None, span }
+    ExpressionError { message: fault.message, help: None, span }
 }
 
 /// What is bound at a field besides: the item of a `forEach`, the output of a call that is made into something else.
-fn bound(field: &Field<'_>, scope: &Scope<'_>) -> Vec<(&'static str, Value)> {
+fn bound(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Vec<(&'static str, Value)> {
     let Some(node) = field.node() else { return Vec::new() };
     let output = || scope.name(node.id.as_str()).cloned();
     match &node.kind {
@@ -223,7 +223,7 @@ fn bound(field: &Field<'_>, scope: &Scope<'_>) -> Vec<(&'static str, Value)> {
     }
 }
 
-fn names(field: &Field<'_>, scope: &Scope<'_>) -> Vec<String> {
+fn names(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Vec<String> {
     let mut names: Vec<String> = scope.entries().into_iter().map(|(name, _)| name.to_owned()).collect();
     names.extend(scope.bindings.iter().map(|(name, _)| format!("${name}")));
     let nodes = field.graph.nodes.iter().filter(|node| Some(&node.id) != field.node && comes_to_something(node));
@@ -239,7 +239,7 @@ fn comes_to_something(node: &Node) -> bool {
     node.span != Span::default() && !matches!(node.kind, Kind::End { .. } | Kind::Fork { .. })
 }
 
-impl Field<'_> {
+impl EvaluatedField<'_> {
     fn node(&self) -> Option<&Node> {
         self.graph.nodes.iter().find(|node| Some(&node.id) == self.node)
     }

@@ -69,7 +69,7 @@ pub mod validate;
 pub mod value;
 
 pub use diagnostic::Diagnostic;
-pub use embed::Faults;
+pub use embed::DefinitionError;
 pub use engine::{AfterCrash, Effect, EffectKind, Rejection, decide};
 pub use graph::{Graph, Workflow};
 pub use present::{Situation, situation};

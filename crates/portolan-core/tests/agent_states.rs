@@ -7,7 +7,7 @@ use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{Effect, EffectKind, decide, open};
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Change, EffectResult, Event, Opening, Run};
-use portolan_core::source::{Source, Spelling, convert};
+use portolan_core::source::{Format, Source, convert};
 use portolan_core::validate;
 use portolan_core::value::Timestamp;
 use serde_json::{Value, json};
@@ -173,9 +173,9 @@ const EXAMPLES: [(&str, &str); 4] = [
 fn the_examples_are_read_in_both_spellings() {
     for (name, text) in EXAMPLES {
         let source = Source::new(name, text);
-        let yaml = convert(&source, Spelling::Yaml).expect("it can be said in YAML");
-        let json = convert(&Source::new("a.yaml", &yaml), Spelling::Json).expect("it can be said in JSON");
-        assert_eq!(convert(&source, Spelling::Json).expect("it is sound"), json, "{name}");
+        let yaml = convert(&source, Format::Yaml).expect("it can be said in YAML");
+        let json = convert(&Source::new("a.yaml", &yaml), Format::Json).expect("it can be said in JSON");
+        assert_eq!(convert(&source, Format::Json).expect("it is sound"), json, "{name}");
         workflow(name, text);
         workflow("workflow.yaml", &yaml);
     }

@@ -10,7 +10,7 @@ use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::verify::{self, Attachments};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::graph::{Failing, Graph, Step, Workflow};
-use portolan_core::prove::{Limits, prove};
+use portolan_core::prove::{AnalysisLimits, prove};
 use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source};
 use portolan_core::validate;
 
@@ -176,7 +176,7 @@ impl Case {
 
 /// What the analysis finds.
 fn proved(workflow: &Workflow) -> Vec<Diagnostic> {
-    let proof = prove(workflow, &Limits::default(), &mut || false);
+    let proof = prove(workflow, &AnalysisLimits::default(), &mut || false);
     assert_eq!(proof.bound(), None, "`{}` is not decided", workflow.id());
     let findings = proof.findings(workflow);
     let runs = findings.iter().filter_map(|finding| finding.run.as_ref());

@@ -1,6 +1,6 @@
 //! What holds of all expressions, also of those that nobody would write.
 
-use portolan_core::expr::{Expr, JsonLogic, Jsonata, Limits, Scope, When};
+use portolan_core::expr::{EvaluationLimits, Expr, JsonLogic, Jsonata, Scope, When};
 use portolan_core::value::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -173,7 +173,7 @@ fn scope<'a>(data: &'a Value, x: &'a Value) -> Scope<'a> {
 }
 
 /// Enough for what ends by itself, so that what does not is not waited for.
-const LIMITS: Limits = Limits { time_ms: 500, depth: 500, items: 10_000 };
+const LIMITS: EvaluationLimits = EvaluationLimits { time_ms: 500, depth: 500, items: 10_000 };
 
 /// What an expression gives with what it can name of the context, and with the whole context; nothing where either fails.
 fn narrow_and_whole(text: &str) -> Option<(Option<Value>, Option<Value>)> {
@@ -238,7 +238,7 @@ proptest! {
         let path = format!("{front}{}", path.join("."));
         let scope = Scope { bindings: vec![("x", &data)], ..Scope::of(&data) };
         let walked = Expr::Jsonata(Jsonata::parse(&path).expect("a path")).eval(&scope);
-        let asked = Jsonata::parse(&path).expect("a path").within(&scope, &Limits::default());
+        let asked = Jsonata::parse(&path).expect("a path").within(&scope, &EvaluationLimits::default());
         prop_assert_eq!(walked, asked, "{} in {}", path, data);
     }
 

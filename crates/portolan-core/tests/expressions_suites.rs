@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use portolan_core::expr::{EXPRESSION_BOUNDS, Expr, JsonLogic, Jsonata, Limits, Scope};
+use portolan_core::expr::{EXPRESSION_BOUNDS, EvaluationLimits, Expr, JsonLogic, Jsonata, Scope};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn agree(a: &Value, b: &Value) -> bool {
 }
 
 /// What an expression comes to: `Ok(None)` is undefined, an error has its code where there is one.
-fn outcome(text: &str, scope: &Scope<'_>, limits: &Limits) -> Result<Option<Value>, String> {
+fn outcome(text: &str, scope: &Scope<'_>, limits: &EvaluationLimits) -> Result<Option<Value>, String> {
     let parsed = Jsonata::parse(text).map_err(|fault| fault.code.unwrap_or(fault.message))?;
     parsed.within(scope, limits).map_err(|fault| match fault.code {
         EXPRESSION_BOUNDS => "bounds".to_owned(),
@@ -87,9 +87,9 @@ fn disagreement(case: &Value, text: &str, data: Option<&Value>) -> Option<String
     scope.at = now();
     scope.bindings = bindings.iter().map(|(name, value)| (name.as_str(), value)).collect();
     // The suite means an idle machine, and a few cases more items than we do.
-    let mut limits = Limits { time_ms: 60_000, ..Limits::default() };
+    let mut limits = EvaluationLimits { time_ms: 60_000, ..EvaluationLimits::default() };
     if let Some(limit) = case["timelimit"].as_u64() {
-        limits = Limits { time_ms: limit.max(1_000) * 10, items: 10_000_000, ..limits };
+        limits = EvaluationLimits { time_ms: limit.max(1_000) * 10, items: 10_000_000, ..limits };
         limits.depth = case["depth"].as_u64().map_or(limits.depth, |depth| (depth as usize).max(100));
     }
     let found = outcome(text, &scope, &limits);

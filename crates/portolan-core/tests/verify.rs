@@ -5,7 +5,7 @@ use portolan_core::Workflow;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::verify::{self, Attachments};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Finding, Graph, Kind, Node};
+use portolan_core::graph::{Graph, KeyResultCheck, Kind, Node};
 use portolan_core::source::Source;
 use portolan_core::validate;
 
@@ -62,7 +62,7 @@ fn node(node: &Node) -> String {
         _ => Vec::new(),
     };
     let results = results.iter().filter_map(|result| match &result.by {
-        Finding::Check(by) => {
+        KeyResultCheck::Check(by) => {
             Some((format!("{} ({})", result.name.value, result.description), format!("{by:?}"), result.attached))
         }
         _ => None,

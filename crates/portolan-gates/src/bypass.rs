@@ -126,7 +126,7 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
 
 /// What an environment asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedBypasses {
     /// The variable.
     pub variable: String,
     /// Why, where that is said.
@@ -138,12 +138,12 @@ pub struct Asked {
 pub fn asked<'a>(
     invariant: &str,
     environment: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
-) -> Option<Asked> {
+) -> Option<RequestedBypasses> {
     let last = |name: &str| environment.clone().filter(|(given, _)| *given == name).last().and_then(|(_, value)| value);
     let variable = VARIABLES.iter().find(|variable| variable.invariants.contains(&invariant))?;
     let name = variable.names.iter().find(|name| matches!(last(name), Some("1" | "true")))?;
     let reason = last(REASON).map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned);
-    Some(Asked { variable: (*name).to_owned(), reason })
+    Some(RequestedBypasses { variable: (*name).to_owned(), reason })
 }
 
 /// Why a bypass is not honoured, as a sentence; nothing where it is. `by_hand` is one that a person confirmed.

@@ -72,7 +72,7 @@ impl Needs {
 
 /// Why something could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
+pub struct FactError {
     /// A stable word for the cause.
     pub code: &'static str,
     /// The cause and what to do, as the end of a sentence.
@@ -90,14 +90,14 @@ pub enum Answer<T> {
     /// There is no such thing.
     Missing,
     /// It could not be found out.
-    Unknown(Unknown),
+    Unknown(FactError),
 }
 
 /// A snapshot of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Why nothing at all could be found out: there is no repository, or it has no files of its own.
-    pub trouble: Option<Unknown>,
+    pub trouble: Option<FactError>,
     /// The repository on its forge, `owner/name` or `host/owner/name`, where that can be told.
     pub repository: Option<String>,
     /// What is checked out.
@@ -123,7 +123,7 @@ pub struct Facts {
     /// The claimed pull request.
     pub pull_request: Answer<PullRequest>,
     /// What the type checker said of exactly these files.
-    pub typecheck: Answer<Typecheck>,
+    pub typecheck: Answer<TypecheckOutcome>,
     /// Traces of work that went past the guards.
     pub tripwire: Answer<Tripwire>,
 }
@@ -203,12 +203,12 @@ pub struct Issue {
     /// It is an issue: trackers answer with pull requests as well.
     pub is_issue: bool,
     /// It is of a repository that is not the project's.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<ForeignRepository>,
 }
 
 /// A repository of a forge that is not the project's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct ForeignRepository {
     /// Which one it is: `owner/name`, or `host/owner/name`.
     pub found: String,
     /// Those of the project.
@@ -251,7 +251,7 @@ pub struct ForgeRequest {
     /// Whether it is ready to be merged; nothing where nobody asked.
     pub readiness: Option<Readiness>,
     /// It is of a repository that is not the project's.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<ForeignRepository>,
 }
 
 /// Whether a pull request is ready to be merged, as its forge says.
@@ -307,7 +307,7 @@ pub enum Pushed {
 
 /// What the type checker said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Typecheck {
+pub enum TypecheckOutcome {
     /// There is none.
     NotConfigured,
     /// It has not seen these files.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::seen::Seen;
+use super::seen::LogLine;
 
 /// The most lines that a finding names.
 const MAX_EVIDENCE: usize = 50;
@@ -28,7 +28,7 @@ const ITERATIONS_MARGIN: f64 = 1.0;
 
 /// What the log shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub struct LogFinding {
     /// Whether something could go better, or goes worse than it did.
     pub kind: Sort,
     /// The rule that finds it.
@@ -55,7 +55,7 @@ pub enum Sort {
     Regression,
 }
 
-impl Finding {
+impl LogFinding {
     /// As the log has it.
     pub fn told(&self) -> Value {
         json!({
@@ -87,7 +87,7 @@ pub struct Baseline {
 
 impl Baseline {
     /// How the tasks of these lines went; nothing where too few are over.
-    pub fn of(lines: &[Seen<'_>]) -> Option<Baseline> {
+    pub fn of(lines: &[LogLine<'_>]) -> Option<Baseline> {
         let tasks = over(lines);
         let until = lines.last().map(|line| line.id.to_owned());
         (tasks.len() >= MIN_TASKS).then(|| Baseline { until, ..measured(&tasks) })
@@ -95,7 +95,7 @@ impl Baseline {
 }
 
 /// What these lines show, in the order of the rules.
-pub fn findings(lines: &[Seen<'_>], baseline: Option<&Baseline>) -> Vec<Finding> {
+pub fn findings(lines: &[LogLine<'_>], baseline: Option<&Baseline>) -> Vec<LogFinding> {
     let mut findings = repeated_blocks(lines);
     findings.extend(frequent_bypasses(lines));
     findings.extend(iterations_up(lines));
@@ -104,23 +104,30 @@ pub fn findings(lines: &[Seen<'_>], baseline: Option<&Baseline>) -> Vec<Finding>
     findings
 }
 
-fn opportunity(rule: &str, subject: String, metric: &str, baseline: f64, now: f64, lines: &[&Seen<'_>]) -> Finding {
+fn opportunity(
+    rule: &str,
+    subject: String,
+    metric: &str,
+    baseline: f64,
+    now: f64,
+    lines: &[&LogLine<'_>],
+) -> LogFinding {
     let (rule, metric) = (rule.to_owned(), metric.to_owned());
-    Finding { kind: Sort::Opportunity, rule, subject, metric, baseline, now, evidence: evidence(lines) }
+    LogFinding { kind: Sort::Opportunity, rule, subject, metric, baseline, now, evidence: evidence(lines) }
 }
 
 /// The last ones: the first that are named do not change while more come, but what is new counts more.
-fn evidence(lines: &[&Seen<'_>]) -> Vec<String> {
+fn evidence(lines: &[&LogLine<'_>]) -> Vec<String> {
     lines.iter().skip(lines.len().saturating_sub(MAX_EVIDENCE)).map(|line| line.id.to_owned()).collect()
 }
 
 /// The lines of these kinds, by what `of` says of them.
 fn grouped<'l, 'a, K: Ord>(
-    lines: &'l [Seen<'a>],
+    lines: &'l [LogLine<'a>],
     kinds: &[&str],
-    of: impl Fn(&Seen<'a>) -> Option<K>,
-) -> BTreeMap<K, Vec<&'l Seen<'a>>> {
-    let mut groups: BTreeMap<K, Vec<&Seen<'a>>> = BTreeMap::new();
+    of: impl Fn(&LogLine<'a>) -> Option<K>,
+) -> BTreeMap<K, Vec<&'l LogLine<'a>>> {
+    let mut groups: BTreeMap<K, Vec<&LogLine<'a>>> = BTreeMap::new();
     for line in lines.iter().filter(|line| kinds.contains(&line.kind)) {
         if let Some(key) = of(line) {
             groups.entry(key).or_default().push(line);
@@ -129,22 +136,22 @@ fn grouped<'l, 'a, K: Ord>(
     groups
 }
 
-fn repeated_blocks(lines: &[Seen<'_>]) -> Vec<Finding> {
+fn repeated_blocks(lines: &[LogLine<'_>]) -> Vec<LogFinding> {
     let groups = grouped(lines, &["flow.guard.block"], |line| Some((line.text("guardId")?, line.run?)));
     let often = groups.into_iter().filter(|(_, lines)| lines.len() >= BLOCKS);
-    let finding = |((guard, run), lines): ((&str, &str), Vec<&Seen<'_>>)| {
+    let finding = |((guard, run), lines): ((&str, &str), Vec<&LogLine<'_>>)| {
         let subject = format!("{guard} in {run}");
         opportunity("repeated-block", subject, "blocks", BLOCKS as f64, lines.len() as f64, &lines)
     };
     often.map(finding).collect()
 }
 
-fn frequent_bypasses(lines: &[Seen<'_>]) -> Vec<Finding> {
+fn frequent_bypasses(lines: &[LogLine<'_>]) -> Vec<LogFinding> {
     let exits = grouped(lines, &["flow.acceptance.passed"], |line| line.text("invariant"));
     let mut found = Vec::new();
     for (invariant, exits) in exits.into_iter().filter(|(_, exits)| exits.len() >= EXITS) {
-        let is_past = |line: &&&Seen<'_>| line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
-        let past: Vec<&Seen<'_>> = exits.iter().filter(is_past).copied().collect();
+        let is_past = |line: &&&LogLine<'_>| line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
+        let past: Vec<&LogLine<'_>> = exits.iter().filter(is_past).copied().collect();
         let share = past.len() as f64 / exits.len() as f64;
         if share > BYPASS_SHARE {
             let subject = invariant.to_owned();
@@ -154,7 +161,7 @@ fn frequent_bypasses(lines: &[Seen<'_>]) -> Vec<Finding> {
     found
 }
 
-fn iterations_up(lines: &[Seen<'_>]) -> Option<Finding> {
+fn iterations_up(lines: &[LogLine<'_>]) -> Option<LogFinding> {
     let tasks = over(lines);
     if tasks.len() < 2 * HALF {
         return None;
@@ -162,21 +169,21 @@ fn iterations_up(lines: &[Seen<'_>]) -> Option<Finding> {
     let (before, after) = tasks.split_at(tasks.len() / 2);
     let median_of = |tasks: &[Over<'_, '_>]| median(tasks.iter().map(|task| task.iterations).collect());
     let (was, is) = (median_of(before), median_of(after));
-    let lines: Vec<&Seen<'_>> = after.iter().map(|task| task.line).collect();
+    let lines: Vec<&LogLine<'_>> = after.iter().map(|task| task.line).collect();
     (is > was).then(|| opportunity("iterations-up", "tasks".to_owned(), "medianIterations", was, is, &lines))
 }
 
-fn dead_checks(lines: &[Seen<'_>]) -> Vec<Finding> {
+fn dead_checks(lines: &[LogLine<'_>]) -> Vec<LogFinding> {
     let kinds = ["flow.acceptance.passed", "flow.acceptance.failed"];
     let checks = grouped(lines, &kinds, |line| line.text("checkId"));
-    let never_failed = |lines: &[&Seen<'_>]| {
-        let held = |line: &&Seen<'_>| {
+    let never_failed = |lines: &[&LogLine<'_>]| {
+        let held = |line: &&LogLine<'_>| {
             line.kind == "flow.acceptance.passed" && line.data.get("bypassedBy").is_none_or(Value::is_null)
         };
         lines.iter().all(held)
     };
     let dead = checks.into_iter().filter(|(_, lines)| lines.len() >= DEAD_EXITS && never_failed(lines));
-    let finding = |(check, lines): (&str, Vec<&Seen<'_>>)| {
+    let finding = |(check, lines): (&str, Vec<&LogLine<'_>>)| {
         opportunity("dead-check", check.to_owned(), "failures", 1.0, 0.0, &lines)
     };
     dead.map(finding).collect()
@@ -184,13 +191,13 @@ fn dead_checks(lines: &[Seen<'_>]) -> Vec<Finding> {
 
 /// A task that is over.
 struct Over<'l, 'a> {
-    line: &'l Seen<'a>,
+    line: &'l LogLine<'a>,
     is_done: bool,
     iterations: f64,
     duration_ms: Option<f64>,
 }
 
-fn over<'l, 'a>(lines: &'l [Seen<'a>]) -> Vec<Over<'l, 'a>> {
+fn over<'l, 'a>(lines: &'l [LogLine<'a>]) -> Vec<Over<'l, 'a>> {
     let mut begun: BTreeMap<&str, i64> = BTreeMap::new();
     let mut tasks = Vec::new();
     for line in lines {
@@ -230,7 +237,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-fn regressions(lines: &[Seen<'_>], baseline: &Baseline) -> Vec<Finding> {
+fn regressions(lines: &[LogLine<'_>], baseline: &Baseline) -> Vec<LogFinding> {
     let since = baseline.until.as_deref().and_then(|until| lines.iter().position(|line| line.id == until));
     let tasks: Vec<Over<'_, '_>> = over(lines);
     let is_new = |task: &Over<'_, '_>| {
@@ -241,7 +248,7 @@ fn regressions(lines: &[Seen<'_>], baseline: &Baseline) -> Vec<Finding> {
         return Vec::new();
     }
     let now = measured(&tasks);
-    let lines: Vec<&Seen<'_>> = tasks.iter().map(|task| task.line).collect();
+    let lines: Vec<&LogLine<'_>> = tasks.iter().map(|task| task.line).collect();
     let measures = [
         (
             "successRate",
@@ -263,7 +270,7 @@ fn regressions(lines: &[Seen<'_>], baseline: &Baseline) -> Vec<Finding> {
         ),
     ];
     let worse = measures.into_iter().filter(|(.., is_worse)| *is_worse);
-    let finding = |(metric, was, is, _): (&str, f64, f64, bool)| Finding {
+    let finding = |(metric, was, is, _): (&str, f64, f64, bool)| LogFinding {
         kind: Sort::Regression,
         ..opportunity("worse-than-baseline", "tasks".to_owned(), metric, was, is, &lines)
     };
@@ -278,22 +285,22 @@ mod tests {
     /// Lines, each `kind run {data}` as often as it says, a second apart.
     fn found(lines: &[(usize, &str, &str, Value)], baseline: Option<&Baseline>) -> String {
         with(lines, |lines| {
-            let told = |f: &Finding| {
+            let told = |f: &LogFinding| {
                 format!("{} {}: {} {} → {} ({})", f.rule, f.subject, f.metric, f.baseline, f.now, f.evidence.len())
             };
             findings(lines, baseline).iter().map(told).collect::<Vec<_>>().join("; ")
         })
     }
 
-    fn with<T>(lines: &[(usize, &str, &str, Value)], then: impl FnOnce(&[Seen<'_>]) -> T) -> T {
+    fn with<T>(lines: &[(usize, &str, &str, Value)], then: impl FnOnce(&[LogLine<'_>]) -> T) -> T {
         let all: Vec<_> = lines.iter().flat_map(|line| std::iter::repeat_n(line, line.0)).collect();
         let ids: Vec<String> = (0..all.len()).map(|nth| format!("e{nth}")).collect();
-        let seen: Vec<Seen<'_>> = (0_i64..)
+        let seen: Vec<LogLine<'_>> = (0_i64..)
             .zip(&all)
             .zip(&ids)
             .map(|((at, (_, kind, run, data)), id)| {
                 let at = Timestamp(at * 1_000);
-                Seen { id, kind, at, task: None, run: Some(*run), data }
+                LogLine { id, kind, at, task: None, run: Some(*run), data }
             })
             .collect();
         then(&seen)

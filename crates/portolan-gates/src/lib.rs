@@ -9,8 +9,8 @@
 //! A commit on the integration branch is refused:
 //!
 //! ```
-//! use portolan_gates::guards::{self, Head, Place, Scene, Worktree};
-//! use portolan_gates::shell::Surroundings;
+//! use portolan_gates::guards::{self, WorktreeHead, Place, GuardContext, Worktree};
+//! use portolan_gates::shell::ShellContext;
 //! use portolan_gates::{Decision, Guidelines, Intent, Tool};
 //!
 //! let intent = Intent {
@@ -22,14 +22,14 @@
 //!     tool: Tool::Shell { command: "git commit -m 'feat: log in (#42)'".into() },
 //!     arguments: vec!["command".into()],
 //! };
-//! let reading = guards::read(&intent, &Surroundings::default());
+//! let reading = guards::read(&intent, &ShellContext::default());
 //!
 //! // The facts that the decision needs: here, what is checked out in the folder of the call.
 //! let wanted = guards::wanted(&intent, &reading);
 //! assert!(wanted.folders.contains("/project"));
-//! let worktree = Worktree { root: "/project".into(), head: Head::Branch("main".into()), ..Worktree::default() };
+//! let worktree = Worktree { root: "/project".into(), head: WorktreeHead::Branch("main".into()), ..Worktree::default() };
 //! let place = Place { path: "/project".into(), worktree: Some(worktree.into()), ..Place::default() };
-//! let scene = Scene { places: [("/project".into(), place)].into(), ..Scene::default() };
+//! let scene = GuardContext { places: [("/project".into(), place)].into(), ..GuardContext::default() };
 //!
 //! let judgements = guards::judge(&intent, &reading, &scene, &Guidelines::default());
 //! assert_eq!(guards::overall(&judgements), Decision::Block);

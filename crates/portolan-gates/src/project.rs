@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::graph::{DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, is_check_name};
-use portolan_core::source::fields::{Faults, Fields, distinct};
+use portolan_core::source::fields::{FaultList, Fields, distinct};
 use portolan_core::source::{self, Entry, Source, Tree, TreeKind};
 
 /// The names that the catalogue's workflows use, in the order in which they are listed. A project may have others.
@@ -51,19 +51,19 @@ pub fn read(source: &Source) -> (ProjectChecks, Vec<Diagnostic>) {
         return (checks, Vec::new());
     }
     let (tree, faults) = source::parse(source);
-    let mut faults = Faults(faults);
+    let mut faults = FaultList(faults);
     if let Some(mut fields) = tree.as_ref().and_then(|tree| Fields::of(tree, "the file", &mut faults)) {
         if let Some(tree) = fields.required("checks", &mut faults) {
             all(tree, &mut checks, &mut faults);
         }
         fields.finish(&mut faults);
     }
-    let Faults(mut faults) = faults;
+    let FaultList(mut faults) = faults;
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
     (checks, faults)
 }
 
-fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut Faults) {
+fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut FaultList) {
     let Some(entries) = tree.entries() else {
         let message = format!("`checks` must be an object of checks by their names, but is {}", tree.describe());
         let help = "write `checks: {tests: {run: [cargo, test]}}`";
@@ -84,7 +84,7 @@ fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut Faults) {
     }
 }
 
-fn one(Entry { key, value }: &Entry, faults: &mut Faults) -> Option<ProjectCheck> {
+fn one(Entry { key, value }: &Entry, faults: &mut FaultList) -> Option<ProjectCheck> {
     if !is_check_name(&key.value) {
         let message = format!("`{}` cannot be the name of a check", clip(&key.value));
         let help = "write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`";

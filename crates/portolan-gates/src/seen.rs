@@ -6,7 +6,7 @@ use portolan_core::value::Timestamp;
 
 /// A line of the event log.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen<'a> {
+pub struct LogLine<'a> {
     /// Its name.
     pub id: &'a str,
     /// Its type.
@@ -21,7 +21,7 @@ pub struct Seen<'a> {
     pub data: &'a Value,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> LogLine<'a> {
     /// A text of what it says.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.data.get(name).and_then(Value::as_str)

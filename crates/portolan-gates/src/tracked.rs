@@ -7,13 +7,13 @@ use super::references::{Reference, Target, references};
 /// The issue of a task, as its repository and its rules read it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tracked<'a> {
-    wanted: Wanted<'a>,
+    wanted: IssueId<'a>,
     repository: Option<&'a str>,
     guidelines: &'a Guidelines,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Wanted<'a> {
+enum IssueId<'a> {
     Number(u64),
     Key(&'a str),
     /// No issue is claimed.
@@ -40,27 +40,27 @@ impl<'a> Tracked<'a> {
     ) -> Tracked<'a> {
         let number = number.filter(|_| !matches!(guidelines.issues.provider, IssueProvider::Pattern { .. }));
         let wanted = match (number, key) {
-            (Some(number), _) => Wanted::Number(number),
-            (None, Some(key)) => Wanted::Key(key),
-            (None, None) => Wanted::Any,
+            (Some(number), _) => IssueId::Number(number),
+            (None, Some(key)) => IssueId::Key(key),
+            (None, None) => IssueId::Any,
         };
         Tracked { wanted, repository, guidelines }
     }
 
     /// Whether an issue is claimed.
     pub(super) fn is_claimed(&self) -> bool {
-        !matches!(self.wanted, Wanted::Any)
+        !matches!(self.wanted, IssueId::Any)
     }
 
     /// How messages name it; what is not known stands in angle brackets.
     pub(super) fn written(&self) -> String {
         match (&self.wanted, &self.guidelines.issues.provider) {
-            (Wanted::Number(number), _) => format!("#{number}"),
-            (Wanted::Key(key), _) => (*key).to_owned(),
-            (Wanted::Any, IssueProvider::Pattern { projects }) => {
+            (IssueId::Number(number), _) => format!("#{number}"),
+            (IssueId::Key(key), _) => (*key).to_owned(),
+            (IssueId::Any, IssueProvider::Pattern { projects }) => {
                 format!("{}-<number>", projects.first().map_or("<project>", String::as_str))
             }
-            (Wanted::Any, _) => "#<issue>".to_owned(),
+            (IssueId::Any, _) => "#<issue>".to_owned(),
         }
     }
 
@@ -90,11 +90,11 @@ impl<'a> Tracked<'a> {
 
     fn is_meant(&self, target: &Target) -> bool {
         match (&self.wanted, target) {
-            (Wanted::Number(number), target) => target.is_issue(*number, self.repository),
-            (Wanted::Key(wanted), Target::Key(key)) => key == wanted,
-            (Wanted::Key(_), Target::Issue { .. }) => false,
-            (Wanted::Any, Target::Key(_)) => self.is_issue(target),
-            (Wanted::Any, Target::Issue { number, .. }) => {
+            (IssueId::Number(number), target) => target.is_issue(*number, self.repository),
+            (IssueId::Key(wanted), Target::Key(key)) => key == wanted,
+            (IssueId::Key(_), Target::Issue { .. }) => false,
+            (IssueId::Any, Target::Key(_)) => self.is_issue(target),
+            (IssueId::Any, Target::Issue { number, .. }) => {
                 let by_number = !matches!(self.guidelines.issues.provider, IssueProvider::Pattern { .. });
                 by_number && target.is_issue(*number, self.repository)
             }
@@ -105,7 +105,7 @@ impl<'a> Tracked<'a> {
     fn is_issue(&self, target: &Target) -> bool {
         match (target, &self.guidelines.issues.provider) {
             (Target::Issue { .. }, _) => true,
-            (Target::Key(key), _) if matches!(self.wanted, Wanted::Key(wanted) if key == wanted) => true,
+            (Target::Key(key), _) if matches!(self.wanted, IssueId::Key(wanted) if key == wanted) => true,
             (Target::Key(key), IssueProvider::Pattern { projects }) => {
                 let project = key.split('-').next().unwrap_or_default();
                 projects.is_empty() || projects.iter().any(|known| known == project)

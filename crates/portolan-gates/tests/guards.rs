@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use portolan_core::value::Timestamp;
 use portolan_gates::bypass::{Bypass, Source, Uses};
-use portolan_gates::guards::{self, FlowScene, Head, Held, Operation, Place, Scene, Verdict, Worktree};
+use portolan_gates::guards::{
+    self, FlowContext, FolderContents, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead,
+};
 use portolan_gates::guidelines::{IssueProvider, Level, Who};
-use portolan_gates::shell::{self, Surroundings};
+use portolan_gates::shell::{self, ShellContext};
 use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool, names};
 use proptest::prelude::*;
 
@@ -25,25 +27,25 @@ use proptest::prelude::*;
 #[derive(Clone)]
 struct World {
     head: Option<Worktree>,
-    scene: Scene,
+    scene: GuardContext,
     guidelines: Guidelines,
     aliases: BTreeMap<String, String>,
     /// The protected files that a tree has otherwise; `?` for one that cannot be looked at.
     trees: BTreeMap<String, String>,
     /// What is in folders that are copied.
-    folders: BTreeMap<String, Held>,
+    folders: BTreeMap<String, FolderContents>,
     must: Option<Decision>,
 }
 
 fn worktree(root: &str, branch: &str) -> Worktree {
     let (head, operation) = match branch.split_once(' ') {
-        Some(("unborn", branch)) => (Head::Unborn(branch.to_owned()), None),
+        Some(("unborn", branch)) => (WorktreeHead::Unborn(branch.to_owned()), None),
         Some(("rebasing", branch)) => {
-            (Head::Detached("c0ffee".to_owned()), Some(Operation::Rebase(Some(branch.to_owned()))))
+            (WorktreeHead::Detached("c0ffee".to_owned()), Some(Operation::Rebase(Some(branch.to_owned()))))
         }
-        _ if branch == "detached" => (Head::Detached("c0ffee".to_owned()), None),
-        _ if branch == "unknown" => (Head::Unknown, None),
-        _ => (Head::Branch(branch.to_owned()), None),
+        _ if branch == "detached" => (WorktreeHead::Detached("c0ffee".to_owned()), None),
+        _ if branch == "unknown" => (WorktreeHead::Unknown, None),
+        _ => (WorktreeHead::Branch(branch.to_owned()), None),
     };
     Worktree {
         root: root.to_owned(),
@@ -65,7 +67,8 @@ impl World {
         let mut guidelines = Guidelines::default();
         guidelines.integration.push("release/*".to_owned());
         guidelines.commits.require_reference = false;
-        let scene = Scene { typecheck: Verdict::NotConfigured, now: Timestamp(1), ..Scene::default() };
+        let scene =
+            GuardContext { typecheck: TypecheckVerdict::NotConfigured, now: Timestamp(1), ..GuardContext::default() };
         World {
             head: Some(worktree("/repo", "main")),
             scene,
@@ -136,14 +139,14 @@ impl World {
         guards::judge(&intent, &reading, &scene, &self.guidelines)
     }
 
-    fn around(&self) -> Surroundings {
+    fn around(&self) -> ShellContext {
         let branch = self.head.as_ref().and_then(|worktree| match &worktree.head {
-            Head::Branch(branch) => Some(branch.clone()),
+            WorktreeHead::Branch(branch) => Some(branch.clone()),
             _ => None,
         });
         let text = |text: &str| Some(text.to_owned());
         let git = self.head.is_some().then(|| "/repo/.git".to_owned());
-        Surroundings {
+        ShellContext {
             folder: text("/repo"),
             home: text("/home/me"),
             branch,
@@ -178,12 +181,12 @@ impl World {
             ("issue", number) => {
                 let (issue, key) = (number.parse().ok(), Some(number.to_owned()).filter(|key| key.contains('-')));
                 let (task, phase) = ("login".to_owned(), "commit".to_owned());
-                self.scene.flow = Some(FlowScene { task, phase, issue, issue_key: key, branch: None });
+                self.scene.flow = Some(FlowContext { task, phase, issue, issue_key: key, branch: None });
             }
-            ("typecheck", "none") => self.scene.typecheck = Verdict::NotConfigured,
-            ("typecheck", "passed") => self.scene.typecheck = Verdict::Passed,
-            ("typecheck", "unknown") => self.scene.typecheck = Verdict::Unknown,
-            ("typecheck", "failed") => self.scene.typecheck = Verdict::Failed("2 errors in a.ts".to_owned()),
+            ("typecheck", "none") => self.scene.typecheck = TypecheckVerdict::NotConfigured,
+            ("typecheck", "passed") => self.scene.typecheck = TypecheckVerdict::Passed,
+            ("typecheck", "unknown") => self.scene.typecheck = TypecheckVerdict::Unknown,
+            ("typecheck", "failed") => self.scene.typecheck = TypecheckVerdict::Failed("2 errors in a.ts".to_owned()),
             ("blocked", number) => {
                 let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
                 drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
@@ -191,7 +194,7 @@ impl World {
             ("holds", rest) => {
                 let (path, files) = rest.split_once('=').expect("a folder and files");
                 let protected = files.split(' ').filter(|file| !matches!(*file, "" | "…")).map(str::to_owned).collect();
-                self.folders.insert(path.to_owned(), Held { protected, whole: !files.contains('…') });
+                self.folders.insert(path.to_owned(), FolderContents { protected, whole: !files.contains('…') });
             }
             ("tree", rest) => {
                 let (name, files) = rest.split_once('=').expect("a tree and files");
@@ -395,7 +398,7 @@ fn a_bypass_on_record_holds_for_its_rule_phase_and_task() {
     assert_eq!(judged("*", &|_| {}), (Decision::Block, 0));
     assert_eq!(judged("I-2", &|world| world.scene.now = Timestamp(5)), (Decision::Block, 0), "it has ended");
     let flow =
-        |change: &dyn Fn(&mut FlowScene)| judged("I-2", &|world| change(world.scene.flow.as_mut().expect("a flow")));
+        |change: &dyn Fn(&mut FlowContext)| judged("I-2", &|world| change(world.scene.flow.as_mut().expect("a flow")));
     assert_eq!(flow(&|flow| flow.phase = "qa".to_owned()), (Decision::Block, 0));
     assert_eq!(flow(&|flow| flow.task = "other".to_owned()), (Decision::Block, 0));
     assert_eq!(judged("I-2", &|world| world.scene.flow = None), (Decision::Block, 0));

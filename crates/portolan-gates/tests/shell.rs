@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use portolan_gates::shell::git::{Action, Branch, Fetch, Invocation, Message, Push, Refspec};
-use portolan_gates::shell::{self, Command, Reading, Surroundings, Word, git};
+use portolan_gates::shell::{self, Command, Reading, ShellContext, Word, git};
 use proptest::prelude::*;
 
 fn text(word: &Word) -> String {
@@ -201,11 +201,11 @@ fn lines(reading: &Reading) -> Vec<String> {
 }
 
 fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
-    let around = Surroundings {
+    let around = ShellContext {
         folder: Some("/repo".to_owned()),
         home: Some("/home/me".to_owned()),
         branch: Some("feat/1".to_owned()),
-        ..Surroundings::default()
+        ..ShellContext::default()
     };
     lines(&shell::expand(&shell::read_in(text, &around), aliases))
 }

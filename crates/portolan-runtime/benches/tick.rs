@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use portolan_core::value::Timestamp;
 use portolan_gates::Guidelines;
-use portolan_gates::acceptance::{CHECKS, Standing};
+use portolan_gates::acceptance::{CHECKS, CheckStatus};
 use portolan_gates::facts::{Claims, Needs};
 use portolan_gates::guidelines::{Forge, IssueProvider};
 use portolan_runtime::repository::Repository;
-use portolan_runtime::trust::{Digest, Entry, Trust};
+use portolan_runtime::trust::{Digest, Trust, TrustEntry};
 use portolan_runtime::typecheck::checker;
 
 fn main() {
@@ -40,7 +40,7 @@ fn main() {
     for kind in &CHECKS {
         let found = kind.decide(&claims, &first, &rules);
         // The branch is not merged, which is found out all the same.
-        let expected = if kind.id == "pullRequestMerged" { Standing::Fails } else { Standing::Holds };
+        let expected = if kind.id == "pullRequestMerged" { CheckStatus::Fails } else { CheckStatus::Holds };
         assert_eq!(found.standing, expected, "{}: {}", kind.id, found.reason);
     }
     println!("{commits} commits on the branch, {} checks, median of {rounds}", CHECKS.len());
@@ -88,7 +88,7 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
 
 fn allow(data: &Path, project: &Path, rules: &Guidelines) {
     let checker = checker(project, rules).expect("the rules name one");
-    let entry = Entry {
+    let entry = TrustEntry {
         project: PathBuf::new(),
         commands: checker.digest(),
         file: Digest::of(""),

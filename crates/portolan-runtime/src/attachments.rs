@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::error::ServiceError;
 use crate::project_folder;
-use crate::trust::{self, Command, Digest};
+use crate::trust::{self, Digest, TrustedCommand};
 
 pub use portolan_core::dialect::verify::FILE;
 
@@ -102,11 +102,11 @@ pub struct AttachedBy {
 }
 
 /// The commands of an entry, each under the patterns of what it is attached to.
-pub fn commands(entry: &Attachment) -> Vec<Command> {
+pub fn commands(entry: &Attachment) -> Vec<TrustedCommand> {
     let pattern = |pattern: &Option<Spanned<String>>| pattern.as_ref().map_or("*", |it| it.value.as_str()).to_owned();
     let (flow, node) = (format!("{FILE} {}", pattern(&entry.workflow)), pattern(&entry.node));
     let commands = entry.accept.iter().filter_map(|check| match &check.by {
-        CheckBy::Run { argv, timeout_seconds } => Some(Command {
+        CheckBy::Run { argv, timeout_seconds } => Some(TrustedCommand {
             flow: flow.clone(),
             node: node.clone(),
             check: check.id.to_string(),

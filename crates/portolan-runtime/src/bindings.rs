@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::Address;
 use crate::digest::Digest;
 use crate::disk;
-use crate::process::lineage::{self, Process, Seen};
+use crate::process::lineage::{self, Process, ProcessIdentity};
 use crate::project_folder;
 use crate::store::RunId;
 
@@ -33,7 +33,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What is noted of a run.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Binding {
-    run: Bound,
+    run: BoundRun,
     /// What those who began it, or went on with it, descend from.
     processes: Vec<Process>,
 }
@@ -41,26 +41,26 @@ struct Binding {
 /// A run, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Bound {
+pub(crate) enum BoundRun {
     /// One of the project's store.
     Stored(String),
     /// One that lives in a task file.
     Task(String),
 }
 
-impl Bound {
+impl BoundRun {
     /// Its address; nothing where what was written down is none.
     pub(crate) fn address(&self) -> Option<Address> {
         match self {
-            Bound::Stored(id) => RunId::parse(id).map(Address::Stored),
-            Bound::Task(path) => Some(Address::Task(path.clone())),
+            BoundRun::Stored(id) => RunId::parse(id).map(Address::Stored),
+            BoundRun::Task(path) => Some(Address::Task(path.clone())),
         }
     }
 
     fn file(&self, project: &Path) -> PathBuf {
         let name = match self {
-            Bound::Stored(id) => id.clone(),
-            Bound::Task(path) => format!("task-{}", &Digest::of(path).as_str()[..32]),
+            BoundRun::Stored(id) => id.clone(),
+            BoundRun::Task(path) => format!("task-{}", &Digest::of(path).as_str()[..32]),
         };
         folder(project).join(format!("{name}.json"))
     }
@@ -76,7 +76,7 @@ pub(crate) fn above() -> Vec<Process> {
 }
 
 /// A shell, and what opens terminals, has no hooks.
-fn possible(chain: Vec<Seen>) -> Vec<Process> {
+fn possible(chain: Vec<ProcessIdentity>) -> Vec<Process> {
     chain.into_iter().skip(1).filter(|seen| !seen.is_shell() && !seen.is_no_host()).map(|seen| seen.process).collect()
 }
 
@@ -84,7 +84,7 @@ fn possible(chain: Vec<Seen>) -> Vec<Process> {
 ///
 /// # Errors
 /// It cannot be written.
-pub(crate) fn bind(project: &Path, run: &Bound, above: &[Process]) -> io::Result<()> {
+pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Result<()> {
     let path = run.file(project);
     let knows = |binding: &Binding| binding.run == *run && above.iter().all(|one| binding.processes.contains(one));
     if above.is_empty() || read(&path).is_some_and(|binding| knows(&binding)) {
@@ -104,7 +104,7 @@ pub(crate) fn bind(project: &Path, run: &Bound, above: &[Process]) -> io::Result
 }
 
 /// Forgets a run that is over.
-pub(crate) fn release(project: &Path, run: &Bound) {
+pub(crate) fn release(project: &Path, run: &BoundRun) {
     // It may bind nobody, or another process may have done it.
     let _gone = fs::remove_file(run.file(project));
 }
@@ -115,14 +115,14 @@ pub(crate) fn are_there(project: &Path) -> bool {
 }
 
 /// The runs that bind the agents of these hosts, in their order by name.
-pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> Vec<Bound> {
+pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> Vec<BoundRun> {
     let bindings: Vec<Binding> = files(project).filter_map(|path| read(&path)).collect();
     if bindings.is_empty() {
         return Vec::new();
     }
     let hosts = hosts();
     let binds = |binding: &Binding| binding.processes.iter().any(|process| hosts.contains(process));
-    let mut found: Vec<Bound> = bindings.into_iter().filter(binds).map(|binding| binding.run).collect();
+    let mut found: Vec<BoundRun> = bindings.into_iter().filter(binds).map(|binding| binding.run).collect();
     found.sort();
     found
 }
@@ -166,8 +166,8 @@ mod tests {
     fn a_run_binds_whoever_went_on_with_it_until_it_is_released() {
         let folder = tempfile::tempdir().expect("a folder");
         let project = folder.path();
-        let run = Bound::Stored("k7m2qx4p".to_owned());
-        let task = Bound::Task("/tasks/1.json".to_owned());
+        let run = BoundRun::Stored("k7m2qx4p".to_owned());
+        let task = BoundRun::Task("/tasks/1.json".to_owned());
         let of = |process: &Process| of_hosts(project, || vec![process.clone()]);
         assert!(!are_there(project) && of(&own()).is_empty());
         bind(project, &run, &[own()]).expect("noted");
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn nobody_above_is_nothing_to_note() {
         let folder = tempfile::tempdir().expect("a folder");
-        bind(folder.path(), &Bound::Stored("k7m2qx4p".to_owned()), &[]).expect("nothing is done");
+        bind(folder.path(), &BoundRun::Stored("k7m2qx4p".to_owned()), &[]).expect("nothing is done");
         assert!(!folder.path().join(".portolan").exists());
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn shells_and_terminals_are_no_hosts() {
         let seen = |pid: u32, words: &[&str]| {
             let words = words.iter().map(|&word| word.to_owned()).collect();
-            Seen { process: process(pid), file: None, words }
+            ProcessIdentity { process: process(pid), file: None, words }
         };
         let chain = vec![
             seen(9, &["portolan", "serve"]),

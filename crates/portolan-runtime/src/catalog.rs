@@ -5,7 +5,7 @@ use portolan_core::source::Source;
 
 /// A file of the catalogue.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     /// Its identifier: the stem of its file.
     pub id: &'static str,
     /// The ending of its file.
@@ -16,7 +16,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-impl Entry {
+impl CatalogEntry {
     /// Its text, under the name of its file.
     pub fn source(&self) -> Source {
         Source::new(format!("{}.{}", self.id, self.ending), self.text)
@@ -31,7 +31,7 @@ impl Entry {
 /// Names the files of a catalogue folder, so that the binary carries them.
 macro_rules! entries {
     ($folder:literal, $extension:literal, $dialect:expr, [$($id:literal),* $(,)?]) => {
-        &[$(Entry {
+        &[$(CatalogEntry {
             id: $id,
             ending: $extension,
             dialect: $dialect,
@@ -41,7 +41,7 @@ macro_rules! entries {
 }
 
 /// The workflows, in alphabetical order.
-pub const WORKFLOWS: &[Entry] = entries!(
+pub const WORKFLOWS: &[CatalogEntry] = entries!(
     "workflows",
     "json",
     Some("navigator"),
@@ -66,28 +66,28 @@ pub const WORKFLOWS: &[Entry] = entries!(
 );
 
 /// The workflows that are phases, in alphabetical order.
-pub const PHASES: &[Entry] = entries!("phases", "yaml", Some("phases"), ["delivery", "sdlc-simple"]);
+pub const PHASES: &[CatalogEntry] = entries!("phases", "yaml", Some("phases"), ["delivery", "sdlc-simple"]);
 
 /// The workflows of states, which language models work on, in alphabetical order.
-pub const STATES: &[Entry] = entries!("states", "yaml", Some("states"), ["ooda"]);
+pub const STATES: &[CatalogEntry] = entries!("states", "yaml", Some("states"), ["ooda"]);
 
 /// Every workflow: the steps first, then the phases, then the states.
-pub fn all() -> impl Iterator<Item = Entry> {
+pub fn all() -> impl Iterator<Item = CatalogEntry> {
     WORKFLOWS.iter().chain(PHASES).chain(STATES).copied()
 }
 
 /// Those that agents are led through.
-pub fn workflows() -> impl Iterator<Item = Entry> {
+pub fn workflows() -> impl Iterator<Item = CatalogEntry> {
     all().filter(|entry| entry.run_as() != Some(RunAs::Calls))
 }
 
 /// Those that are run like functions.
-pub fn functions() -> impl Iterator<Item = Entry> {
+pub fn functions() -> impl Iterator<Item = CatalogEntry> {
     all().filter(|entry| entry.run_as() == Some(RunAs::Calls))
 }
 
 /// The agent templates, in alphabetical order.
-pub const AGENTS: &[Entry] = entries!(
+pub const AGENTS: &[CatalogEntry] = entries!(
     "agents",
     "md",
     None,
@@ -95,12 +95,12 @@ pub const AGENTS: &[Entry] = entries!(
 );
 
 /// The workflow called `id`.
-pub fn workflow(id: &str) -> Option<Entry> {
+pub fn workflow(id: &str) -> Option<CatalogEntry> {
     all().find(|entry| entry.id == id)
 }
 
 /// The agent template called `id`.
-pub fn agent(id: &str) -> Option<Entry> {
+pub fn agent(id: &str) -> Option<CatalogEntry> {
     AGENTS.iter().copied().find(|entry| entry.id == id)
 }
 
@@ -117,7 +117,7 @@ pub struct AgentCard {
 
 impl AgentCard {
     /// Reads the front matter: lines of `key: value` between two lines of `---`.
-    pub fn read(entry: &Entry) -> AgentCard {
+    pub fn read(entry: &CatalogEntry) -> AgentCard {
         let mut card = AgentCard { name: entry.id.to_owned(), ..AgentCard::default() };
         let front =
             entry.text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or("", |(front, _)| front);

@@ -22,9 +22,9 @@ pub struct Control(Arc<watch::Sender<State>>);
 
 /// What changes about how a run stands. Of changes that come fast only the last need be told.
 #[derive(Debug)]
-pub struct Changes(watch::Receiver<State>);
+pub struct StateChanges(watch::Receiver<State>);
 
-impl Changes {
+impl StateChanges {
     /// How it stands after the next change; nothing when there will be none.
     pub async fn next(&mut self) -> Option<Phase> {
         self.0.changed().await.ok()?;
@@ -48,19 +48,19 @@ struct State {
     fault: Option<String>,
     context: Option<Arc<Run>>,
     /// What somebody wants to happen to the run while it waits, for whoever drives it.
-    wanted: VecDeque<Wanted>,
+    wanted: VecDeque<PendingEvent>,
 }
 
 /// An event for a run that waits: there is one writer, and that is who drives it.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct PendingEvent {
     pub(super) by: Actor,
     pub(super) what: EventKind,
     /// Whom to tell what became of it.
     told: oneshot::Sender<Result<(), ServiceError>>,
 }
 
-impl Wanted {
+impl PendingEvent {
     /// What became of it; nobody may wait for that any more.
     pub(super) fn became(self, result: Result<(), ServiceError>) {
         let _ = self.told.send(result);
@@ -74,7 +74,7 @@ pub(super) enum Permit {
     /// End, for it was stopped.
     Stop,
     /// Take up an event first.
-    TakeUp(Box<Wanted>),
+    TakeUp(Box<PendingEvent>),
 }
 
 /// How a run that can be controlled stands.
@@ -224,7 +224,7 @@ impl Control {
                 return false;
             };
             let what = EventKind::Noted { frame: frame.unwrap_or_else(|| before.clone()), values };
-            state.wanted.push_back(Wanted { by, what, told });
+            state.wanted.push_back(PendingEvent { by, what, told });
             true
         });
         match refused {
@@ -235,8 +235,8 @@ impl Control {
     }
 
     /// What changes about it from now on.
-    pub fn changes(&self) -> Changes {
-        Changes(self.0.subscribe())
+    pub fn changes(&self) -> StateChanges {
+        StateChanges(self.0.subscribe())
     }
 
     /// Waits until it is paused before a node, stopped or over.

@@ -3,13 +3,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::catalog::{self, Entry};
+use crate::catalog::{self, CatalogEntry};
 use crate::disk::Fresh;
 use crate::error::{ServiceError, plain};
 
 /// What came of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopyResult {
     /// Where to.
     pub path: PathBuf,
     /// What was written.
@@ -24,13 +24,13 @@ pub struct Copied {
 ///
 /// # Errors
 /// The folder cannot be made, or lies outside the project.
-pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<Copied, ServiceError> {
+pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<CopyResult, ServiceError> {
     let target = inside(project, Path::new(".flow/workflows"))?;
-    let place = |entry: &Entry| {
+    let place = |entry: &CatalogEntry| {
         let flat = target.join(format!("{}.{}", entry.id, entry.ending));
         if flat.exists() { flat } else { target.join(entry.id).join(format!("workflow.{}", entry.ending)) }
     };
-    let entries: Vec<Entry> = catalog::all().collect();
+    let entries: Vec<CatalogEntry> = catalog::all().collect();
     copy(&target, &entries, ids, force, place)
 }
 
@@ -38,19 +38,19 @@ pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<Copied, 
 ///
 /// # Errors
 /// The folder cannot be made, or lies outside the project.
-pub fn agents(project: &Path, folder: Option<&str>, ids: &[String], force: bool) -> Result<Copied, ServiceError> {
+pub fn agents(project: &Path, folder: Option<&str>, ids: &[String], force: bool) -> Result<CopyResult, ServiceError> {
     let target = inside(project, Path::new(folder.unwrap_or(".claude/agents")))?;
     copy(&target, catalog::AGENTS, ids, force, |entry| target.join(format!("{}.md", entry.id)))
 }
 
 fn copy(
     target: &Path,
-    entries: &[Entry],
+    entries: &[CatalogEntry],
     ids: &[String],
     force: bool,
-    place: impl Fn(&Entry) -> PathBuf,
-) -> Result<Copied, ServiceError> {
-    let mut report = Copied { path: target.to_owned(), ..Copied::default() };
+    place: impl Fn(&CatalogEntry) -> PathBuf,
+) -> Result<CopyResult, ServiceError> {
+    let mut report = CopyResult { path: target.to_owned(), ..CopyResult::default() };
     let all: Vec<String> = entries.iter().map(|entry| entry.id.to_owned()).collect();
     for id in if ids.is_empty() { &all } else { ids } {
         let Some(entry) = entries.iter().find(|entry| entry.id == id) else {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::Diagnostic;
-use portolan_core::dialect::verify::{self, Attached, Attachments};
+use portolan_core::dialect::verify::{self, AttachmentResult, Attachments};
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::expr::Language;
 use portolan_core::graph::{Graph, Workflow};
@@ -105,7 +105,7 @@ pub fn placed(source: &Source, fault: &Diagnostic) -> String {
 
 impl Bundle {
     /// The bundle of `root` with what it runs, as far as `find` knows it.
-    pub fn of<'a>(root: &'a Parsed, find: &dyn Fn(&str) -> Option<&'a Parsed>) -> Bundle {
+    pub fn of<'a>(root: &'a ParsedText, find: &dyn Fn(&str) -> Option<&'a ParsedText>) -> Bundle {
         let mut workflows = BTreeMap::new();
         let (mut activities, mut beside, mut attached) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut waiting = vec![root];
@@ -156,10 +156,10 @@ impl Bundle {
     }
 
     /// The workflows, as far as they can be read; leniently, for they were found to be sound.
-    fn read(&self) -> BTreeMap<&str, Parsed> {
+    fn read(&self) -> BTreeMap<&str, ParsedText> {
         let (mut parsed, (attachments, _)) = (BTreeMap::new(), self.attachments());
         for (id, text) in &self.workflows {
-            if let Ok(mut read) = Parsed::read(&self.source(id, text), id, Strictness::Lenient) {
+            if let Ok(mut read) = ParsedText::read(&self.source(id, text), id, Strictness::Lenient) {
                 // What it went by, whatever it calls itself.
                 read.graph.id.value.clone_from(id);
                 read.attach(&attachments);
@@ -181,7 +181,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 /// A text that could be read far enough to be drawn.
 #[derive(Clone, Debug)]
-pub struct Parsed {
+pub struct ParsedText {
     /// The text.
     pub source: Source,
     /// What it says.
@@ -201,19 +201,19 @@ pub struct AttachedEntries {
     faults: Vec<Diagnostic>,
 }
 
-impl Parsed {
+impl ParsedText {
     /// Adds what the project attaches to it.
     pub(crate) fn attach(&mut self, attachments: &Attachments) {
-        let Attached { entries, faults } = attachments.attach(&mut self.graph);
+        let AttachmentResult { entries, faults } = attachments.attach(&mut self.graph);
         let entries = entries.into_iter().map(|nth| (nth, attachments.entries[nth].text.clone())).collect();
         self.attached = AttachedEntries { entries, faults };
     }
 
     /// Reads every workflow of a text, in the order written, and what was found meanwhile.
-    pub fn all(source: &Source, strictness: Strictness) -> (Vec<Parsed>, Vec<Diagnostic>) {
+    pub fn all(source: &Source, strictness: Strictness) -> (Vec<ParsedText>, Vec<Diagnostic>) {
         let dialect::File { graphs, faults } = dialect::parse(source, strictness);
         let attached = AttachedEntries::default;
-        let parsed = |graph| Parsed { source: source.clone(), graph, faults: faults.clone(), attached: attached() };
+        let parsed = |graph| ParsedText { source: source.clone(), graph, faults: faults.clone(), attached: attached() };
         (graphs.into_iter().map(parsed).collect(), faults)
     }
 
@@ -221,20 +221,20 @@ impl Parsed {
     ///
     /// # Errors
     /// The findings, when none of it can even be drawn.
-    pub fn read(source: &Source, id: &str, strictness: Strictness) -> Result<Parsed, Vec<Diagnostic>> {
-        let (file, faults) = Parsed::all(source, strictness);
-        Parsed::called(&file, id).cloned().ok_or(faults)
+    pub fn read(source: &Source, id: &str, strictness: Strictness) -> Result<ParsedText, Vec<Diagnostic>> {
+        let (file, faults) = ParsedText::all(source, strictness);
+        ParsedText::called(&file, id).cloned().ok_or(faults)
     }
 
     /// The one called `id` among those of a file; the first, where none is called so.
-    pub(crate) fn called<'f>(file: &'f [Parsed], id: &str) -> Option<&'f Parsed> {
+    pub(crate) fn called<'f>(file: &'f [ParsedText], id: &str) -> Option<&'f ParsedText> {
         file.iter().find(|one| one.graph.id.value == id).or(file.first())
     }
 
     /// Everything found in it, and the workflow if it may be run.
     pub fn check<'a>(
         &'a self,
-        find: &'a dyn Fn(&str) -> Option<&'a Parsed>,
+        find: &'a dyn Fn(&str) -> Option<&'a ParsedText>,
         strictness: Strictness,
     ) -> (Option<Workflow>, Vec<Diagnostic>) {
         let library = |id: &str| find(id).map(|parsed| &parsed.graph);
@@ -254,8 +254,8 @@ impl Definition {
 
     /// A workflow that was read with what it runs, as far as `find` knows that.
     pub(crate) fn read<'a>(
-        root: &'a Parsed,
-        find: &dyn Fn(&str) -> Option<&'a Parsed>,
+        root: &'a ParsedText,
+        find: &dyn Fn(&str) -> Option<&'a ParsedText>,
         workflow: Workflow,
     ) -> Arc<Definition> {
         let file = Some(root.source.name.clone());

@@ -90,7 +90,7 @@ fn lifted(remedy: Remedy) -> &'static str {
 impl From<Rejection> for ServiceError {
     fn from(rejection: Rejection) -> ServiceError {
         let kind = match rejection.why {
-            portolan_core::engine::Why::NeedsPerson => ErrorKind::NeedsPerson,
+            portolan_core::engine::RejectionReason::NeedsPerson => ErrorKind::NeedsPerson,
             _ => ErrorKind::Refused,
         };
         ServiceError {

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_gates::findings::{Baseline, Finding, Sort, findings};
-use portolan_gates::seen::Seen;
+use portolan_gates::findings::{Baseline, LogFinding, Sort, findings};
+use portolan_gates::seen::LogLine;
 use serde_json::Value;
 
-use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Log};
+use crate::audit::{self, Durability, Filter, Kind, Line, Log, LogEntry};
 use crate::clock::Clock;
 use crate::disk;
 use crate::error::ServiceError;
@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 64 << 10;
 ///
 /// # Errors
 /// The log or the baseline cannot be read, or the log cannot be written.
-pub fn find(project: &Path, clock: &Clock) -> Result<Vec<Finding>, ServiceError> {
+pub fn find(project: &Path, clock: &Clock) -> Result<Vec<LogFinding>, ServiceError> {
     let lines = lines(project)?;
     let found = findings(&all(&lines), baseline(project)?.as_ref());
     let log = Log::of_project(project)?.with_clock(clock.clone());
@@ -36,7 +36,7 @@ pub fn find(project: &Path, clock: &Clock) -> Result<Vec<Finding>, ServiceError>
                 && same("subject", &finding.subject)
                 && same("metric", &finding.metric)
         };
-        let entry = Entry::of(kind, finding.told());
+        let entry = LogEntry::of(kind, finding.told());
         log.append_missing(&[entry], Durability::Written, is_it, |_, known| known.is_none())?;
     }
     Ok(found)
@@ -66,7 +66,7 @@ fn lines(project: &Path) -> Result<Vec<Line>, ServiceError> {
     Ok(lines.collect::<Result<_, _>>()?)
 }
 
-fn all(lines: &[Line]) -> Vec<Seen<'_>> {
+fn all(lines: &[Line]) -> Vec<LogLine<'_>> {
     lines.iter().map(seen).collect()
 }
 

@@ -56,8 +56,8 @@ use portolan_core::present::Redaction;
 use portolan_core::source::Source;
 
 use crate::definition::{Definition, DefinitionError};
-use crate::library::{FunctionFiles, Functions, Library, Seen};
-use crate::servers::{PoolOptions, Servers, Setup};
+use crate::library::{FunctionFiles, FunctionSet, Library, Lookups};
+use crate::servers::{PoolOptions, ServerSetup, Servers};
 
 /// The functions of one or several files.
 pub struct Graphs {
@@ -68,22 +68,22 @@ pub struct Graphs {
 }
 
 struct State {
-    loaded: Arc<Loaded>,
+    loaded: Arc<GraphVersion>,
     /// What was read last.
-    seen: Arc<Seen>,
+    seen: Arc<Lookups>,
     /// What is wrong with the files as they are now, when that is not what is served.
     faulty: Option<Arc<DefinitionError>>,
 }
 
 /// A version of the files that can be run.
-pub struct Loaded {
+pub struct GraphVersion {
     /// The functions.
-    pub functions: Functions,
+    pub functions: FunctionSet,
     /// The servers that they call.
     pub servers: Arc<Servers>,
 }
 
-impl Loaded {
+impl GraphVersion {
     /// What is not shown of the runs of a function, with what its servers are told in confidence.
     pub fn redaction(&self, definition: &Definition) -> Redaction {
         redaction(definition, &self.functions.servers)
@@ -91,8 +91,8 @@ impl Loaded {
 }
 
 /// What is not shown of the runs of a definition that calls these servers.
-pub fn redaction(definition: &Definition, servers: &[Setup]) -> Redaction {
-    Redaction::of_workflow(&definition.workflow).hiding(servers.iter().flat_map(Setup::confidential))
+pub fn redaction(definition: &Definition, servers: &[ServerSetup]) -> Redaction {
+    Redaction::of_workflow(&definition.workflow).hiding(servers.iter().flat_map(ServerSetup::confidential))
 }
 
 impl Graphs {
@@ -109,18 +109,18 @@ impl Graphs {
         let (seen, read) = library.functions_seen(FunctionFiles::served(&files, mcp.as_deref()));
         let functions = read?;
         let servers = Arc::new(Servers::new(functions.servers.clone(), options.clone()));
-        let state = State { loaded: Arc::new(Loaded { functions, servers }), seen: Arc::new(seen), faulty: None };
+        let state = State { loaded: Arc::new(GraphVersion { functions, servers }), seen: Arc::new(seen), faulty: None };
         Ok(Graphs { files, mcp, options, state: Mutex::new(state) })
     }
 
     /// What is served now: read again first, when a file has changed and is sound.
-    pub fn current(&self, library: &Library) -> Arc<Loaded> {
+    pub fn current(&self, library: &Library) -> Arc<GraphVersion> {
         self.refresh(library);
         self.loaded()
     }
 
     /// What is served now. The files are not looked at.
-    pub fn loaded(&self) -> Arc<Loaded> {
+    pub fn loaded(&self) -> Arc<GraphVersion> {
         self.state().loaded.clone()
     }
 
@@ -145,12 +145,12 @@ impl Graphs {
         match read {
             Ok(functions) => {
                 // Servers whose entries are what they were go on: what they remember is not lost.
-                let servers = if Setup::same(&functions.servers, &state.loaded.functions.servers) {
+                let servers = if ServerSetup::same(&functions.servers, &state.loaded.functions.servers) {
                     state.loaded.servers.clone()
                 } else {
                     Arc::new(Servers::new(functions.servers.clone(), self.options.clone()))
                 };
-                state.loaded = Arc::new(Loaded { functions, servers });
+                state.loaded = Arc::new(GraphVersion { functions, servers });
                 state.faulty = None;
                 true
             }

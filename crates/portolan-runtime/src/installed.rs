@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
-use crate::scene::{self, ask};
+use crate::inspection::{self, ask};
 use crate::{disk, pins, rules};
 
 /// The largest file whose digest is compared.
@@ -68,7 +68,7 @@ struct Part {
 
 /// What became of what was installed.
 #[derive(Debug, Default)]
-pub(crate) struct Installed {
+pub(crate) struct InstallStatus {
     /// What is not as it was left, each as a clause.
     pub(crate) altered: Vec<String>,
     /// Since when git's own hooks are there; nothing where they are not.
@@ -76,17 +76,17 @@ pub(crate) struct Installed {
 }
 
 /// What became of what was installed in a project; nothing where nothing was.
-pub(crate) fn installed(project: &Path) -> Installed {
+pub(crate) fn installed(project: &Path) -> InstallStatus {
     let place = project.join(pins::PLACE);
-    let Some(text) = pins::text(project) else { return Installed::default() };
+    let Some(text) = pins::text(project) else { return InstallStatus::default() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else {
         let altered = vec![format!("`{}` cannot be read", place.display())];
-        return Installed { altered, git_hooks_since: None };
+        return InstallStatus { altered, git_hooks_since: None };
     };
-    let found = tampered(project, scene::worktree(project).as_deref());
+    let found = tampered(project, inspection::worktree(project).as_deref());
     let has_git = installation.files.iter().any(|file| file.host == "git");
     let written = place.metadata().and_then(|place| place.modified()).ok();
-    Installed {
+    InstallStatus {
         altered: found.into_iter().map(|finding| finding.said).collect(),
         git_hooks_since: written.filter(|_| has_git),
     }
@@ -155,7 +155,7 @@ fn holds_all(text: &str, parts: &[Part]) -> bool {
 
 fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
     let (root, expected) = (Path::new(&worktree.root), hook.parent()?);
-    let given = scene::hooks_path(worktree);
+    let given = inspection::hooks_path(worktree);
     let is_there = |folder: &Path| root.join(folder).canonicalize().is_ok_and(|folder| folder == expected);
     let usual = || Path::new(&worktree.common_dir).join("hooks");
     if is_there(&given.clone().map_or_else(usual, PathBuf::from)) {

@@ -70,6 +70,8 @@ pub mod graphs;
 #[doc(hidden)]
 pub mod hook;
 mod http;
+#[doc(hidden)]
+pub mod inspection;
 mod installed;
 mod keys;
 pub mod library;
@@ -100,8 +102,6 @@ pub mod rules;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
-pub mod scene;
-#[doc(hidden)]
 pub mod script;
 pub mod servers;
 pub mod service;
@@ -121,7 +121,7 @@ mod view;
 
 pub use carrier::Address;
 pub use definition::Definition;
-pub use drive::{Control, Watch};
+pub use drive::{Control, ExecutionObserver};
 pub use drive::{Drive, Keep, Perform, Performers};
 pub use error::{ErrorKind, ServiceError};
 pub use graphs::Graphs;

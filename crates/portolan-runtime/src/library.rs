@@ -28,19 +28,19 @@ use portolan_core::source::Source;
 
 use crate::attachments;
 use crate::catalog;
-use crate::definition::{Definition, Parsed};
+use crate::definition::{Definition, ParsedText};
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 
 use family::Family;
 pub(crate) use family::bare;
 use folder::places;
-pub use folder::{Found, read_definition, workflow_files};
-pub use functions::{FunctionFiles, Functions, run_as};
-pub use list::{Listed, Overview, catalogue, shown};
+pub use folder::{WorkflowFile, read_definition, workflow_files};
+pub use functions::{FunctionFiles, FunctionSet, run_as};
+pub use list::{Overview, WorkflowLine, catalogue, shown};
 use seen::Lookup;
-pub(crate) use seen::Seen;
-pub use servers::{Setup, servers_of};
+pub(crate) use seen::Lookups;
+pub use servers::{ServerSetup, servers_of};
 pub(crate) use sketch::rewritten;
 pub use sketch::{Marks, Sketch, file_called, named_texts};
 use sources::Sources;
@@ -69,7 +69,7 @@ impl Origin {
 
 /// What came of loading a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loaded {
+pub struct FolderContents {
     /// The workflows that can be run, as `Init` calls them.
     pub ids: Vec<String>,
     /// Those that cannot, each with its reasons.
@@ -162,7 +162,7 @@ impl Library {
     fn examine(&self, id: &str, strictness: Strictness) -> Result<Examined, ServiceError> {
         let mut family = self.family();
         let (source, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
-        let (file, faults) = Parsed::all(&source, self.strictness);
+        let (file, faults) = ParsedText::all(&source, self.strictness);
         let run = family.add(id, &file);
         self.complete(&mut family, id, run);
         let find = |name: &str| family.members.get(name);
@@ -171,7 +171,7 @@ impl Library {
     }
 
     /// What is looked for, taking note of it.
-    fn note(&self, seen: &mut Seen, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
+    fn note(&self, seen: &mut Lookups, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
         let found = self.look_up(&lookup);
         seen.note(lookup, found.as_ref().ok().map(|(source, _)| source.clone()));
         found
@@ -286,13 +286,13 @@ impl Library {
         folder: &Path,
         namespace: &str,
         only: Option<&[String]>,
-    ) -> Result<Loaded, ServiceError> {
+    ) -> Result<FolderContents, ServiceError> {
         let files = workflow_files(folder)?;
-        let mut loaded = Loaded::default();
+        let mut loaded = FolderContents::default();
         for id in only.unwrap_or_default().iter().filter(|id| !files.iter().any(|file| file.id == **id)) {
             loaded.errors.push((id.clone(), format!("`{}` holds no such workflow", folder.display())));
         }
-        let wanted = |file: &Found| only.is_none_or(|only| only.contains(&file.id));
+        let wanted = |file: &WorkflowFile| only.is_none_or(|only| only.contains(&file.id));
         for file in files.into_iter().filter(wanted) {
             let id = format!("{namespace}:{}", file.id);
             let before = lock(&self.external).insert(id.clone(), file.path.clone());
@@ -336,7 +336,7 @@ impl Library {
 }
 
 /// A definition that is sound, and what was looked up for it.
-type Checked = (Arc<Definition>, Arc<Seen>);
+type Checked = (Arc<Definition>, Arc<Lookups>);
 
 /// What came of reading and checking a workflow.
 struct Examined {

@@ -10,7 +10,7 @@ use portolan_core::source::Source;
 use serde_json::{Value, json};
 
 use crate::catalog;
-use crate::definition::{Bundle, Definition, Parsed};
+use crate::definition::{Bundle, Definition, ParsedText};
 use crate::error::{ErrorKind, ServiceError};
 use crate::service::{Finished, FunctionRun, How, Service};
 
@@ -43,7 +43,7 @@ impl Ooda {
     /// # Errors
     /// A tool has a name that none can have.
     pub fn definition(&self) -> Result<Arc<Definition>, ServiceError> {
-        let parsed = Parsed::read(&source(&self.tools), ID, Strictness::Strict);
+        let parsed = ParsedText::read(&source(&self.tools), ID, Strictness::Strict);
         let parsed = parsed.map_err(|faults| faulty(&faults[0].message))?;
         let (workflow, faults) = parsed.check(&|_| None, Strictness::Strict);
         let first = || faults.iter().find(|fault| fault.is_error()).map_or("it cannot be read", |fault| &fault.message);
@@ -81,17 +81,17 @@ fn faulty(why: &str) -> ServiceError {
 ///
 /// ```
 /// use portolan_runtime::drive::Outcome;
-/// use portolan_runtime::models::Setup;
+/// use portolan_runtime::models::ModelSetup;
 /// use portolan_runtime::ooda::{Ooda, run_ooda};
 /// use portolan_runtime::service::{How, Options, Service, StoreAt};
-/// use portolan_runtime::states::{Cast, Workers};
+/// use portolan_runtime::states::{ModelBindings, Workers};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let folder = tempfile::tempdir()?;
 /// # let answers = "- text: a door\n- text: it creaks\n- text: oil it\n- json: {done: true, result: it is quiet}\n";
 /// # std::fs::write(folder.path().join("answers.yaml"), answers)?;
 /// let service = Service::new(Options { store: StoreAt::Memory, ..Options::of(folder.path()) })?;
-/// let cast = Cast::of(Setup::of(folder.path())).usually(Some("scripted:answers.yaml".into()));
+/// let cast = ModelBindings::of(ModelSetup::of(folder.path())).usually(Some("scripted:answers.yaml".into()));
 /// let how = How { workers: Workers { cast, ..Workers::default() }, ..How::default() };
 ///
 /// let finished = run_ooda(&service, &Ooda::of("Mend the door"), how).await?;

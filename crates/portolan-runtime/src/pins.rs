@@ -34,26 +34,26 @@ pub struct Pins {
     /// The repository's own folder, relative to the project where it lies in it.
     pub repository: Option<PathBuf>,
     /// The remotes that integration branches follow.
-    pub remotes: BTreeMap<String, Remote>,
+    pub remotes: BTreeMap<String, GitRemote>,
     /// The branch of a remote that each integration branch follows.
     pub upstreams: BTreeMap<String, Upstream>,
     /// Where each integration branch was.
     pub tips: BTreeMap<String, String>,
     /// The rules that were agreed to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Agreed>,
+    pub rules: Option<TrustedRules>,
 }
 
 /// The rules that count, whatever becomes of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct TrustedRules {
     /// Their text; nothing where the project had none, and the usual ones count.
     pub text: Option<String>,
 }
 
 /// A remote, as git resolves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remote {
+pub struct GitRemote {
     /// Its address, after whatever the configuration replaces in it.
     pub address: String,
     /// The settings besides that lead to another program or another side.
@@ -105,10 +105,10 @@ impl Pins {
 
 /// What was read last, and of which file. A hook asks a dozen times within a few milliseconds, and a server that runs for
 /// long must see what a person has installed meanwhile.
-static LAST: Mutex<Option<(PathBuf, Stamp, Arc<Known>)>> = Mutex::new(None);
+static LAST: Mutex<Option<(PathBuf, Stamp, Arc<PinRecord>)>> = Mutex::new(None);
 
 /// A record as it was read.
-struct Known {
+struct PinRecord {
     text: String,
     /// Nothing where the text is no record.
     pins: Option<Option<Pins>>,
@@ -148,7 +148,7 @@ pub(crate) fn text(project: &Path) -> Option<String> {
     known(&project.join(PLACE)).map(|known| known.text.clone())
 }
 
-fn known(path: &Path) -> Option<Arc<Known>> {
+fn known(path: &Path) -> Option<Arc<PinRecord>> {
     let stamp = Stamp::of(&fs::metadata(path).ok()?);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((place, then, known)) = last.as_ref()
@@ -158,7 +158,7 @@ fn known(path: &Path) -> Option<Arc<Known>> {
     }
     let text = disk::text(path, MAX_BYTES)?;
     let pins = serde_json::from_str(&text).ok().map(|record: Record| record.pins);
-    let known = Arc::new(Known { text, pins });
+    let known = Arc::new(PinRecord { text, pins });
     *last = Some((path.to_owned(), stamp, known.clone()));
     Some(known)
 }

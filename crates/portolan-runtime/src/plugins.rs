@@ -6,10 +6,10 @@ use portolan_core::source::Source;
 use portolan_gates::plugins::{DeclaredGuard, Plugins};
 use serde_json::json;
 
-use crate::audit::{Durability, Entry, Kind, Line, Log};
+use crate::audit::{Durability, Kind, Line, Log, LogEntry};
 use crate::error::{ErrorKind, ServiceError};
 use crate::project_folder;
-use crate::trust::{Command, Digest, Trust, TrustError};
+use crate::trust::{Digest, Trust, TrustError, TrustedCommand};
 
 /// Where a project writes down what it adds.
 pub const FILE: &str = ".portolan/plugins.yaml";
@@ -55,8 +55,8 @@ pub fn guards(project: &Path) -> Result<Vec<DeclaredGuard>, ServiceError> {
 }
 
 /// The commands and addresses that somebody has to trust.
-pub fn commands(plugins: &Plugins) -> Vec<Command> {
-    let command = |(kind, id, argv): (&str, &str, Vec<String>)| Command {
+pub fn commands(plugins: &Plugins) -> Vec<TrustedCommand> {
+    let command = |(kind, id, argv): (&str, &str, Vec<String>)| TrustedCommand {
         flow: FILE.to_owned(),
         node: kind.to_owned(),
         check: id.to_owned(),
@@ -109,7 +109,7 @@ pub fn announce_replaced(log: &Log, registry: &str, ids: &[String]) -> Result<()
         // Drivers and notifiers keep no rule.
         let kept = if registry == "guard" { rules_of(id) } else { &[] };
         let data = json!({ "registry": registry, "id": id, "invariant": kept.first(), "invariants": kept });
-        let entry = Entry::of(Kind::RegistryReplaced, data);
+        let entry = LogEntry::of(Kind::RegistryReplaced, data);
         log.append_missing(&[entry], Durability::Written, is_it, |_, found| found.is_none())?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, is_unseen};
-use portolan_gates::facts::Unknown;
+use portolan_gates::facts::FactError;
 
 /// A question to a program.
 pub(crate) struct Question<'q> {
@@ -45,7 +45,7 @@ impl Raw {
 }
 
 /// Asks for text.
-pub(crate) async fn ask(question: Question<'_>) -> Result<Output, Unknown> {
+pub(crate) async fn ask(question: Question<'_>) -> Result<Output, FactError> {
     let Raw { code, stdout, stderr } = ask_raw(question).await?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Output { code, stdout: text(stdout), stderr: text(stderr) })
@@ -59,8 +59,8 @@ impl Output {
     }
 }
 
-pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> Unknown {
-    Unknown { code, why: why.into() }
+pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> FactError {
+    FactError { code, why: why.into() }
 }
 
 /// What leads git and `gh` elsewhere, besides all that begins with `GIT_`, or puts other code into them.
@@ -102,7 +102,7 @@ pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsStri
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, Unknown> {
+pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, FactError> {
     Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
 }
 
@@ -121,7 +121,7 @@ mod unix {
     use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
-    use super::{Question, Raw, Unknown, unknown};
+    use super::{FactError, Question, Raw, unknown};
     use crate::pins;
     use crate::process::Group;
 
@@ -137,7 +137,7 @@ mod unix {
         stderr: ChildStderr,
     }
 
-    pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, Unknown> {
+    pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, FactError> {
         let name = question.program;
         if !question.folder.is_dir() {
             return Err(unknown("no-folder", "the project is not a folder; start in the project's folder"));

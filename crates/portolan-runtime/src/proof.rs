@@ -7,7 +7,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::engine::{Rejection, decide, open};
 use portolan_core::graph::Workflow;
 use portolan_core::present::history;
-use portolan_core::prove::{Counterexample, Limits, Proof, prove};
+use portolan_core::prove::{AnalysisLimits, Counterexample, Proof, prove};
 use portolan_core::run::{Move, Run, moves};
 
 /// How long the analysis of one workflow may take where nothing else is said, in seconds.
@@ -29,14 +29,14 @@ impl Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { states: Limits::default().states, time: Duration::from_secs(DEFAULT_SECONDS) }
+        Effort { states: AnalysisLimits::default().states, time: Duration::from_secs(DEFAULT_SECONDS) }
     }
 }
 
 /// Finds out what is true of every run of a workflow, as far as the effort goes.
 pub fn analyse(workflow: &Workflow, effort: Effort) -> Proof {
     let begun = Instant::now();
-    let limits = Limits { states: effort.states, ..Limits::default() };
+    let limits = AnalysisLimits { states: effort.states, ..AnalysisLimits::default() };
     // What was found by then has to be concluded from, too.
     let until = effort.time.mul_f64(0.85);
     prove(workflow, &limits, &mut || begun.elapsed() >= until)

@@ -10,7 +10,7 @@ use portolan_gates::{Guidelines, guidelines};
 
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
-use crate::pins::{Agreed, Pins};
+use crate::pins::{Pins, TrustedRules};
 use crate::project_folder;
 
 /// Where a project writes its rules down.
@@ -47,7 +47,7 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
 ///
 /// # Errors
 /// The record of it cannot be read.
-pub fn agreed(project: &Path) -> Result<Option<Agreed>, ServiceError> {
+pub fn agreed(project: &Path) -> Result<Option<TrustedRules>, ServiceError> {
     let unreadable = |why| {
         let help = "a person looks at it: `portolan doctor` says what else is wrong";
         ServiceError::failed("pins_unreadable", format!("the rules that were agreed to are not known: {why}"), help)

@@ -32,12 +32,12 @@ pub struct TraceContext {
     /// What the caller sent as `tracestate`, to be passed on as it is.
     pub state: Option<Arc<str>>,
     /// The MCP request that the run answers.
-    pub request: Option<Arc<Request>>,
+    pub request: Option<Arc<TracedRequest>>,
 }
 
 /// An MCP request, as traces tell of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct TracedRequest {
     /// Under which it is answered.
     pub id: String,
     /// The client's session, over HTTP.
@@ -110,7 +110,7 @@ impl TraceContext {
     }
 
     /// The trace of a run that answers an MCP request: its caller's, where its `_meta` names one.
-    pub fn answering(request: Request, meta: Option<&Map<String, Value>>) -> TraceContext {
+    pub fn answering(request: TracedRequest, meta: Option<&Map<String, Value>>) -> TraceContext {
         let text = |name: &str| meta.and_then(|meta| meta.get(name)).and_then(Value::as_str);
         let mut context = text("traceparent").and_then(TraceContext::within).unwrap_or_else(TraceContext::fresh);
         if context.parent.is_some() {

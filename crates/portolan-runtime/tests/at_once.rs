@@ -12,7 +12,7 @@ use std::thread;
 use common::calls::Calls;
 use common::pair::{Pair, SCRIPT};
 use common::{World, agent, step, view_line, wait};
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::project_checks;
 use portolan_runtime::service::{Service, View};
@@ -128,7 +128,7 @@ fn where_one_changes_the_files_neither_verdict_counts_and_both_may_report_again(
     each(|project, runs, services| {
         let views = project.report(&runs, services, ["exit 0", "echo x >> new.txt"]);
         for view in &views {
-            assert_eq!(view.situation.state, State::Working);
+            assert_eq!(view.situation.state, RunStatus::Working);
             assert!(reasons(view).contains("the files changed while"), "{}", reasons(view));
         }
         assert_eq!(project.kept(), 0);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use common::calls::{Calls, Move};
 use common::{World, agent, person, step, wait};
 use portolan_core::graph::{CheckBy, Fact, Kind};
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
 use portolan_runtime::definition::Definition;
@@ -109,7 +109,7 @@ fn whoever_only_says_that_it_passed_comes_to_no_success() {
             let mut said = Vec::new();
             for _ in 0..60 {
                 let view = look(&world, &address);
-                if matches!(view.situation.state, State::Ended | State::Waiting) {
+                if matches!(view.situation.state, RunStatus::Ended | RunStatus::Waiting) {
                     break;
                 }
                 let refused = report(&world, &view, None, &agent()).err();
@@ -134,7 +134,7 @@ fn whoever_does_the_work_comes_to_success() {
             let mut worker = Worker { world: &world, language, is_idle: false, made: 0, asked: Vec::new() };
             for _ in 0..60 {
                 let view = look(&world, &address);
-                if view.situation.state == State::Ended {
+                if view.situation.state == RunStatus::Ended {
                     break;
                 }
                 worker.step(&view);
@@ -163,7 +163,7 @@ fn whoever_reports_well_and_does_nothing_comes_to_no_success() {
         for _ in 0..60 {
             let view = look(&world, &address);
             // Once a person is asked how it goes on, it is told.
-            if matches!(view.situation.state, State::Ended | State::Waiting) {
+            if matches!(view.situation.state, RunStatus::Ended | RunStatus::Waiting) {
                 break;
             }
             worker.step(&view);
@@ -185,7 +185,7 @@ struct Worker<'w> {
 
 impl Worker<'_> {
     fn step(&mut self, view: &View) {
-        if view.situation.state == State::Waiting {
+        if view.situation.state == RunStatus::Waiting {
             let question = view.situation.question.as_ref().expect("it is asked").asked.message.clone();
             self.asked.push(question);
             report(self.world, view, None, &person()).expect("a person may");

@@ -17,7 +17,7 @@ use std::thread;
 use common::words::tasks::instructions;
 use common::{World, agent, person, read, refusal, step, told, view_line, wait};
 use expect_test::expect;
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::runner::Listener;
 use portolan_runtime::service::{Act, Claim, Report, Request};
@@ -219,7 +219,7 @@ fn when_the_budget_is_spent_a_person_decides() {
     let world = trusted(r#"[{"id": "no", "run": ["false"]}]"#);
     for run in both(&world) {
         for _ in 0..3 {
-            assert_eq!(world.next(&run, "passed").expect("it is checked").situation.state, State::Working);
+            assert_eq!(world.next(&run, "passed").expect("it is checked").situation.state, RunStatus::Working);
         }
         expect![[r#"
             fix (hitl) waiting
@@ -229,8 +229,8 @@ fn when_the_budget_is_spent_a_person_decides() {
         "#]]
         .assert_eq(&told(&world.next(&run, "passed")));
         // The person's word opens the work again; it does not pass the check.
-        assert_eq!(world.next(&run, "passed").expect("once more").situation.state, State::Working);
-        assert_eq!(world.next(&run, "passed").expect("it is checked").situation.state, State::Working);
+        assert_eq!(world.next(&run, "passed").expect("once more").situation.state, RunStatus::Working);
+        assert_eq!(world.next(&run, "passed").expect("it is checked").situation.state, RunStatus::Working);
     }
 }
 
@@ -305,7 +305,7 @@ fn dropping_a_call_kills_its_command() {
     std::thread::spawn(move || gone.send(alive.hear()));
     interrupted(&world, &task, &started);
     heard.recv_timeout(std::time::Duration::from_secs(60)).expect("its command is killed");
-    assert_eq!(world.current(&task).expect("it is there").situation.state, State::Checking);
+    assert_eq!(world.current(&task).expect("it is there").situation.state, RunStatus::Checking);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn others_may_look_and_a_person_may_call_it_off_while_a_check_runs() {
             let call = scope.spawn(|| world.next(&run, "passed"));
             started.hear();
             for _ in 0..3 {
-                assert_eq!(world.current(&run).expect("it can be looked at").situation.state, State::Checking);
+                assert_eq!(world.current(&run).expect("it can be looked at").situation.state, RunStatus::Checking);
             }
             wait(world.service().cancel(&run, "not needed", &person())).expect("it is called off");
             go.open();

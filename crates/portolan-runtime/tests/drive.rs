@@ -11,7 +11,7 @@ use portolan_core::source::Source;
 use portolan_core::validate;
 use portolan_core::value::{Outcome, Timestamp};
 use portolan_runtime::clock::Clock;
-use portolan_runtime::drive::{self, Drive, EffectFuture, EffectRequest, Perform, Setup, Stored};
+use portolan_runtime::drive::{self, Drive, DriveSetup, EffectFuture, EffectRequest, Perform, StoreRun};
 use portolan_runtime::store::{Digest, MemoryStore, NewRun, Record, RunId, Store};
 use serde_json::{Value, json};
 
@@ -93,8 +93,8 @@ impl Kept {
 
     async fn drive(&self, performers: Arc<dyn Perform>) -> drive::Outcome {
         let stored = self.store.load(&self.id).await.expect("it is there");
-        let keep = Stored::new(&self.store, self.id.clone(), stored.seq);
-        let setup = Setup { clock: Clock::Still(Timestamp(0)), ..Setup::of(performers, 7) };
+        let keep = StoreRun::new(&self.store, self.id.clone(), stored.seq);
+        let setup = DriveSetup { clock: Clock::Still(Timestamp(0)), ..DriveSetup::of(performers, 7) };
         let mut drive = Drive::new(self.workflow.clone(), stored.run, setup, Some(Box::new(keep)));
         let outcome = drive.until_over().await.expect("it can be kept");
         let kept = self.store.load(&self.id).await.expect("it is there").run;

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::{World, agent, refusal, step, view_line, wait};
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Open, RunCarrier, States, View};
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ fn outcome(world: &World, address: &Address, outputs: Option<Value>) -> String {
     let now = world.current(address).expect("it is there");
     let wanted = Move { outputs: outputs.map(Arc::new), ..step(&now, "passed") };
     match wait(world.service().next(&wanted, &agent())) {
-        Ok(view) if view.situation.state == State::Waiting => {
+        Ok(view) if view.situation.state == RunStatus::Waiting => {
             let question =
                 view.situation.question.as_ref().map(|question| question.asked.message.clone()).unwrap_or_default();
             format!("asks a person: {question}")

@@ -40,7 +40,7 @@ const ROOMS: &[&str] = &[
     "tasks",
     // The world, asked.
     "program",
-    "scene",
+    "inspection",
     "rules",
     "installed",
     "runner",

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex};
 use portolan_core::run::{Actor, Change, EffectResult, EventKind};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Control, Outcome, Phase, Watch};
+use portolan_runtime::drive::{Control, ExecutionObserver, Outcome, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{Finished, How, Interrupted, Options, Service, StoreAt};
 use portolan_runtime::store::{NewRun, Record, RunId};
-use portolan_runtime::tools::{Answer, Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
 
 const GRAPH: &str = r#"
@@ -82,8 +82,9 @@ impl World {
 }
 
 /// Answers with the arguments, as the echo does, and counts.
-fn answers() -> BTreeMap<String, Vec<Answer>> {
-    let node = |name: &str, values: &[Value]| (name.to_owned(), values.iter().cloned().map(Answer::Output).collect());
+fn answers() -> BTreeMap<String, Vec<ScriptedAnswer>> {
+    let node =
+        |name: &str, values: &[Value]| (name.to_owned(), values.iter().cloned().map(ScriptedAnswer::Output).collect());
     BTreeMap::from([
         node("outer.first", &[json!({"v": 1})]),
         node("outer.left", &[json!({"side": "left"})]),
@@ -93,7 +94,7 @@ fn answers() -> BTreeMap<String, Vec<Answer>> {
 }
 
 fn written() -> Arc<Tools> {
-    Arc::new(Tools::written(Arc::new(Written::new(answers()))))
+    Arc::new(Tools::written(Arc::new(RecordedAnswers::new(answers()))))
 }
 
 fn expected() -> Outcome {
@@ -154,8 +155,10 @@ async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_
         let id = cut(&world, &definition, &records, kept).await;
         let calls = Arc::new(Mutex::new(0_usize));
         let counter = calls.clone();
-        let watch =
-            Watch::new(move |began| *counter.lock().expect("no panic") += usize::from(began.kind == "mcp"), |_| {});
+        let watch = ExecutionObserver::new(
+            move |began| *counter.lock().expect("no panic") += usize::from(began.kind == "mcp"),
+            |_| {},
+        );
         // What was answered is gone with the old process: the answers of the items that are left are the last ones.
         let tools = remaining(&records[..kept]);
         let how = How { watch: Some(watch), ..How::with(tools) };
@@ -180,11 +183,11 @@ fn remaining(records: &[Record]) -> Arc<Tools> {
         .collect();
     if let Some(items) = answers.get_mut("one.call") {
         items.retain(|answer| match answer {
-            Answer::Output(output) => !done.contains(&output.to_string()),
-            Answer::Failure { .. } => true,
+            ScriptedAnswer::Output(output) => !done.contains(&output.to_string()),
+            ScriptedAnswer::Failure { .. } => true,
         });
     }
-    Arc::new(Tools::written(Arc::new(Written::new(answers))))
+    Arc::new(Tools::written(Arc::new(RecordedAnswers::new(answers))))
 }
 
 #[tokio::test]

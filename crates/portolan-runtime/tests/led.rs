@@ -15,7 +15,7 @@ use portolan_runtime::drive::Outcome;
 use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{How, Interrupted};
 use portolan_runtime::store::RunId;
-use portolan_runtime::tools::{Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, Tools};
 use serde_json::json;
 
 fn graph(node: &str) -> String {
@@ -38,7 +38,7 @@ tools:
 }
 
 fn tools() -> Arc<Tools> {
-    Arc::new(Tools::written(Arc::new(Written::new([]))))
+    Arc::new(Tools::written(Arc::new(RecordedAnswers::new([]))))
 }
 
 fn definition(world: &World, text: &str) -> Arc<Definition> {

@@ -11,12 +11,12 @@ use std::process::Command;
 
 use common::calls::Calls;
 use common::{World, agent, step, wait};
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::gates::review;
 use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Open, RunCarrier, States, View};
-use portolan_runtime::trust::{Digest, Entry};
+use portolan_runtime::trust::{Digest, TrustEntry};
 use provider::{FakeProvider, Said, Turn};
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn git(world: &World, words: &[&str]) {
 /// A person allows that the model of the rules is shown changes.
 fn allow(world: &World) {
     let rules = rules(&world.project()).expect("they are sound");
-    let entry = Entry {
+    let entry = TrustEntry {
         project: world.project(),
         commands: review::digest(&rules).expect("there is a model"),
         file: Digest::of(b""),
@@ -92,7 +92,7 @@ fn begun(world: &World, in_task: bool) -> Address {
 fn report(world: &World, address: &Address) -> (String, View) {
     let now = world.current(address).expect("it is there");
     let view = wait(world.service().next(&step(&now, "passed"), &agent())).expect("it is checked");
-    if view.situation.state == State::Waiting {
+    if view.situation.state == RunStatus::Waiting {
         let question = view.situation.question.as_ref().map(|asked| asked.asked.message.clone()).unwrap_or_default();
         return (format!("asks: {question}"), view);
     }

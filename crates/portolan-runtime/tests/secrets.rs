@@ -18,11 +18,11 @@ use std::sync::Arc;
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Outcome, Watch};
+use portolan_runtime::drive::{ExecutionObserver, Outcome};
 use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::service::{Caller, Finished, How, Interrupted, Open, Options, Service};
 use portolan_runtime::store::RunId;
-use portolan_runtime::tools::{Answer, Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -51,10 +51,10 @@ fn input() -> Value {
 }
 
 fn answers() -> Arc<Tools> {
-    let open = Answer::Output(json!({"session": {"key": SECRETS[2]}, "echo": SECRETS[0]}));
-    let look = Answer::Output(json!({"told": format!("seen with {}", SECRETS[2])}));
+    let open = ScriptedAnswer::Output(json!({"session": {"key": SECRETS[2]}, "echo": SECRETS[0]}));
+    let look = ScriptedAnswer::Output(json!({"told": format!("seen with {}", SECRETS[2])}));
     let nodes = BTreeMap::from([("login.open".to_owned(), vec![open]), ("login.look".to_owned(), vec![look])]);
-    Arc::new(Tools::written(Arc::new(Written::new(nodes))))
+    Arc::new(Tools::written(Arc::new(RecordedAnswers::new(nodes))))
 }
 
 fn expected() -> Outcome {
@@ -277,6 +277,6 @@ async fn child() {
             }
         }
     };
-    let how = How { watch: Some(Watch::new(stop, |_| {})), ..How::with(answers()) };
+    let how = How { watch: Some(ExecutionObserver::new(stop, |_| {})), ..How::with(answers()) };
     call(&service(Path::new(&project)), "login", input(), how).await;
 }

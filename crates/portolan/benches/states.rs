@@ -22,15 +22,15 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_core::chat::{Answer, Finish, Message, Request, Role, Settings, Usage};
+use portolan_core::chat::{Finish, Message, ModelAnswer, ModelSettings, Request, Role, Usage};
 use portolan_core::dialect::Strictness;
 use portolan_core::run::Actor;
 use portolan_core::source::Source;
-use portolan_runtime::definition::{Bundle, Definition, Parsed};
+use portolan_runtime::definition::{Bundle, Definition, ParsedText};
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::models::{Answering, Model, Question, Setup, Sink, open};
+use portolan_runtime::models::{Answering, Model, ModelQuestion, ModelSetup, Sink, open};
 use portolan_runtime::service::{How, Options, Service, StoreAt};
-use portolan_runtime::states::{Cast, Workers};
+use portolan_runtime::states::{ModelBindings, Workers};
 use serde_json::{Value, json};
 
 use provider::{FakeProvider, Said, Turn};
@@ -97,7 +97,7 @@ fn durable(runtime: &tokio::runtime::Runtime, states: u64) -> Duration {
 }
 
 fn definition(text: &str) -> Arc<Definition> {
-    let parsed = Parsed::read(&Source::new("w.json", text), "w", Strictness::Lenient).expect("it can be read");
+    let parsed = ParsedText::read(&Source::new("w.json", text), "w", Strictness::Lenient).expect("it can be read");
     let (workflow, faults) = parsed.check(&|_| None, Strictness::Lenient);
     let workflow = workflow.unwrap_or_else(|| panic!("{faults:?}"));
     Arc::new(Definition::new(Bundle::of(&parsed, &|_| None), workflow))
@@ -111,12 +111,12 @@ impl Model for Instantly {
         "instantly"
     }
 
-    fn ask<'a>(&'a self, _: Question<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, _: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
         let usage = Usage { input: Some(3), output: Some(2), ..Usage::default() };
         let message = Message::text(Role::Assistant, "fine");
-        Box::pin(
-            async move { Ok(Answer { message, finish: Finish::Stop, usage, model: None, cost_microdollars: None }) },
-        )
+        Box::pin(async move {
+            Ok(ModelAnswer { message, finish: Finish::Stop, usage, model: None, cost_microdollars: None })
+        })
     }
 }
 
@@ -127,7 +127,8 @@ fn in_process(runtime: &tokio::runtime::Runtime, calls: u64, kept: bool) {
     let service = Service::new(Options { store, ..Options::of(folder.path()) }).expect("a service");
     let mut took = Vec::new();
     for _ in 0..5 {
-        let cast = Cast::default().usually(Some("instantly".to_owned())).with("instantly", Arc::new(Instantly));
+        let cast =
+            ModelBindings::default().usually(Some("instantly".to_owned())).with("instantly", Arc::new(Instantly));
         let how = How { workers: Workers { cast, ..Workers::default() }, ..How::default() };
         let call = FunctionCall { definition: asking(calls), input: json!("x"), by: Actor::Engine, how, kept };
         let began = Instant::now();
@@ -155,11 +156,16 @@ fn models(runtime: &tokio::runtime::Runtime, calls: u64) {
     let definition = asking(calls);
     let folder = tempfile::tempdir().expect("a folder");
     let service = Service::new(Options { store: StoreAt::Memory, ..Options::of(folder.path()) }).expect("a service");
-    let model = open(&name, &Setup::of(folder.path())).expect("a model");
+    let model = open(&name, &ModelSetup::of(folder.path())).expect("a model");
     let messages = [Message::text(Role::System, "You work."), Message::text(Role::User, "fine")];
     let messages = Arc::new(messages.map(Arc::new).to_vec());
-    let request =
-        Request { model: None, messages, tools: Arc::default(), settings: Settings::default(), answer_schema: None };
+    let request = Request {
+        model: None,
+        messages,
+        tools: Arc::default(),
+        settings: ModelSettings::default(),
+        answer_schema: None,
+    };
     let mut added = Vec::new();
     let (mut with, mut without) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..5 {
@@ -169,13 +175,13 @@ fn models(runtime: &tokio::runtime::Runtime, calls: u64) {
                 let (model, request) = (model.clone(), request.clone());
                 // In a task of its own, as the engine's are.
                 let asked = tokio::spawn(async move {
-                    model.ask(Question { request: &request, tools: &[], asker: None }, None).await
+                    model.ask(ModelQuestion { request: &request, tools: &[], asker: None }, None).await
                 });
                 asked.await.expect("no panic").expect("it answers");
             }
         });
         without = began.elapsed();
-        let cast = Cast::of(Setup::of(folder.path())).usually(Some(name.clone()));
+        let cast = ModelBindings::of(ModelSetup::of(folder.path())).usually(Some(name.clone()));
         let how = How { workers: Workers { cast, ..Workers::default() }, ..How::default() };
         let call =
             FunctionCall { definition: definition.clone(), input: json!("x"), by: Actor::Engine, how, kept: false };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Usage;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Tree, TreeKind};
 
 /// The most models that one file may price.
@@ -32,7 +32,7 @@ impl Prices {
     /// Reads a file of prices; nothing when it has errors. All of its faults are told at once.
     pub fn read(source: &Source) -> (Option<Prices>, Vec<Diagnostic>) {
         let (tree, found) = source::parse(source);
-        let mut faults = Faults(found);
+        let mut faults = FaultList(found);
         let prices = tree.and_then(|tree| read(&tree, &mut faults));
         let mut faults = faults.0;
         faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
@@ -84,7 +84,7 @@ impl Price {
     }
 }
 
-fn read(tree: &Tree, faults: &mut Faults) -> Option<Prices> {
+fn read(tree: &Tree, faults: &mut FaultList) -> Option<Prices> {
     let mut fields = Fields::of(tree, "the price file", faults)?;
     let models = fields.required("prices", faults);
     let prices = models.and_then(|tree| {
@@ -119,7 +119,7 @@ fn read(tree: &Tree, faults: &mut Faults) -> Option<Prices> {
     prices
 }
 
-fn price(tree: &Tree, model: &str, faults: &mut Faults) -> Option<Price> {
+fn price(tree: &Tree, model: &str, faults: &mut FaultList) -> Option<Price> {
     let mut fields = Fields::of(tree, format!("the price of `{}`", clip(model)), faults)?;
     fields.required("input", faults);
     fields.required("output", faults);
@@ -129,7 +129,7 @@ fn price(tree: &Tree, model: &str, faults: &mut Faults) -> Option<Price> {
 }
 
 /// Dollars for a million tokens, as millionths of a dollar.
-fn dollars(fields: &mut Fields<'_>, key: &'static str, faults: &mut Faults) -> Option<u64> {
+fn dollars(fields: &mut Fields<'_>, key: &'static str, faults: &mut FaultList) -> Option<u64> {
     let tree = fields.optional(key)?;
     let amount = match &tree.kind {
         TreeKind::Number(text) => millionths(text).filter(|amount| *amount <= MAX_PRICE),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, Finish, Message, Request, Role, Settings, marker, unfenced};
+use super::{Finish, Message, ModelAnswer, ModelSettings, Request, Role, marker, unfenced};
 
 /// The most findings of one answer.
 const MOST_FINDINGS: usize = 100;
@@ -29,9 +29,9 @@ nothing, the list is empty. Answer with one JSON object and nothing else.";
 /// What a reviewer found.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct ReviewFinding {
     /// How much it weighs.
-    pub severity: Severity,
+    pub severity: ReviewSeverity,
     /// The file that it is in.
     pub file: String,
     /// The line of it; nothing where it is of the whole file.
@@ -43,7 +43,7 @@ pub struct Finding {
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum ReviewSeverity {
     /// The change must not be taken as it is.
     Blocking,
     /// It should be better.
@@ -52,13 +52,13 @@ pub enum Severity {
     Minor,
 }
 
-impl Severity {
+impl ReviewSeverity {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Severity::Blocking => "blocking",
-            Severity::Major => "major",
-            Severity::Minor => "minor",
+            ReviewSeverity::Blocking => "blocking",
+            ReviewSeverity::Major => "major",
+            ReviewSeverity::Minor => "minor",
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn request(model: &str, wanted: &str, change: &str) -> Request {
         messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
         tools: Arc::default(),
         // Some models take no temperature at all, and refuse the request with one.
-        settings: Settings::default(),
+        settings: ModelSettings::default(),
         answer_schema: Some(Arc::new(schema())),
     }
 }
@@ -111,11 +111,11 @@ fn schema() -> Value {
 ///
 /// # Errors
 /// The answer is none in the form that was asked for, as a clause: it shows nothing then.
-pub fn read(answer: &Answer) -> Result<Vec<Finding>, String> {
+pub fn read(answer: &ModelAnswer) -> Result<Vec<ReviewFinding>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Said {
-        findings: Vec<Finding>,
+        findings: Vec<ReviewFinding>,
     }
     match answer.finish {
         Finish::Length => return Err("it was cut off".to_owned()),
@@ -144,9 +144,9 @@ mod tests {
     use super::*;
     use crate::chat::Usage;
 
-    fn said(text: &str, finish: Finish) -> Answer {
+    fn said(text: &str, finish: Finish) -> ModelAnswer {
         let message = Message::text(Role::Assistant, text);
-        Answer { message, finish, usage: Usage::default(), model: None, cost_microdollars: None }
+        ModelAnswer { message, finish, usage: Usage::default(), model: None, cost_microdollars: None }
     }
 
     fn told(text: &str) -> String {

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered, Usage};
+use super::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse, Usage};
 use crate::diagnostic::Diagnostic;
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{self, Source, Tree, TreeKind};
 
 /// The most answers that one file may hold.
@@ -25,13 +25,13 @@ pub struct Scripted {
     /// How long it is held back, in milliseconds.
     pub delay_ms: u64,
     /// What is said, or why nothing is.
-    pub says: Result<Answer, Unanswered>,
+    pub says: Result<ModelAnswer, ModelError>,
 }
 
 /// Reads a file of answers: a list, in JSON or YAML. Nothing when it has errors; all of its faults are told at once.
 pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
-    let mut faults = Faults(found);
+    let mut faults = FaultList(found);
     let answers = tree.and_then(|tree| read(&tree, &mut faults));
     let mut faults = faults.0;
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
@@ -39,7 +39,7 @@ pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
     (answers.filter(|_| sound), faults)
 }
 
-fn read(tree: &Tree, faults: &mut Faults) -> Option<Vec<Scripted>> {
+fn read(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Scripted>> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("a file of answers must be a list of them, but is {}", tree.describe());
         let help = "begin each answer with a dash: `- text: Hello.`";
@@ -55,7 +55,7 @@ fn read(tree: &Tree, faults: &mut Faults) -> Option<Vec<Scripted>> {
     Some(items.iter().enumerate().filter_map(|(at, item)| one(item, at, &mut calls, faults)).collect())
 }
 
-fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut Faults) -> Option<Scripted> {
+fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut FaultList) -> Option<Scripted> {
     let mut fields = Fields::of(tree, format!("answer {}", at + 1), faults)?;
     let to = fields.string("for", faults).map(|to| to.value);
     let repeat = fields.flag("repeat", faults).is_some_and(|flag| flag.value);
@@ -76,7 +76,7 @@ fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut Faults) -> Option
             let finish = finish.map_or(if uses.is_empty() { Finish::Stop } else { Finish::Tools }, Ending::finish);
             let content = text.or(json);
             let message = Message { content, tool_calls: uses, ..Message::text(Role::Assistant, "") };
-            Ok(Answer { message, finish, usage, model, cost_microdollars: None })
+            Ok(ModelAnswer { message, finish, usage, model, cost_microdollars: None })
         }
     };
     Some(Scripted { to, repeat, delay_ms, says })
@@ -105,7 +105,7 @@ impl Ending {
 }
 
 /// An answer says one thing: a text, a value as JSON, or that it fails; tools go with all but the last.
-fn conflicts(tree: &Tree, failure: Option<&Tree>, at: usize, faults: &mut Faults) {
+fn conflicts(tree: &Tree, failure: Option<&Tree>, at: usize, faults: &mut FaultList) {
     let said: Vec<&str> =
         ["text", "json", "tool_calls"].into_iter().filter(|key| tree.get(key).is_some_and(is_some)).collect();
     let message = match (failure, said.as_slice()) {
@@ -122,7 +122,7 @@ fn is_some(tree: &Tree) -> bool {
     !matches!(tree.kind, TreeKind::Null)
 }
 
-fn tool_calls(fields: &mut Fields<'_>, calls: &mut usize, faults: &mut Faults) -> Vec<ToolUse> {
+fn tool_calls(fields: &mut Fields<'_>, calls: &mut usize, faults: &mut FaultList) -> Vec<ToolUse> {
     let Some(tree) = fields.optional("tool_calls") else { return Vec::new() };
     let items = match &tree.kind {
         TreeKind::Array(items) if items.len() <= MAX_CALLS => items,
@@ -148,7 +148,7 @@ fn tool_calls(fields: &mut Fields<'_>, calls: &mut usize, faults: &mut Faults) -
     uses
 }
 
-fn usage(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Usage> {
+fn usage(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<Usage> {
     let mut fields = Fields::of(tree, format!("`usage` of answer {}", at + 1), faults)?;
     let [input, output, cached, reasoning] = ["input", "output", "cached", "reasoning"]
         .map(|key| fields.count(key, 0..=u32::MAX, faults).map(|count| u64::from(count.value)));
@@ -156,7 +156,7 @@ fn usage(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Usage> {
     Some(Usage { input, output, cached, reasoning })
 }
 
-fn unanswered(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Unanswered> {
+fn unanswered(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<ModelError> {
     let mut fields = Fields::of(tree, format!("`fail` of answer {}", at + 1), faults)?;
     let code = fields.required_string("code", faults);
     let message = fields.string("message", faults);
@@ -164,9 +164,9 @@ fn unanswered(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Unanswered>
     let retry_after_ms = fields.duration_ms("retry_after_ms", 0..=MAX_DELAY_MS, faults).map(|time| time.value);
     fields.finish(faults);
     let code = code?.value;
-    let may_pass = may_pass.map_or_else(|| Unanswered::passes(&code), |flag| flag.value);
+    let may_pass = may_pass.map_or_else(|| ModelError::passes(&code), |flag| flag.value);
     let message = message.map_or_else(|| format!("the script fails with `{code}`"), |message| message.value);
-    Some(Unanswered { code, message, may_pass, retry_after_ms })
+    Some(ModelError { code, message, may_pass, retry_after_ms })
 }
 
 /// The file that [`answers`] reads as these: JSON, which is YAML, an answer on each line. Their ids of calls are those
@@ -195,7 +195,7 @@ fn line(answer: &Scripted) -> Value {
     Value::Object(line)
 }
 
-fn said(answer: &Answer, put: &mut impl FnMut(&str, Value)) {
+fn said(answer: &ModelAnswer, put: &mut impl FnMut(&str, Value)) {
     let message = &answer.message;
     if message.content.is_some() || message.tool_calls.is_empty() {
         put("text", json!(message.content.as_deref().unwrap_or_default()));

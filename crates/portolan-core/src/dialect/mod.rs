@@ -22,7 +22,7 @@ mod written;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expr::Language;
 use crate::graph::Graph;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Source, Tree};
 
 pub use activity::{
@@ -30,7 +30,7 @@ pub use activity::{
 };
 pub use checks::verify;
 pub use servers::servers;
-pub use written::{Unread, expression};
+pub use written::{ExpressionError, expression};
 
 /// A format that definitions are written in.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ pub enum Strictness {
 
 impl Strictness {
     /// The faults as they count.
-    fn weigh(self, faults: Faults) -> Vec<Diagnostic> {
+    fn weigh(self, faults: FaultList) -> Vec<Diagnostic> {
         match self {
             Strictness::Strict => faults.0,
             Strictness::Lenient => faults.0.into_iter().map(Diagnostic::lenient).collect(),
@@ -133,7 +133,7 @@ pub fn parse(source: &Source, strictness: Strictness) -> File {
 /// The same, where these are the dialects that there are.
 pub fn parse_with(dialects: &[Dialect], source: &Source, strictness: Strictness) -> File {
     let (tree, mut faults) = source::parse(source);
-    faults.extend(strictness.weigh(Faults(source.faults().to_vec())));
+    faults.extend(strictness.weigh(FaultList(source.faults().to_vec())));
     let Some(tree) = tree else { return File { graphs: Vec::new(), faults } };
     let mut file = match written_in(dialects, source, &tree) {
         Some(dialect) => (dialect.read)(source, &tree, strictness),

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schema;
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// A JSON Schema, where one is given.
@@ -10,13 +10,13 @@ pub(super) fn schema(
     fields: &mut Fields<'_>,
     key: &'static str,
     whose: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Spanned<Schema>> {
     fields.optional(key).and_then(|tree| compiled(tree, key, whose, faults))
 }
 
 /// What a tree says as a JSON Schema.
-pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut Faults) -> Option<Spanned<Schema>> {
+pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut FaultList) -> Option<Spanned<Schema>> {
     let found = match Schema::compile(&tree.value()) {
         Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
         Err(found) => found,

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, clip, list};
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
 /// The most tests that one file may hold.
@@ -27,11 +27,11 @@ pub struct Script {
 }
 
 /// What the calls of nodes are answered with, by `node` or `function.node`, and where it is written.
-pub type Answers = IndexMap<String, Spanned<Vec<Answer>>>;
+pub type Answers = IndexMap<String, Spanned<Vec<ScriptedAnswer>>>;
 
 /// What one call is answered with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum ScriptedAnswer {
     /// This output.
     Output(Value),
     /// A failure.
@@ -79,7 +79,7 @@ pub enum Expected {
 /// Reads a script; nothing when it has faults that leave open what is meant.
 pub fn script(source: &Source) -> (Option<Script>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
-    let mut faults = Faults(found);
+    let mut faults = FaultList(found);
     let script = tree.and_then(|tree| read(&tree, &mut faults));
     let mut faults = faults.0;
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
@@ -87,7 +87,7 @@ pub fn script(source: &Source) -> (Option<Script>, Vec<Diagnostic>) {
     (script.filter(|_| sound), faults)
 }
 
-fn read(tree: &Tree, faults: &mut Faults) -> Option<Script> {
+fn read(tree: &Tree, faults: &mut FaultList) -> Option<Script> {
     let mut fields = Fields::of(tree, "the test file", faults)?;
     let graph = fields.string("graph", faults);
     let answers = fields.optional("mock").map(|tree| answers(tree, faults)).unwrap_or_default();
@@ -106,7 +106,7 @@ fn read(tree: &Tree, faults: &mut Faults) -> Option<Script> {
     Some(Script { graph, answers, cases, min_edges })
 }
 
-fn cases(tree: &Tree, faults: &mut Faults) -> Vec<Case> {
+fn cases(tree: &Tree, faults: &mut FaultList) -> Vec<Case> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`tests` must be an array of tests, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()));
@@ -129,7 +129,7 @@ fn cases(tree: &Tree, faults: &mut Faults) -> Vec<Case> {
     cases
 }
 
-fn case(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Case> {
+fn case(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<Case> {
     let named = tree.get("name").and_then(Tree::as_str).map(|name| format!("test `{}`", clip(name)));
     let mut fields = Fields::of(tree, named.unwrap_or_else(|| format!("test {}", at + 1)), faults)?;
     let name = fields.required_string("name", faults);
@@ -145,7 +145,7 @@ fn case(tree: &Tree, at: usize, faults: &mut Faults) -> Option<Case> {
     Some(Case { name: name?, tool, input, answers, expected })
 }
 
-fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut Faults) -> Expected {
+fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut FaultList) -> Expected {
     // An output may be `null`, which is as good as absent for other fields.
     fields.ignored(&["expect"]);
     let failure = fields.optional("expectError");
@@ -163,7 +163,7 @@ fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut Faults) -> Expect
     }
 }
 
-fn expected_failure(tree: &Tree, faults: &mut Faults) -> Expected {
+fn expected_failure(tree: &Tree, faults: &mut FaultList) -> Expected {
     let Some(mut fields) = Fields::of(tree, "`expectError`", faults) else { return Expected::Success };
     let mut text = |key| fields.string(key, faults).map(|text| text.value);
     let (node, code, message) = (text("node"), text("code"), text("message"));
@@ -172,7 +172,7 @@ fn expected_failure(tree: &Tree, faults: &mut Faults) -> Expected {
 }
 
 /// Reads an object from node to answer.
-fn answers(tree: &Tree, faults: &mut Faults) -> Answers {
+fn answers(tree: &Tree, faults: &mut FaultList) -> Answers {
     let Some(entries) = tree.entries() else {
         let message = format!("`mock` must be an object from node to answer, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()));
@@ -191,7 +191,7 @@ fn answers(tree: &Tree, faults: &mut Faults) -> Answers {
 /// The words that say what an answer is. An object with exactly one of them, and nothing else, is no result.
 const WORDS: [&str; 3] = ["result", "each", "error"];
 
-fn several(tree: &Tree, faults: &mut Faults) -> Option<Vec<Answer>> {
+fn several(tree: &Tree, faults: &mut FaultList) -> Option<Vec<ScriptedAnswer>> {
     let Some(("each", items)) = directive(tree) else { return one(tree, faults).map(|answer| vec![answer]) };
     match &items.kind {
         TreeKind::Array(items) if !items.is_empty() => items.iter().map(|item| one(item, faults)).collect(),
@@ -204,19 +204,19 @@ fn several(tree: &Tree, faults: &mut Faults) -> Option<Vec<Answer>> {
     }
 }
 
-fn one(tree: &Tree, faults: &mut Faults) -> Option<Answer> {
+fn one(tree: &Tree, faults: &mut FaultList) -> Option<ScriptedAnswer> {
     match directive(tree) {
-        None => Some(Answer::Output(tree.value())),
-        Some(("result", result)) => Some(Answer::Output(result.value())),
+        None => Some(ScriptedAnswer::Output(tree.value())),
+        Some(("result", result)) => Some(ScriptedAnswer::Output(result.value())),
         Some(("each", each)) => wrong("each", "the whole answer of a node, not one of several", each, faults),
         Some((_, error)) => match &error.kind {
-            TreeKind::String(message) => Some(Answer::Failure { message: message.clone(), code: None }),
+            TreeKind::String(message) => Some(ScriptedAnswer::Failure { message: message.clone(), code: None }),
             TreeKind::Object(_) => {
                 let mut fields = Fields::of(error, "`error`", faults)?;
                 let message = fields.required_string("message", faults);
                 let code = fields.string("code", faults);
                 fields.finish(faults);
-                Some(Answer::Failure { message: message?.value, code: code.map(|code| code.value) })
+                Some(ScriptedAnswer::Failure { message: message?.value, code: code.map(|code| code.value) })
             }
             _ => wrong("error", "a text, or an object with `message` and `code`", error, faults),
         },
@@ -230,7 +230,7 @@ fn directive(tree: &Tree) -> Option<(&'static str, &Tree)> {
     Some((word, &entry.value))
 }
 
-fn wrong<T>(word: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
+fn wrong<T>(word: &str, wanted: &str, found: &Tree, faults: &mut FaultList) -> Option<T> {
     let message = format!("`{word}` of an answer must be {wanted}, but is {}", found.describe());
     let help = format!("to answer with an object that has only a field `{word}`, write `result:` around it");
     faults.push(Diagnostic::error("wrong-type", message).at(found.head()).help(help));
@@ -238,23 +238,23 @@ fn wrong<T>(word: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Opti
 }
 
 /// An answer as a script has it.
-pub fn written(answers: &[Answer]) -> Value {
+pub fn written(answers: &[ScriptedAnswer]) -> Value {
     match answers {
         [answer] => one_written(answer),
         several => wrapped("each", Value::Array(several.iter().map(one_written).collect())),
     }
 }
 
-fn one_written(answer: &Answer) -> Value {
+fn one_written(answer: &ScriptedAnswer) -> Value {
     match answer {
-        Answer::Output(Value::Object(members))
+        ScriptedAnswer::Output(Value::Object(members))
             if members.len() == 1 && WORDS.iter().any(|word| members.contains_key(*word)) =>
         {
             wrapped("result", Value::Object(members.clone()))
         }
-        Answer::Output(output) => output.clone(),
-        Answer::Failure { message, code: None } => wrapped("error", Value::from(message.as_str())),
-        Answer::Failure { message, code: Some(code) } => {
+        ScriptedAnswer::Output(output) => output.clone(),
+        ScriptedAnswer::Failure { message, code: None } => wrapped("error", Value::from(message.as_str())),
+        ScriptedAnswer::Failure { message, code: Some(code) } => {
             wrapped("error", serde_json::json!({ "message": message, "code": code }))
         }
     }
@@ -385,12 +385,13 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let failure = |code: Option<&str>| Answer::Failure { message: "m".into(), code: code.map(str::to_owned) };
+        let failure =
+            |code: Option<&str>| ScriptedAnswer::Failure { message: "m".into(), code: code.map(str::to_owned) };
         let answers = [
-            vec![Answer::Output(json!({"error": "x"}))],
-            vec![Answer::Output(json!({"each": [], "error": 1}))],
+            vec![ScriptedAnswer::Output(json!({"error": "x"}))],
+            vec![ScriptedAnswer::Output(json!({"each": [], "error": 1}))],
             vec![failure(None)],
-            vec![failure(Some("c")), Answer::Output(json!({"result": 1})), Answer::Output(json!(null))],
+            vec![failure(Some("c")), ScriptedAnswer::Output(json!({"result": 1})), ScriptedAnswer::Output(json!(null))],
         ];
         for answers in answers {
             let text = json!({ "mock": { "n": written(&answers) } }).to_string();

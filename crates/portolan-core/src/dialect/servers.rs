@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::diagnostic::{Code, Diagnostic, clip, is_unseen, list};
 use crate::graph::{Builtin, Server, Transport};
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// What only this reports.
@@ -39,14 +39,14 @@ const LIKELY_SECONDS: u64 = 1_000;
 /// error: the file is shared with them.
 pub fn servers(source: &Source) -> (Vec<Server>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
-    let mut faults = Faults(found);
+    let mut faults = FaultList(found);
     let servers = tree.map(|tree| of_file(source, &tree, &mut faults).0).unwrap_or_default();
     let mut faults: Vec<Diagnostic> = faults.0.into_iter().map(Diagnostic::lenient).collect();
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
     (servers, faults)
 }
 
-fn of_file(source: &Source, tree: &Tree, faults: &mut Faults) -> Entries {
+fn of_file(source: &Source, tree: &Tree, faults: &mut FaultList) -> Entries {
     let Some(entries) = tree.entries() else {
         let message = format!("a list of servers must be an object, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span).help(FILE_HELP));
@@ -68,7 +68,7 @@ const FILE_HELP: &str =
 pub(super) type Entries = (Vec<Server>, Vec<String>);
 
 /// Reads the map of servers that stands under `key`.
-pub(super) fn read(source: &Source, tree: &Tree, key: &str, faults: &mut Faults) -> Entries {
+pub(super) fn read(source: &Source, tree: &Tree, key: &str, faults: &mut FaultList) -> Entries {
     let mut read = Entries::default();
     let Some(entries) = tree.entries() else {
         if !matches!(tree.kind, TreeKind::Null) {
@@ -93,7 +93,7 @@ pub(super) fn read(source: &Source, tree: &Tree, key: &str, faults: &mut Faults)
     read
 }
 
-fn is_name(name: &Spanned<String>, faults: &mut Faults) -> bool {
+fn is_name(name: &Spanned<String>, faults: &mut FaultList) -> bool {
     let text = &name.value;
     let sound = !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.contains(is_unseen);
     if !sound {
@@ -109,10 +109,10 @@ fn is_name(name: &Spanned<String>, faults: &mut Faults) -> bool {
 struct Entry<'f> {
     source: &'f Source,
     name: &'f Spanned<String>,
-    faults: &'f mut Faults,
+    faults: &'f mut FaultList,
 }
 
-fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Server> {
+fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Option<Server> {
     let before = faults.0.len();
     let mut fields = Fields::of(tree, format!("server `{}`", clip(&name.value)), faults)?;
     let mut entry = Entry { source, name, faults };
@@ -143,18 +143,18 @@ fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mu
 
 /// What the word after `type` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum TransportType {
     Stdio,
     Http,
     Sse,
 }
 
-const TYPES: [(&str, Said); 5] = [
-    ("stdio", Said::Stdio),
-    ("http", Said::Http),
-    ("streamableHttp", Said::Http),
-    ("streamable-http", Said::Http),
-    ("sse", Said::Sse),
+const TYPES: [(&str, TransportType); 5] = [
+    ("stdio", TransportType::Stdio),
+    ("http", TransportType::Http),
+    ("streamableHttp", TransportType::Http),
+    ("streamable-http", TransportType::Http),
+    ("sse", TransportType::Sse),
 ];
 
 /// Fields of other clients that only say something to people.
@@ -186,8 +186,10 @@ impl Entry<'_> {
         let (url, headers) = self.http(fields);
         let builtin = self.builtin(fields);
         let fits = match (said, way) {
-            (Some(Said::Stdio), Some("url")) => Err("is of the type `stdio`, but has a `url`"),
-            (Some(Said::Http | Said::Sse), Some("command")) => Err("has a `command`, but its type is one of a `url`"),
+            (Some(TransportType::Stdio), Some("url")) => Err("is of the type `stdio`, but has a `url`"),
+            (Some(TransportType::Http | TransportType::Sse), Some("command")) => {
+                Err("has a `command`, but its type is one of a `url`")
+            }
             (Some(_), Some("builtin")) => Err("is built in, and needs no `type`"),
             _ => Ok(()),
         };
@@ -201,7 +203,7 @@ impl Entry<'_> {
         match way? {
             "command" => stdio,
             "builtin" => builtin.map(Transport::Builtin),
-            _ if said == Some(Said::Sse) => Some(Transport::Sse { url: url?, headers }),
+            _ if said == Some(TransportType::Sse) => Some(Transport::Sse { url: url?, headers }),
             _ => Some(Transport::Http { url: url?, headers, either: said.is_none() }),
         }
     }
@@ -317,7 +319,7 @@ impl Entry<'_> {
 
     /// Reads what a server cannot do without: with the field left out it would be another server, so that nothing
     /// repairs a fault in it.
-    fn sure<T>(&mut self, read: impl FnOnce(&mut Faults) -> T) -> T {
+    fn sure<T>(&mut self, read: impl FnOnce(&mut FaultList) -> T) -> T {
         let before = self.faults.0.len();
         let value = read(self.faults);
         self.faults.0[before..].iter_mut().for_each(|fault| fault.repair = None);

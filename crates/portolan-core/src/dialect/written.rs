@@ -5,12 +5,12 @@ use super::Dialect;
 use super::nodes::{Dollar, computed, template};
 use crate::diagnostic::Diagnostic;
 use crate::expr::{Expr, Language, ParseFault};
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Tree, TreeKind, parse_json};
 
 /// Why a text is no expression of its field, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
+pub struct ExpressionError {
     /// One lower-case sentence.
     pub message: String,
     /// What to do about it.
@@ -42,7 +42,7 @@ enum Form {
 /// assert!(expression(graphs, "transform.expr", "{\"n\": $.add.sum}").is_ok());
 /// assert_eq!(expression(graphs, "transform.expr", "$.add.").expect_err("it ends too early").span.end, 6);
 /// ```
-pub fn expression(dialect: &Dialect, field: &str, text: &str) -> Result<Expr, Unread> {
+pub fn expression(dialect: &Dialect, field: &str, text: &str) -> Result<Expr, ExpressionError> {
     match form(dialect, field, text) {
         Form::Text(language) => language.read(text).map_err(|fault| unread(text, fault)),
         Form::Rule => Language::Logic.read(text).map_err(|fault| unread(text, fault)),
@@ -69,13 +69,16 @@ fn form(dialect: &Dialect, field: &str, text: &str) -> Form {
     }
 }
 
-fn read_json(text: &str, read: impl FnOnce(&Source, &Tree, &mut Faults) -> Option<Expr>) -> Result<Expr, Unread> {
+fn read_json(
+    text: &str,
+    read: impl FnOnce(&Source, &Tree, &mut FaultList) -> Option<Expr>,
+) -> Result<Expr, ExpressionError> {
     let source = Source::new("field.json", text);
     let (tree, found) = match parse_json(&source) {
         Ok(tree) => (Some(tree), Vec::new()),
         Err(fault) => (None, vec![fault]),
     };
-    let mut faults = Faults(found);
+    let mut faults = FaultList(found);
     // What is no JSON is a text, as it would be in YAML.
     let plain = Tree { kind: TreeKind::String(text.to_owned()), span: Span { start: 0, end: text.len() } };
     let is_json = text.trim_start().starts_with(['{', '[', '"']);
@@ -89,12 +92,12 @@ fn read_json(text: &str, read: impl FnOnce(&Source, &Tree, &mut Faults) -> Optio
             let whole = Span { start: 0, end: text.len() };
             let (span, help) = fault.as_ref().map_or((None, None), |fault| (fault.span, fault.help.clone()));
             let message = fault.map_or_else(|| "it cannot be read".to_owned(), |fault| fault.message);
-            Err(Unread { message, help, span: span.unwrap_or(whole) })
+            Err(ExpressionError { message, help, span: span.unwrap_or(whole) })
         }
     }
 }
 
-fn unread(text: &str, fault: ParseFault) -> Unread {
+fn unread(text: &str, fault: ParseFault) -> ExpressionError {
     let span = match fault.offset {
         None => Span { start: 0, end: text.len() },
         // What is missing at the end is told of what stands there last.
@@ -104,7 +107,7 @@ fn unread(text: &str, fault: ParseFault) -> Unread {
             Span { start, end: start + text[start..].chars().next().map_or(0, char::len_utf8) }
         }
     };
-    Unread { message: fault.message, help: fault.help, span }
+    ExpressionError { message: fault.message, help: fault.help, span }
 }
 
 #[cfg(test)]
@@ -115,7 +118,7 @@ mod tests {
     use crate::dialect::named;
     use crate::expr::Scope;
 
-    fn value(dialect: &str, field: &str, text: &str) -> Result<Option<Value>, Unread> {
+    fn value(dialect: &str, field: &str, text: &str) -> Result<Option<Value>, ExpressionError> {
         let data = json!({"add": {"sum": 3}, "output": "abc", "state": "done"});
         let dialect = named(dialect).expect("there is such a format");
         let expr = expression(dialect, field, text)?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Number, Value, json};
 
 use super::decide::text_of;
-use crate::chat::{Answer, Finish, Message, Request, Role, Settings, marker, unfenced};
-use crate::graph::{Finding, KeyResult, State, Worker};
-use crate::run::Found;
+use crate::chat::{Finish, Message, ModelAnswer, ModelSettings, Request, Role, marker, unfenced};
+use crate::graph::{KeyResult, KeyResultCheck, State, Worker};
+use crate::run::KeyResultOutcome;
 
 /// The longest output that a judge is shown, in bytes.
 const MAX_OUTPUT: usize = 256 << 10;
@@ -54,13 +54,13 @@ pub(crate) fn request(state: &State, output: &Value) -> Request {
         model: state.judge.model.clone().or(worker),
         messages: Arc::new(messages),
         tools: Arc::default(),
-        settings: Settings { temperature, ..settings },
+        settings: ModelSettings { temperature, ..settings },
         answer_schema: Some(Arc::new(schema(state))),
     }
 }
 
 fn judged(state: &State) -> impl Iterator<Item = &KeyResult> {
-    state.key_results.iter().filter(|result| matches!(result.by, Finding::Judge))
+    state.key_results.iter().filter(|result| matches!(result.by, KeyResultCheck::Judge))
 }
 
 /// What an answer must look like.
@@ -83,12 +83,13 @@ fn schema(state: &State) -> Value {
 
 /// What a judge has found. Of a criterion that it does not clearly call met, exactly once, it is not met; so it is of all
 /// where the answer cannot be read.
-pub(crate) fn read(answer: &Answer, state: &State) -> Vec<Found> {
+pub(crate) fn read(answer: &ModelAnswer, state: &State) -> Vec<KeyResultOutcome> {
     let verdicts = verdicts(answer);
     judged(state)
         .map(|result| {
             let name = &result.name.value;
-            let unmet = |reason: String| Found { name: name.clone(), met: false, reason, evidence: String::new() };
+            let unmet =
+                |reason: String| KeyResultOutcome { name: name.clone(), met: false, reason, evidence: String::new() };
             let verdicts = match &verdicts {
                 Ok(verdicts) => verdicts,
                 Err(why) => return unmet(format!("the judge's answer cannot be read: {why}")),
@@ -104,7 +105,7 @@ pub(crate) fn read(answer: &Answer, state: &State) -> Vec<Found> {
         .collect()
 }
 
-fn found(name: &str, verdict: &Value) -> Found {
+fn found(name: &str, verdict: &Value) -> KeyResultOutcome {
     let text = |key: &str| {
         let text = verdict.get(key).and_then(Value::as_str).unwrap_or_default().trim();
         text[..text.floor_char_boundary(MAX_SAID)].to_owned()
@@ -114,14 +115,14 @@ fn found(name: &str, verdict: &Value) -> Found {
         Some(other) => (false, format!("the judge said {} where `true` or `false` was asked for", short(other))),
         None => (false, "the judge did not say whether it is met".to_owned()),
     };
-    Found { name: name.to_owned(), met, reason, evidence: text("evidence") }
+    KeyResultOutcome { name: name.to_owned(), met, reason, evidence: text("evidence") }
 }
 
 fn short(value: &Value) -> String {
     crate::diagnostic::clip(&value.to_string())
 }
 
-fn verdicts(answer: &Answer) -> Result<Vec<Value>, String> {
+fn verdicts(answer: &ModelAnswer) -> Result<Vec<Value>, String> {
     match answer.finish {
         Finish::Length => return Err("it was cut off".to_owned()),
         Finish::Filtered => return Err("the provider kept it back".to_owned()),
@@ -136,11 +137,11 @@ fn verdicts(answer: &Answer) -> Result<Vec<Value>, String> {
 }
 
 /// What several judges come to: a criterion is met when more than half of them say so.
-pub(crate) fn counted(state: &State, votes: &[Vec<Found>]) -> Vec<Found> {
+pub(crate) fn counted(state: &State, votes: &[Vec<KeyResultOutcome>]) -> Vec<KeyResultOutcome> {
     if let [only] = votes {
         return only.clone();
     }
-    let mut by_name: BTreeMap<&str, Vec<&Found>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<&KeyResultOutcome>> = BTreeMap::new();
     for found in votes.iter().flatten() {
         by_name.entry(found.name.as_str()).or_default().push(found);
     }
@@ -149,14 +150,14 @@ pub(crate) fn counted(state: &State, votes: &[Vec<Found>]) -> Vec<Found> {
             let said = by_name.remove(result.name.value.as_str()).unwrap_or_default();
             let yes = said.iter().filter(|found| found.met).count();
             let met = yes * 2 > votes.len();
-            let of_side: Vec<&&Found> = said.iter().filter(|found| found.met == met).collect();
-            let join = |text: fn(&Found) -> &str| {
+            let of_side: Vec<&&KeyResultOutcome> = said.iter().filter(|found| found.met == met).collect();
+            let join = |text: fn(&KeyResultOutcome) -> &str| {
                 let texts: Vec<&str> =
                     of_side.iter().map(|found| text(found)).filter(|text| !text.is_empty()).collect();
                 texts.join("; ")
             };
             let reason = format!("{yes} of {} judges call it met. {}", votes.len(), join(|found| &found.reason));
-            Found {
+            KeyResultOutcome {
                 name: result.name.value.clone(),
                 met,
                 reason: reason.trim_end().to_owned(),

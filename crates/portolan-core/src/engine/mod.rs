@@ -21,5 +21,5 @@ pub use decide::{decide, look, open};
 pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 pub use fits::{Misfit, fits};
 pub use migrate::{changes_of, migrate};
-pub use rejection::{Rejection, Remedy, Why};
+pub use rejection::{Rejection, RejectionReason, Remedy};
 pub use shared::{SHARED_GET, SHARED_SET, shared_tool};

@@ -8,8 +8,8 @@ use super::decide::{asked_for, outside};
 use super::effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, ModelRequest, ModelToolCall, ToolCall};
 use super::judge;
 use crate::chat::{Arguments, Request, shown};
-use crate::graph::{Check, CheckBy, Finding, Kind, State, Worker, Workflow};
-use crate::run::{Doing, EffectId, EffectPart, Frame, FramePath, Human, Patience, Place, Run, Talk};
+use crate::graph::{Check, CheckBy, KeyResultCheck, Kind, State, Worker, Workflow};
+use crate::run::{Backoff, EffectId, EffectPart, Frame, FramePath, Human, ModelActivity, ModelState, Place, Run};
 use crate::value::{CheckId, NodeId, Timestamp};
 
 impl Run {
@@ -157,10 +157,10 @@ impl At<'_> {
     }
 
     /// What a state has to be done for it.
-    fn talking(&self, state: &State, talk: &Talk, effects: &mut Vec<Effect>) {
+    fn talking(&self, state: &State, talk: &ModelState, effects: &mut Vec<Effect>) {
         match &talk.doing {
-            Doing::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
-            Doing::Using { settled, open } => {
+            ModelActivity::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
+            ModelActivity::Using { settled, open } => {
                 let is_settled = |call: &str| settled.iter().any(|(id, _)| *id == call);
                 let is_under_way = |call: &str| open.iter().any(|item| item.name.as_str() == call);
                 let asked = asked_for(talk).iter().filter(|call| !is_settled(&call.id) && !is_under_way(&call.id));
@@ -174,15 +174,15 @@ impl At<'_> {
                     Some(Effect { after_crash: AfterCrash::Ask, ..effect })
                 }));
             }
-            Doing::Checking { settled, .. } => {
+            ModelActivity::Checking { settled, .. } => {
                 let all = outside(state.key_results.iter(), talk.attempt);
                 let open = all.filter(|(check, _)| !settled.iter().any(|(known, _)| known == check));
                 effects.extend(open.filter_map(|(check, result)| {
-                    let Finding::Check(by) = &result.by else { return None };
+                    let KeyResultCheck::Check(by) = &result.by else { return None };
                     Some(self.check(check, by, &Arc::default()))
                 }));
             }
-            Doing::Judging { output, votes, patience, .. } => {
+            ModelActivity::Judging { output, votes, patience, .. } => {
                 let request = judge::request(state, output);
                 let open = (0..).zip(votes).filter(|(_, vote)| vote.is_none());
                 effects.extend(open.map(|(judge, _)| {
@@ -190,11 +190,11 @@ impl At<'_> {
                     self.request(part, Some(judge), request.clone(), *patience)
                 }));
             }
-            Doing::Held { .. } => {}
+            ModelActivity::Held { .. } => {}
         }
     }
 
-    fn asking(&self, state: &State, talk: &Talk, patience: Patience) -> Option<Effect> {
+    fn asking(&self, state: &State, talk: &ModelState, patience: Backoff) -> Option<Effect> {
         let part = EffectPart::Request(talk.turn);
         Some(match &state.work {
             Worker::Nobody => return None,
@@ -222,7 +222,7 @@ impl At<'_> {
         })
     }
 
-    fn request(&self, part: EffectPart, judge: Option<u32>, request: Request, patience: Patience) -> Effect {
+    fn request(&self, part: EffectPart, judge: Option<u32>, request: Request, patience: Backoff) -> Effect {
         // The model of the whole definition, where the state names none.
         let of_flow = || self.workflow.flow(&self.frame.flow).settings.model.clone();
         let of_root = || self.workflow.root().settings.model.clone();

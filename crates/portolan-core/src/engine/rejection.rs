@@ -8,7 +8,7 @@ use crate::value::Outcome;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
     /// Which rule refused it.
-    pub why: Why,
+    pub why: RejectionReason,
     /// What was wrong, in one lower-case sentence.
     pub message: String,
     /// What to do instead.
@@ -32,7 +32,7 @@ pub enum Remedy {
 
 /// The rules that refuse. Each has a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum RejectionReason {
     /// The caller knows an older situation than the present one.
     Stale,
     /// The run has not begun.
@@ -63,30 +63,30 @@ pub enum Why {
     OutOfPlace,
 }
 
-impl Why {
+impl RejectionReason {
     /// The code, as programs match on it.
     pub fn code(self) -> &'static str {
         match self {
-            Why::Stale => "stale",
-            Why::NotBegun => "not_begun",
-            Why::Over => "no_outgoing_edges",
-            Why::UndeclaredOutcome => "no_matching_edge",
-            Why::NeedsPerson => "needs_person",
-            Why::Checking => "checking",
-            Why::BranchesOpen => "branches_open",
-            Why::UnknownBranch => "unknown_branch",
-            Why::UnknownStep => "unknown_step",
-            Why::BadInput => "bad_input",
-            Why::BadOutputs => "bad_outputs",
-            Why::FieldOutOfPhase => "out_of_phase",
-            Why::BadBypass => "bad_bypass",
-            Why::OutOfPlace => "out_of_place",
+            RejectionReason::Stale => "stale",
+            RejectionReason::NotBegun => "not_begun",
+            RejectionReason::Over => "no_outgoing_edges",
+            RejectionReason::UndeclaredOutcome => "no_matching_edge",
+            RejectionReason::NeedsPerson => "needs_person",
+            RejectionReason::Checking => "checking",
+            RejectionReason::BranchesOpen => "branches_open",
+            RejectionReason::UnknownBranch => "unknown_branch",
+            RejectionReason::UnknownStep => "unknown_step",
+            RejectionReason::BadInput => "bad_input",
+            RejectionReason::BadOutputs => "bad_outputs",
+            RejectionReason::FieldOutOfPhase => "out_of_phase",
+            RejectionReason::BadBypass => "bad_bypass",
+            RejectionReason::OutOfPlace => "out_of_place",
         }
     }
 }
 
 impl Rejection {
-    pub(super) fn new(why: Why, message: impl Into<String>, help: impl Into<String>) -> Rejection {
+    pub(super) fn new(why: RejectionReason, message: impl Into<String>, help: impl Into<String>) -> Rejection {
         Rejection { why, message: message.into(), help: help.into(), accepted: Vec::new(), remedy: None }
     }
 

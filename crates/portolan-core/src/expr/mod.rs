@@ -27,8 +27,8 @@ use serde_json::{Map, Value};
 
 pub use condition::Condition;
 pub use jsonata::{
-    Jsonata, Limits, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS,
-    MAX_STRING_BYTES, TIME_LIMIT_MS,
+    EvaluationLimits, Jsonata, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES,
+    MAX_PICTURE_CHARS, MAX_STRING_BYTES, TIME_LIMIT_MS,
 };
 pub(crate) use language::CHECK_NAMES;
 pub use language::Language;
@@ -38,7 +38,7 @@ pub(crate) use partition::{KNOWN, Partition, condition_names};
 pub use python::{PYTHON_NAMES, Python};
 pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;
-pub(crate) use sorted::{Cells, Sorted, Told};
+pub(crate) use sorted::{Cells, ConditionTruth, Sorted};
 pub use truth::Comparison;
 pub use when::When;
 

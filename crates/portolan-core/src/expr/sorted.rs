@@ -27,7 +27,7 @@ pub(crate) enum Sorted {
 
 /// What is known of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ConditionTruth {
     /// Whether it holds.
     Holds(bool),
     /// It depends on whether the variable of a number is in these cells.
@@ -68,17 +68,17 @@ impl Sorted {
     }
 
     /// What is known of it where `cells` says which cells a variable may be in.
-    pub(crate) fn told(&self, cells: &dyn Fn(usize) -> Cells) -> Told {
+    pub(crate) fn told(&self, cells: &dyn Fn(usize) -> Cells) -> ConditionTruth {
         match self {
-            Sorted::Always(holds) => Told::Holds(*holds),
+            Sorted::Always(holds) => ConditionTruth::Holds(*holds),
             Sorted::In(name, holding) => match cells(*name) {
-                known if known & holding == 0 => Told::Holds(false),
-                known if known & !holding == 0 => Told::Holds(true),
-                _ => Told::Depends(*name, *holding),
+                known if known & holding == 0 => ConditionTruth::Holds(false),
+                known if known & !holding == 0 => ConditionTruth::Holds(true),
+                _ => ConditionTruth::Depends(*name, *holding),
             },
             Sorted::Not(inner) => match inner.told(cells) {
-                Told::Holds(holds) => Told::Holds(!holds),
-                depends @ Told::Depends(..) => depends,
+                ConditionTruth::Holds(holds) => ConditionTruth::Holds(!holds),
+                depends @ ConditionTruth::Depends(..) => depends,
             },
             Sorted::All(parts) => joined(parts, cells, false),
             Sorted::Any(parts) => joined(parts, cells, true),
@@ -87,16 +87,16 @@ impl Sorted {
 }
 
 /// What is known of parts that are decided by the first that comes to `decided`.
-fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> Told {
+fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> ConditionTruth {
     let mut depends = None;
     for part in parts {
         match part.told(cells) {
-            Told::Holds(holds) if holds == decided => return Told::Holds(decided),
-            Told::Holds(_) => {}
-            told @ Told::Depends(..) => depends = depends.or(Some(told)),
+            ConditionTruth::Holds(holds) if holds == decided => return ConditionTruth::Holds(decided),
+            ConditionTruth::Holds(_) => {}
+            told @ ConditionTruth::Depends(..) => depends = depends.or(Some(told)),
         }
     }
-    depends.unwrap_or(Told::Holds(!decided))
+    depends.unwrap_or(ConditionTruth::Holds(!decided))
 }
 
 #[cfg(test)]
@@ -120,26 +120,26 @@ mod tests {
     fn it_asks_for_no_more_than_makes_a_difference() {
         let (condition, names) = sorted("x == true && y == a", &["x", "y"]);
         let any = Cells::MAX;
-        let Told::Depends(0, holding) = condition.told(&|_| any) else { panic!("it depends on `x`") };
+        let ConditionTruth::Depends(0, holding) = condition.told(&|_| any) else { panic!("it depends on `x`") };
         assert_eq!(holding.count_ones(), 1);
-        assert_eq!(condition.told(&|name| if name == 0 { !holding } else { any }), Told::Holds(false));
+        assert_eq!(condition.told(&|name| if name == 0 { !holding } else { any }), ConditionTruth::Holds(false));
         let told = condition.told(&|name| if name == 0 { holding } else { any });
-        assert!(matches!(told, Told::Depends(1, _)), "{told:?}");
+        assert!(matches!(told, ConditionTruth::Depends(1, _)), "{told:?}");
         let a = names["y"].cell_of(&Value::from("a")).expect("it has a cell");
-        assert_eq!(told, Told::Depends(1, 1 << (a + 1)));
+        assert_eq!(told, ConditionTruth::Depends(1, 1 << (a + 1)));
     }
 
     #[test]
     fn what_is_missing_is_a_cell_too() {
         let (condition, _) = sorted("x != a", &["x"]);
-        assert_eq!(condition.told(&|_| 1), Told::Holds(true));
+        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(true));
         let (condition, _) = sorted("!(x != a)", &["x"]);
-        assert_eq!(condition.told(&|_| 1), Told::Holds(false));
+        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(false));
     }
 
     #[test]
     fn a_variable_that_nobody_follows_has_no_value() {
         let (condition, _) = sorted("x == a || other == b", &["x"]);
-        assert_eq!(condition.told(&|_| 1), Told::Holds(false));
+        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(false));
     }
 }

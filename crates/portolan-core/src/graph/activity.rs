@@ -1,6 +1,6 @@
 //! What workflows of activities are made of: variables, activities, questions with effects, loops.
 //!
-//! They are lowered to nodes and edges like everything else. A [`Seat`] tells which activity and step of the text a node
+//! They are lowered to nodes and edges like everything else. A [`StepPath`] tells which activity and step of the text a node
 //! stands for; all that the engine decides by it is whether an activity is passed over.
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub struct Variable {
     /// Whether a run cannot begin without it.
     pub required: bool,
     /// Whose it is to give it values, where no step is said to.
-    pub keeper: Keeper,
+    pub keeper: VariableOwner,
     /// The nodes at which it may be given a value; nothing means all.
     pub only_at: Option<Vec<NodeId>>,
 }
@@ -38,7 +38,7 @@ pub struct Variable {
 /// Whose it is to give a variable values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Keeper {
+pub enum VariableOwner {
     /// Whoever begins the run, and the agent at its steps.
     #[default]
     Anyone,
@@ -119,13 +119,13 @@ pub struct Activity {
     /// What it is for.
     pub description: Option<String>,
     /// What holds during all of it.
-    pub rules: Vec<Told>,
+    pub rules: Vec<ConditionalText>,
     /// What is there when it is done.
     pub outcome: Vec<String>,
     /// What must not be forgotten in it.
-    pub keep: Vec<Told>,
+    pub keep: Vec<ConditionalText>,
     /// What else there is to know.
-    pub notes: Vec<Told>,
+    pub notes: Vec<ConditionalText>,
     /// The skills and techniques that it is done with, the most important first.
     pub means: Vec<String>,
     /// The files that it makes.
@@ -136,7 +136,7 @@ pub struct Activity {
 
 /// A text that may be for some runs only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct ConditionalText {
     /// The text.
     pub text: String,
     /// The variable that must be `true` for it to count.
@@ -145,7 +145,7 @@ pub struct Told {
 
 /// Where a node stands in a text of activities.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Seat {
+pub struct StepPath {
     /// The activity, by its place among the workflow's.
     pub activity: usize,
     /// Its identifier as written: unique in its activity only.

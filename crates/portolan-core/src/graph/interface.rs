@@ -27,7 +27,7 @@ pub struct Interface {
     /// Hints for its callers, as MCP has them: an object.
     pub annotations: Option<Value>,
     /// How far one run may go.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// What the states of one run may use up together.
     pub bounds: Bounds,
     /// Whether a run that has reached its limits waits for a person; else it fails.
@@ -36,7 +36,7 @@ pub struct Interface {
 
 /// What a file says besides what is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Settings {
+pub struct FileSettings {
     /// The model that states are worked on by where they name none; nothing where whoever runs it says so.
     pub model: Option<String>,
     /// The servers that the definition brings along.
@@ -74,15 +74,15 @@ pub struct Face {
 
 /// How far one run may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Limits {
+pub struct RunLimits {
     /// How many nodes it may execute, in all its parts together.
     pub max_nodes: u64,
     /// How long it may take, in milliseconds.
     pub max_ms: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { max_nodes: DEFAULT_MAX_NODES, max_ms: DEFAULT_MAX_MS }
+impl Default for RunLimits {
+    fn default() -> RunLimits {
+        RunLimits { max_nodes: DEFAULT_MAX_NODES, max_ms: DEFAULT_MAX_MS }
     }
 }

@@ -29,19 +29,20 @@ use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
 pub use activity::{
-    Activity, AtLimit, Choice, DEFAULT_MAX_PASSES, Fallback, Instance, Keeper, Loop, LoopKind, Question, Seat, Told,
-    Variable, VariableKind,
+    Activity, AtLimit, Choice, ConditionalText, DEFAULT_MAX_PASSES, Fallback, Instance, Loop, LoopKind, Question,
+    StepPath, Variable, VariableKind, VariableOwner,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
 pub use check::{
     ATTACHMENTS, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name,
 };
 pub use evidence::{Evidence, Fact, Since};
-pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Interface, Limits, Settings};
+pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, FileSettings, Interface, RunLimits};
 pub use phase::Phase;
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
-    Again, Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Finding, Judge, KeyResult, State, Worker,
+    Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Judge, KeyResult, KeyResultCheck, RetryContext,
+    State, Worker,
 };
 pub use tools::{ToolRules, is_meant};
 pub use verification::{DecidedBy, NodeCheck, Verification};
@@ -76,7 +77,7 @@ pub struct Graph {
     /// What it is to those that call it; nothing where an agent is led through it.
     pub interface: Option<Arc<Interface>>,
     /// What its file says besides.
-    pub settings: Arc<Settings>,
+    pub settings: Arc<FileSettings>,
     /// Its version, where its file names one: for people, who tell two of them apart by it.
     pub version: Option<String>,
     /// What a run of it remembers besides where it is.
@@ -141,7 +142,7 @@ pub struct Node {
     /// The variables that are set when it is left as done.
     pub sets: Vec<(String, Value)>,
     /// Where it stands, in a text of activities.
-    pub seat: Option<Box<Seat>>,
+    pub seat: Option<Box<StepPath>>,
     /// What makes it a phase; nothing for other nodes.
     pub phase: Option<Box<Phase>>,
     /// The tools that may be used while work is done at it; nothing where all may.

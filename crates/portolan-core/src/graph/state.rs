@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use super::{CheckBy, Node};
-use crate::chat::Settings;
+use crate::chat::ModelSettings;
 use crate::expr::Expr;
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -36,7 +36,7 @@ pub struct State {
     /// How often it is attempted again, after the first time.
     pub max_retries: u32,
     /// What a further attempt begins with.
-    pub again: Again,
+    pub again: RetryContext,
     /// What becomes of it when no attempt is left.
     pub exhausted: Exhausted,
     /// Who judges the key results that no check decides.
@@ -71,7 +71,7 @@ pub struct Asking {
     /// What it is asked; nothing means that it is given the input.
     pub prompt: Option<Expr>,
     /// Its settings.
-    pub settings: Settings,
+    pub settings: ModelSettings,
     /// The JSON Schema that its answer is to have. It is then read as JSON; else it is a text.
     pub schema: Option<Schema>,
     /// How often it is asked in one attempt, its tools between.
@@ -86,7 +86,7 @@ pub struct KeyResult {
     /// What is to hold, for readers and for the judge.
     pub description: String,
     /// How it is found out.
-    pub by: Finding,
+    pub by: KeyResultCheck,
     /// Whether the state may be left without it.
     pub advisory: bool,
     /// Whether the project attaches it to the state by `.portolan/verify.yaml`; the definition itself says nothing of it.
@@ -97,7 +97,7 @@ pub struct KeyResult {
 /// How a key result is found out, the cheapest way first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum KeyResultCheck {
     /// An expression over `output`, `input`, `shared`, `history` and `calls`.
     Expr(Expr),
     /// Something outside: a command, a file, the repository.
@@ -109,7 +109,7 @@ pub enum Finding {
 /// What a further attempt begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Again {
+pub enum RetryContext {
     /// The conversation goes on, with the reasons.
     #[default]
     Continue,
@@ -138,12 +138,12 @@ pub struct Judge {
     /// How many are asked; a key result is met when more than half of them say so.
     pub votes: NonZeroU32,
     /// How they are asked. Their temperature is 0 where nothing is said.
-    pub settings: Settings,
+    pub settings: ModelSettings,
 }
 
 impl Default for Judge {
     fn default() -> Judge {
-        Judge { model: None, votes: NonZeroU32::MIN, settings: Settings::default() }
+        Judge { model: None, votes: NonZeroU32::MIN, settings: ModelSettings::default() }
     }
 }
 
@@ -207,8 +207,8 @@ impl State {
     /// The expressions that it evaluates.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let checks = self.key_results.iter().filter_map(|result| match &result.by {
-            Finding::Expr(expr) => Some(expr),
-            Finding::Check(_) | Finding::Judge => None,
+            KeyResultCheck::Expr(expr) => Some(expr),
+            KeyResultCheck::Check(_) | KeyResultCheck::Judge => None,
         });
         let asking = match &self.work {
             Worker::Model(asking) => Some(asking),

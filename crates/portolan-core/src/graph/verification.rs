@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CheckBy, CheckedSteps, Finding, Flow, Kind, Node, Worker};
+use super::{CheckBy, CheckedSteps, Flow, KeyResultCheck, Kind, Node, Worker};
 use crate::expr::Expr;
 
 /// Whether it is checked that a node is done, before it is left.
@@ -58,9 +58,9 @@ impl Node {
             let needed = state.key_results.iter().filter(|result| !result.advisory);
             let check = needed.map(|result| {
                 let by = match &result.by {
-                    Finding::Expr(expr) => DecidedBy::Expr(expr),
-                    Finding::Check(by) => DecidedBy::Check(by),
-                    Finding::Judge => DecidedBy::Judge { wanted: &result.description },
+                    KeyResultCheck::Expr(expr) => DecidedBy::Expr(expr),
+                    KeyResultCheck::Check(by) => DecidedBy::Check(by),
+                    KeyResultCheck::Judge => DecidedBy::Judge { wanted: &result.description },
                 };
                 NodeCheck { id: &result.name.value, by, attached: result.attached }
             });

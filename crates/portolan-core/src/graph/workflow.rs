@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use serde::Serialize;
 
-use super::{Activity, Interface, Node, Settings, Variable};
+use super::{Activity, FileSettings, Interface, Node, Variable};
 use crate::expr::Expr;
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -86,7 +86,7 @@ pub struct Flow {
     /// What it is to those that call it; nothing where an agent is led through it.
     pub interface: Option<Arc<Interface>>,
     /// What its file says besides.
-    pub settings: Arc<Settings>,
+    pub settings: Arc<FileSettings>,
     /// Its version, where its file names one.
     pub version: Option<String>,
     /// What a run of it remembers besides where it is.

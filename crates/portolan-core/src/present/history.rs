@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::talk;
+use super::conversation;
 use crate::diagnostic::{clip, list};
 use crate::run::{
-    Actor, BranchState, Change, Channel, Doing, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath,
-    LoopEnd, Place, Reply, Verdict, WaitingFor,
+    Actor, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, LoopEnd,
+    ModelActivity, Place, Reply, Verdict, WaitingFor,
 };
 
 /// One line for an event and what it made true, without its time.
@@ -50,7 +50,7 @@ fn what(event: &EventKind) -> String {
             format!("gathered {}", branches.join(", "))
         }
         EventKind::Raised { frame, question, .. } => format!("asked{}: {}", at(frame), clip(&question.question)),
-        EventKind::Resumed { frame, with, .. } => format!("{}{}", talk::resumed(with), at(frame)),
+        EventKind::Resumed { frame, with, .. } => format!("{}{}", conversation::resumed(with), at(frame)),
         EventKind::Noted { values, .. } => format!("gave {}", names(values)),
         EventKind::Bypassed { invariant, node, reason, .. } => {
             format!("got past `{invariant}` at `{node}`: {}", clip(reason))
@@ -79,10 +79,12 @@ fn settled(effect: &EffectId, result: &EffectResult) -> String {
         (_, EffectResult::Reply(Reply::Output(_))) => format!("took an answer{at}"),
         (_, EffectResult::Reply(Reply::Failed(fault))) => format!("took a failure{at}: {}", clip(&fault.message)),
         (EffectPart::Vote { judge, .. }, EffectResult::Completion(reply)) => {
-            format!("{}{at}", talk::completed(Some(*judge), reply))
+            format!("{}{at}", conversation::completed(Some(*judge), reply))
         }
-        (_, EffectResult::Completion(reply)) => format!("{}{at}", talk::completed(None, reply)),
-        (EffectPart::Tool(call), EffectResult::Tool { done, .. }) => format!("{}{at}", talk::tool_done(call, done)),
+        (_, EffectResult::Completion(reply)) => format!("{}{at}", conversation::completed(None, reply)),
+        (EffectPart::Tool(call), EffectResult::Tool { done, .. }) => {
+            format!("{}{at}", conversation::tool_done(call, done))
+        }
         (_, EffectResult::Verdict(_) | EffectResult::Tool { .. }) => format!("took a result that is of no use{at}"),
     }
 }
@@ -139,7 +141,7 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::ItemBegun { index, .. } => Some(format!("item {index} began")),
         Change::Visited { .. } => None,
-        Change::Talked { said, .. } => talk::said(said),
+        Change::Talked { said, .. } => conversation::said(said),
         Change::ItemDone { index, .. } => Some(format!("item {index} done")),
     }
 }
@@ -151,7 +153,7 @@ fn moved(place: &Place) -> String {
         Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
         Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),
         Place::Conversing { node, talk } => match &talk.doing {
-            Doing::Held { why, .. } => format!("`{node}` waits: {}", why.text()),
+            ModelActivity::Held { why, .. } => format!("`{node}` waits: {}", why.text()),
             _ => format!("work on `{node}`"),
         },
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),

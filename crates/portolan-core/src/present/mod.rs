@@ -4,11 +4,11 @@
 //! follows too. What agents and people read of a situation is worded by the faces.
 
 mod checked;
+mod conversation;
 mod dot;
 mod drawing;
 mod export;
 mod fill;
-mod here;
 mod history;
 mod mermaid;
 mod offers;
@@ -17,35 +17,36 @@ mod overlay;
 mod picture;
 #[cfg(test)]
 mod pictures_tests;
+mod question;
 mod redaction;
 mod saved;
 mod situation;
-mod talk;
 mod trace;
 mod verified;
 mod visits;
 mod work;
 
 pub use checked::Checked;
+pub use conversation::sentence as state_sentence;
 pub use dot::dot;
-pub use drawing::{Drawing, Drawn, DrawnCheck, DrawnEdge, DrawnNode, FARTHEST, Fold, Moved, drawing, svg};
+pub use drawing::{Drawing, DrawingInput, DrawnCheck, DrawnEdge, DrawnNode, FARTHEST, Fold, NodeOffsets, drawing, svg};
 pub use export::{Crates, langgraph, rust_project};
-pub use here::{Answer, AnsweredBy, Asked, Question, Unanswered, Why, asked};
 pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
 pub use offers::{Act, BlockedBy, Meaning, Offer};
 pub use outline::{AttachedIn, outline, outline_with};
-pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, Taken, Trail, drawn_as};
+pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, TakenEdge, Trail, drawn_as};
+pub use question::{Answer, AnsweredBy, AskReason, DefaultAnswer, OpenQuestion, QuestionView, asked};
 pub use redaction::{MASK, Redaction};
 pub use saved::saved;
 pub use situation::{
-    BranchView, FrameView, Pass, Point, Position, Retries, SITUATION_VERSION, Situation, State, focus, situation,
+    BranchView, FrameView, LoopPass, Point, Position, Retries, RunStatus, SITUATION_VERSION, Situation, focus,
+    situation,
 };
-pub use talk::sentence as state_sentence;
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
 pub use verified::looks_at;
-pub use visits::{Altered, Reported, Spoken, Visit, visits};
-pub use work::{ActivityView, Branch, CheckView, Fork, Progress, Work};
+pub use visits::{Altered, ChatMessage, Reported, Visit, visits};
+pub use work::{ActivityView, CheckView, Fork, ForkBranch, Progress, Work};
 
 use serde::{Deserialize, Serialize};
 

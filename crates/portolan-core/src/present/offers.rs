@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::here::Here;
+use super::question::Here;
 use super::situation::branch_name;
 use super::{Child, ChildState, Untrusted, Viewer};
 use crate::graph::{Kind, Step, Strategy, Workflow};

@@ -18,7 +18,7 @@ pub struct Overlay {
     /// The nodes at which something has happened, by their names in the drawing.
     pub nodes: BTreeMap<String, NodeMark>,
     /// The edges that were taken.
-    pub edges: Vec<Taken>,
+    pub edges: Vec<TakenEdge>,
 }
 
 /// What has happened at a node.
@@ -91,7 +91,7 @@ pub struct Arrived {
 
 /// An edge that was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Taken {
+pub struct TakenEdge {
     /// The node that it leaves, as the drawing names it.
     pub from: String,
     /// The node that it enters.
@@ -104,13 +104,13 @@ pub struct Taken {
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     run: Option<Run>,
-    left: BTreeMap<String, Left>,
+    left: BTreeMap<String, NodeVisit>,
     taken: BTreeMap<(String, String), u32>,
 }
 
 /// What is remembered of a node.
 #[derive(Clone, Debug, Default)]
-struct Left {
+struct NodeVisit {
     latest: Option<Mark>,
     worst: Option<Mark>,
     visits: u32,
@@ -119,7 +119,7 @@ struct Left {
     altered: bool,
 }
 
-impl Left {
+impl NodeVisit {
     fn ends_as(&mut self, mark: Mark) {
         self.latest = Some(mark);
         self.altered = false;
@@ -286,7 +286,7 @@ impl Trail {
 
     /// What there is to be seen.
     pub fn overlay(&self, workflow: &Workflow) -> Overlay {
-        let mark = |left: &Left| {
+        let mark = |left: &NodeVisit| {
             let state = left.latest.unwrap_or(Mark::Done);
             let worst = left.worst.filter(|worst| *worst > state);
             let (visits, failures, used) = (left.visits, left.failures, left.used);
@@ -299,7 +299,7 @@ impl Trail {
             stands(workflow, run, &FramePath::default(), &run.root, &mut nodes);
         }
         let edges = self.taken.iter();
-        let edges = edges.map(|((from, to), count)| Taken { from: from.clone(), to: to.clone(), count: *count });
+        let edges = edges.map(|((from, to), count)| TakenEdge { from: from.clone(), to: to.clone(), count: *count });
         Overlay { nodes, edges: edges.collect() }
     }
 }

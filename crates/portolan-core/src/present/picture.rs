@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::talk;
+use super::conversation;
 use crate::graph::{Edge, EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
 use crate::value::NodeId;
 
@@ -99,7 +99,7 @@ pub(super) fn small_print(node: &Node) -> String {
         Kind::Subflow { workflow, .. } => Some(format!("runs {}", workflow.value)),
         Kind::Each(each) => Some(format!("runs {} for each item", each.workflow.value)),
         Kind::Call(call) => Some(format!("calls {} of {}", call.tool.value, call.server.value)),
-        Kind::State(state) => talk::small_print(state),
+        Kind::State(state) => conversation::small_print(state),
         Kind::Loop(looping) => Some(match &looping.kind {
             LoopKind::ForEach { over, variable } => format!("each {variable} of {}", over.text()),
             LoopKind::While(condition) => format!("while {}", condition.text()),

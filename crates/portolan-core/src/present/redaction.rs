@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::graph::{Interface, Server, Settings, Transport, Workflow};
+use crate::graph::{FileSettings, Interface, Server, Transport, Workflow};
 use crate::run::{Change, EffectResult, Event, EventKind, Fault, Place, Reply};
 
 /// What stands in the place of a value that is not shown.
@@ -55,7 +55,7 @@ impl fmt::Debug for Redaction {
 impl Redaction {
     /// What a definition says must not be shown: `redact`, `writeOnly` in its schemas, headers and variables of its
     /// servers.
-    pub fn of(interface: Option<&Interface>, settings: &Settings) -> Redaction {
+    pub fn of(interface: Option<&Interface>, settings: &FileSettings) -> Redaction {
         let mut redaction = Redaction::default();
         for place in &settings.redact {
             redaction.hide(place);
@@ -398,16 +398,16 @@ mod tests {
     use crate::schema::Schema;
     use crate::source::{Span, Spanned};
 
-    fn settings(redact: &[&str], headers: &[(&str, &str)]) -> Settings {
+    fn settings(redact: &[&str], headers: &[(&str, &str)]) -> FileSettings {
         let headers: IndexMap<String, String> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let transport = Transport::Http { url: "http://localhost".to_owned(), headers, either: false };
         let span = Span::default();
         let server = Server { name: "s".to_owned(), span, transport, timeout_ms: None, disabled: false };
-        Settings {
+        FileSettings {
             servers: vec![server],
             redact: redact.iter().map(|place| (*place).to_owned()).collect(),
-            ..Settings::default()
+            ..FileSettings::default()
         }
     }
 

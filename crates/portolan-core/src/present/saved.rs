@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::graph::{Kind, State, Workflow};
-use crate::run::{Attempt, Came, Change, FramePath, Place, Run, Said};
+use crate::run::{Attempt, Change, FramePath, ModelStateChange, Place, Run, StateResult};
 use crate::value::NodeId;
 
 /// What another run can begin with: `{objective, shared, history}`, and where it is not over `state`, from a journal's
@@ -17,13 +17,13 @@ pub fn saved<'c>(workflow: &Workflow, changes: impl IntoIterator<Item = &'c Chan
     let mut met: BTreeMap<FramePath, Map<String, Value>> = BTreeMap::new();
     for change in changes {
         match change {
-            Change::Talked { frame, said: Said::Held(attempt) } => {
+            Change::Talked { frame, said: ModelStateChange::Held(attempt) } => {
                 met.insert(frame.clone(), results(attempt));
             }
             Change::Executed { frame, node, output, fault: None }
                 if comes_to_something(workflow, &run, frame, node) =>
             {
-                remembered.history.push(Came {
+                remembered.history.push(StateResult {
                     state_name: node.clone(),
                     output: output.as_deref().cloned().unwrap_or_default(),
                     key_results_met: met.remove(frame).unwrap_or_default(),

@@ -7,12 +7,12 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::here::{Here, Question};
 use super::offers::{Offer, offers};
+use super::question::{Here, OpenQuestion};
 use super::work::{CheckView, Fork, Work};
-use super::{CheckUnderWay, Redaction, Untrusted, Viewer, talk};
+use super::{CheckUnderWay, Redaction, Untrusted, Viewer, conversation};
 use crate::graph::{EndResult, Escalation, Kind, Workflow};
-use crate::run::{BranchState, Doing, Feedback, Frame, FramePath, Place, Run};
+use crate::run::{BranchState, Feedback, Frame, FramePath, ModelActivity, Place, Run};
 use crate::value::{FAILED, Outcome};
 
 /// The version of the form in which a situation serializes. It rises when a field changes its meaning or goes, and not
@@ -30,7 +30,7 @@ pub struct Situation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
     /// What is going on, in one word.
-    pub state: State,
+    pub state: RunStatus,
     /// The same, with what belongs to it.
     pub point: Point,
     /// Whether the whole run is over.
@@ -46,7 +46,7 @@ pub struct Situation {
     pub work: Work,
     /// The question that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub question: Option<Question>,
+    pub question: Option<OpenQuestion>,
     /// The fork that the position is, with how far its branches are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<Fork>,
@@ -69,7 +69,7 @@ pub struct Situation {
 /// What is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunStatus {
     /// Work is to be done.
     Working,
     /// Checks are being performed.
@@ -202,12 +202,12 @@ pub struct FrameView {
     pub revision: u64,
     /// The pass, where that step is a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pass: Option<Pass>,
+    pub pass: Option<LoopPass>,
 }
 
 /// A pass of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Pass {
+pub struct LoopPass {
     /// The loop.
     pub id: String,
     /// Its name for people.
@@ -274,18 +274,22 @@ fn whole(run: &Run) -> FramePath {
     }
 }
 
-pub(super) fn state(place: &Place) -> State {
+pub(super) fn state(place: &Place) -> RunStatus {
     match place {
-        Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => State::Working,
-        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } | Place::Looping { .. } => State::Working,
+        Place::Ready { .. } | Place::Forked { .. } | Place::Gathering { .. } | Place::Within { .. } => {
+            RunStatus::Working
+        }
+        Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } | Place::Looping { .. } => {
+            RunStatus::Working
+        }
         Place::Conversing { talk, .. } => match talk.doing {
-            Doing::Asking(_) | Doing::Using { .. } => State::Working,
-            Doing::Checking { .. } | Doing::Judging { .. } => State::Checking,
-            Doing::Held { .. } => State::Waiting,
+            ModelActivity::Asking(_) | ModelActivity::Using { .. } => RunStatus::Working,
+            ModelActivity::Checking { .. } | ModelActivity::Judging { .. } => RunStatus::Checking,
+            ModelActivity::Held { .. } => RunStatus::Waiting,
         },
-        Place::Checking { .. } => State::Checking,
-        Place::Waiting { .. } => State::Waiting,
-        Place::Arrived { .. } | Place::Ended { .. } => State::Ended,
+        Place::Checking { .. } => RunStatus::Checking,
+        Place::Waiting { .. } => RunStatus::Waiting,
+        Place::Arrived { .. } | Place::Ended { .. } => RunStatus::Ended,
     }
 }
 
@@ -301,7 +305,7 @@ fn point(here: &Here<'_>) -> Point {
         Place::Gathering { .. } => Point::Gathering,
         _ if here.frame.items().iter().any(|item| is_led(here.workflow, &item.frame)) => Point::Items,
         place @ Place::Conversing { talk, .. } => match place.held() {
-            Some(_) => Point::Held { told: talk::sentence(talk) },
+            Some(_) => Point::Held { told: conversation::sentence(talk) },
             None => Point::Modelled,
         },
         Place::Passing { .. } | Place::Calling { .. } | Place::Each { .. } => Point::Automatic,
@@ -359,11 +363,11 @@ fn frames(workflow: &Workflow, run: &Run, path: &FramePath) -> Vec<FrameView> {
     run.way(path).zip(names).map(view).collect()
 }
 
-fn pass(workflow: &Workflow, frame: &Frame) -> Option<Pass> {
+fn pass(workflow: &Workflow, frame: &Frame) -> Option<LoopPass> {
     let Place::Looping { node, pass, items, .. } = &frame.place else { return None };
     let node = &workflow.flow(&frame.flow).step(node).node;
     let item = items.as_ref().and_then(|items| items.get(*pass as usize));
-    Some(Pass {
+    Some(LoopPass {
         id: node.seat.as_ref().map_or_else(|| node.id.to_string(), |seat| seat.id.clone()),
         name: node.name.clone(),
         iteration: pass + 1,
@@ -436,10 +440,10 @@ fn branch_word(state: &BranchState) -> String {
     match state {
         BranchState::Held => "held".to_owned(),
         BranchState::Open(frame) => match self::state(&frame.place) {
-            State::Working => "working".to_owned(),
-            State::Checking => "checking".to_owned(),
-            State::Waiting => "waiting".to_owned(),
-            State::Ended => "done".to_owned(),
+            RunStatus::Working => "working".to_owned(),
+            RunStatus::Checking => "checking".to_owned(),
+            RunStatus::Waiting => "waiting".to_owned(),
+            RunStatus::Ended => "done".to_owned(),
         },
         BranchState::Done(outcome) => outcome.to_string(),
         BranchState::Cancelled => "cancelled".to_owned(),

@@ -91,7 +91,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use crate::dialect::{self, Strictness};
-    use crate::present::{Drawn, Moved, diagram_markdown, drawing, outline, svg};
+    use crate::present::{DrawingInput, NodeOffsets, diagram_markdown, drawing, outline, svg};
     use crate::source::Source;
     use crate::validate;
 
@@ -101,8 +101,8 @@ mod tests {
         let graph = graphs.remove(0);
         let (workflow, faults) = validate::validate(&graph, &|_| None, Strictness::Strict);
         let workflow = workflow.unwrap_or_else(|| panic!("{faults:?}"));
-        let (none, moved) = (BTreeSet::new(), Moved::new());
-        let what = Drawn {
+        let (none, moved) = (BTreeSet::new(), NodeOffsets::new());
+        let what = DrawingInput {
             graph: &graph,
             workflow: Some(&workflow),
             find: &|_| None,

@@ -13,7 +13,8 @@ use super::{Checked, Redaction, drawn_as, expression, way};
 use crate::chat::{Arguments, Message, ToolUse};
 use crate::graph::Workflow;
 use crate::run::{
-    Actor, BranchState, Change, Event, EventKind, Fault, Found, Frame, FramePath, Place, Run, Said, Spend,
+    Actor, BranchState, Change, Event, EventKind, Fault, Frame, FramePath, KeyResultOutcome, ModelStateChange, Place,
+    Run, Spend,
 };
 use crate::value::{CheckId, NodeId, Timestamp};
 
@@ -58,10 +59,10 @@ pub struct Visit {
     pub unchecked: Vec<CheckId>,
     /// What was said to a model and by it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub messages: Vec<Spoken>,
+    pub messages: Vec<ChatMessage>,
     /// What was found of its key results, attempt by attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<Vec<Found>>,
+    pub attempts: Vec<Vec<KeyResultOutcome>>,
     /// What it used up.
     #[serde(skip_serializing_if = "Spend::is_nothing")]
     pub spent: Spend,
@@ -95,7 +96,7 @@ pub struct Altered {
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Spoken {
+pub struct ChatMessage {
     /// Whose: `system`, `user`, `assistant`, `tool`.
     pub role: Value,
     /// What is said.
@@ -330,29 +331,31 @@ impl Told<'_> {
         }
     }
 
-    fn talks(&mut self, path: &FramePath, said: &Said) {
+    fn talks(&mut self, path: &FramePath, said: &ModelStateChange) {
         let hidden = self.hidden;
         let Some(visit) = self.visit(path) else { return };
         match said {
-            Said::Begun { afresh: Some(messages), .. } => {
+            ModelStateChange::Begun { afresh: Some(messages), .. } => {
                 visit.messages.extend(messages.iter().map(|message| spoken(message, hidden)));
             }
-            Said::Message(message) => visit.messages.push(spoken(message, hidden)),
-            Said::Settled { check, verdict } => visit.checks.push(Checked::of(check, verdict)),
-            Said::Failed(attempt) | Said::Held(attempt) => visit.attempts.push(attempt.found.clone()),
-            Said::Spent(spend) => visit.spent = visit.spent.and(*spend),
+            ModelStateChange::Message(message) => visit.messages.push(spoken(message, hidden)),
+            ModelStateChange::Settled { check, verdict } => visit.checks.push(Checked::of(check, verdict)),
+            ModelStateChange::Failed(attempt) | ModelStateChange::Held(attempt) => {
+                visit.attempts.push(attempt.found.clone())
+            }
+            ModelStateChange::Spent(spend) => visit.spent = visit.spent.and(*spend),
             _ => {}
         }
     }
 }
 
-fn spoken(message: &Arc<Message>, hidden: &Redaction) -> Spoken {
+fn spoken(message: &Arc<Message>, hidden: &Redaction) -> ChatMessage {
     let arguments = |arguments: &Arguments| match arguments {
         Arguments::Json(value) => value.to_string(),
         Arguments::Text(text) => text.clone(),
     };
     let call = |call: &ToolUse| hidden.text(&format!("{} {}", call.name, arguments(&call.arguments)));
-    Spoken {
+    ChatMessage {
         role: serde_json::to_value(message.role).unwrap_or_default(),
         text: message.content.as_deref().map(|text| hidden.text(text)).unwrap_or_default(),
         tools: message.tool_calls.iter().map(call).collect(),

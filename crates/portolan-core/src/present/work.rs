@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::here::Here;
-use super::situation::{State, state};
+use super::question::Here;
+use super::situation::{RunStatus, state};
 use super::{ChildState, Viewer};
-use crate::graph::{Activity, CheckBy, Kind, Told, ToolRules};
+use crate::graph::{Activity, CheckBy, ConditionalText, Kind, ToolRules};
 use crate::run::{BranchState, Place};
 use crate::value::{CheckId, NodeId, Outcome};
 
@@ -103,12 +103,12 @@ pub struct Fork {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
     /// The branches.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<ForkBranch>,
 }
 
 /// A branch of a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Branch {
+pub struct ForkBranch {
     /// The step that it begins at.
     pub id: String,
     /// That step's name for people.
@@ -193,8 +193,8 @@ impl Here<'_> {
     fn told_of(&self, activity: &Activity) -> ActivityView {
         let known = self.run.variables(self.path);
         let is_true = |name: &str| known.iter().any(|(known, value)| *known == name && **value == Value::Bool(true));
-        let counts = |told: &&Told| told.only_if.as_deref().is_none_or(is_true);
-        let told = |texts: &[Told]| texts.iter().filter(counts).map(|told| self.told(&told.text)).collect();
+        let counts = |told: &&ConditionalText| told.only_if.as_deref().is_none_or(is_true);
+        let told = |texts: &[ConditionalText]| texts.iter().filter(counts).map(|told| self.told(&told.text)).collect();
         let plain = |texts: &[String]| texts.iter().map(|text| self.told(text)).collect();
         ActivityView {
             id: activity.id.clone(),
@@ -211,7 +211,7 @@ impl Here<'_> {
     }
 
     pub(super) fn fork(&self, viewer: &Viewer) -> Option<Fork> {
-        let branches: Vec<Branch> = match &self.frame.place {
+        let branches: Vec<ForkBranch> = match &self.frame.place {
             Place::Forked { branches, .. } => {
                 branches.iter().map(|branch| self.branch(&branch.name, in_run(&branch.state))).collect()
             }
@@ -229,9 +229,9 @@ impl Here<'_> {
         Some(Fork { join, max_concurrency, branches })
     }
 
-    fn branch(&self, id: &NodeId, progress: Progress) -> Branch {
+    fn branch(&self, id: &NodeId, progress: Progress) -> ForkBranch {
         let edge = self.flow.edges.iter().find(|edge| edge.from.value == self.node.id && edge.to.value == *id);
-        Branch {
+        ForkBranch {
             id: id.to_string(),
             name: self.flow.step(id).node.name.clone(),
             label: edge.and_then(|edge| edge.label.clone()),
@@ -244,7 +244,7 @@ fn in_run(branch: &BranchState) -> Progress {
     match branch {
         BranchState::Held => Progress::Held,
         BranchState::Open(frame) => {
-            Progress::At { step: frame.place.node().to_string(), waiting: state(&frame.place) == State::Waiting }
+            Progress::At { step: frame.place.node().to_string(), waiting: state(&frame.place) == RunStatus::Waiting }
         }
         BranchState::Done(outcome) => Progress::Done { outcome: outcome.clone() },
         BranchState::Cancelled => Progress::Cancelled,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::explore::{Edge, Explored};
 use super::model::Model;
-use super::picks::{Pass, Pick};
+use super::picks::{PassKind, Pick};
 use super::steps::{Act, Step};
 use crate::graph::{Kind, Loop};
 use crate::run::FramePath;
@@ -54,7 +54,7 @@ pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
 pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
     let is = |pick: &Pick| match pick {
         Pick::Spent { frame, gate } => unspent.contains(&(key.into(), frame.clone(), gate.clone())),
-        Pick::Pass(Pass::Most) => unspent.contains(&(key.into(), step.frame.clone(), step.node.clone())),
+        Pick::Pass(PassKind::Most) => unspent.contains(&(key.into(), step.frame.clone(), step.node.clone())),
         _ => false,
     };
     !unspent.is_empty() && step.picks.iter().any(is)
@@ -81,8 +81,8 @@ pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnM
 }
 
 /// All that is taken, by where it is counted.
-fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), Taken> {
-    let mut all: BTreeMap<(&FramePath, &NodeId), Taken> = BTreeMap::new();
+fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), BudgetUse> {
+    let mut all: BTreeMap<(&FramePath, &NodeId), BudgetUse> = BTreeMap::new();
     for (number, edge) in found.edges.iter().enumerate() {
         let step = &edge.step;
         for retried in &step.retried {
@@ -99,7 +99,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
         for pick in &step.picks {
             match pick {
                 Pick::Spent { frame, gate } => all.entry((frame, gate)).or_default().spent.push(edge.from),
-                Pick::Pass(Pass::Most) => {
+                Pick::Pass(PassKind::Most) => {
                     let taken = all.entry((&step.frame, &step.node)).or_default();
                     taken.spent.push(edge.from);
                     let Some(((of, looping), (frame, _))) = passing(model, step).zip(step.frame.split()) else {
@@ -113,7 +113,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
                         renews: false,
                     });
                 }
-                Pick::Pass(Pass::Another) if step.goes_round() => {
+                Pick::Pass(PassKind::Another) if step.goes_round() => {
                     all.entry((&step.frame, &step.node)).or_default().by.push(number as u32);
                 }
                 _ => {}
@@ -125,7 +125,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
 
 /// What takes from a budget, and where nothing is left of it.
 #[derive(Default)]
-struct Taken {
+struct BudgetUse {
     by: Vec<u32>,
     spent: Vec<u32>,
     /// How often it may be taken from.

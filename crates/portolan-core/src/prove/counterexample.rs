@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::explore::{Explored, sample};
 use super::model::{MISSING, Mask, Model, is_copied, sets};
-use super::picks::{Pass, Pick};
+use super::picks::{PassKind, Pick};
 use super::pump::pumped;
 use super::state::{is_at, normalise};
 use super::steps::{Act, Step, failure, steps};
@@ -58,7 +58,7 @@ pub(super) struct Story<'s> {
 }
 
 /// A variable that has to be in one of these cells later.
-struct Wanted<'s> {
+struct WantedValue<'s> {
     flow: &'s WorkflowId,
     frame: &'s FramePath,
     name: usize,
@@ -121,7 +121,7 @@ impl Story<'_> {
     /// What variables are given on the way: what is read later.
     fn given(&self, steps: &[&Step]) -> Given {
         let mut given = Given::new();
-        let mut wanted: Vec<Wanted<'_>> = Vec::new();
+        let mut wanted: Vec<WantedValue<'_>> = Vec::new();
         let mut passes: BTreeMap<FramePath, usize> = BTreeMap::new();
         for (at, step) in steps.iter().enumerate().rev() {
             let site = self.model.site(&step.flow, &step.node);
@@ -136,7 +136,7 @@ impl Story<'_> {
                 });
             }
             let learns = gives.iter().chain(site.map_or(&[][..], |site| &site.copies));
-            let learns = |wanted: &Wanted<'_>| learns.clone().any(|(name, _)| *name == wanted.name);
+            let learns = |wanted: &WantedValue<'_>| learns.clone().any(|(name, _)| *name == wanted.name);
             if !matches!(step.act, Act::Report(_)) {
                 wanted.iter_mut().filter(|wanted| learns(wanted)).for_each(|wanted| wanted.is_later = true);
             }
@@ -145,13 +145,13 @@ impl Story<'_> {
                     Pick::Pass(pass) => {
                         let count = passes.entry(step.frame.clone()).or_default();
                         *count = match pass {
-                            Pass::Another => *count + 1,
-                            Pass::Last | Pass::LastCounted => 1,
-                            Pass::Most => 2,
+                            PassKind::Another => *count + 1,
+                            PassKind::Last | PassKind::LastCounted => 1,
+                            PassKind::Most => 2,
                         };
                     }
                     Pick::In { frame, name, cells } => {
-                        let is_same = |wanted: &Wanted<'_>| *wanted.frame == *frame && wanted.name == *name;
+                        let is_same = |wanted: &WantedValue<'_>| *wanted.frame == *frame && wanted.name == *name;
                         let known = wanted.iter_mut().find(|wanted| is_same(wanted) && !wanted.is_later);
                         let items = self.items(step, &passes);
                         match known {
@@ -161,7 +161,7 @@ impl Story<'_> {
                             }
                             None => {
                                 let (flow, name, cells) = (&step.flow, *name, *cells);
-                                wanted.push(Wanted { flow, frame, name, cells, items, is_later: false });
+                                wanted.push(WantedValue { flow, frame, name, cells, items, is_later: false });
                             }
                         }
                     }
@@ -182,7 +182,7 @@ impl Story<'_> {
     }
 
     /// A value that is wanted, of those that may be given.
-    fn value(&self, wanted: &Wanted<'_>, may: Mask) -> Option<Value> {
+    fn value(&self, wanted: &WantedValue<'_>, may: Mask) -> Option<Value> {
         let cells = wanted.cells & may & !MISSING;
         let value = self.model.value(wanted.name, cells.trailing_zeros())?.clone();
         match (value, wanted.items) {

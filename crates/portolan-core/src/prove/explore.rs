@@ -11,10 +11,10 @@ use super::budgets::{Unspent, is_unspent};
 use super::model::{MISSING, Model};
 use super::picks::Pick;
 use super::state::{key, mark, marked, normalise};
-use super::steps::{Act, Retried, Step, Taken, steps};
-use super::{Bound, Limits};
+use super::steps::{Act, Retried, Step, StepResult, steps};
+use super::{AnalysisLimits, Bound};
 use crate::engine::open;
-use crate::graph::{EndResult, Keeper, Kind, Variable};
+use crate::graph::{EndResult, Kind, Variable, VariableOwner};
 use crate::run::{Change, Frame, FramePath, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, WorkflowId};
@@ -26,7 +26,7 @@ const STRIDE: usize = 64;
 
 /// What a state is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum StateKind {
     /// Something can happen.
     Open,
     /// The run has come to an end of the definition.
@@ -42,7 +42,7 @@ pub(super) type Site = (WorkflowId, NodeId);
 
 /// What was found.
 pub(super) struct Explored {
-    pub(super) states: Vec<Standing>,
+    pub(super) states: Vec<StateKind>,
     pub(super) edges: Vec<Edge>,
     /// The edge by which each state was reached first.
     pub(super) reached_by: Vec<Option<u32>>,
@@ -94,7 +94,7 @@ struct Search<'m> {
 /// Steps that suppose that something is spent which cannot be are left out.
 pub(super) fn explore(
     model: &Model,
-    limits: &Limits,
+    limits: &AnalysisLimits,
     unspent: &Unspent,
     out_of_time: &mut dyn FnMut() -> bool,
 ) -> Option<Explored> {
@@ -141,7 +141,7 @@ impl<'m> Search<'m> {
         Search { model, unspent, waiting: VecDeque::new(), found }
     }
 
-    fn over(&self, limits: &Limits, looked_at: usize, out_of_time: &mut dyn FnMut() -> bool) -> Option<Bound> {
+    fn over(&self, limits: &AnalysisLimits, looked_at: usize, out_of_time: &mut dyn FnMut() -> bool) -> Option<Bound> {
         if self.found.states.len() > limits.states {
             return Some(Bound::States(limits.states));
         }
@@ -166,8 +166,8 @@ impl<'m> Search<'m> {
         at as u32
     }
 
-    fn take(&mut self, from: u32, before: &Run, taken: Taken) {
-        let Taken { step, run, changes } = taken;
+    fn take(&mut self, from: u32, before: &Run, taken: StepResult) {
+        let StepResult { step, run, changes } = taken;
         if is_unspent(self.unspent, self.found.key(from), &step) {
             return;
         }
@@ -220,8 +220,8 @@ impl<'m> Search<'m> {
     fn finished(mut self) -> Explored {
         for (at, _) in &self.waiting {
             let standing = &mut self.found.states[*at as usize];
-            if *standing == Standing::Open {
-                *standing = Standing::Frontier;
+            if *standing == StateKind::Open {
+                *standing = StateKind::Frontier;
             }
         }
         self.found.first_edge.resize(self.found.states.len() + 1, self.found.edges.len() as u32);
@@ -250,14 +250,14 @@ fn stands_at(run: &Run, frame: &FramePath, node: &NodeId) -> bool {
     run.frame(frame).is_some_and(|frame| frame.place.node() == node)
 }
 
-fn standing(model: &Model, run: &Run) -> Standing {
+fn standing(model: &Model, run: &Run) -> StateKind {
     if !run.is_over() {
-        return Standing::Open;
+        return StateKind::Open;
     }
     let step = model.workflow.root().step(run.root.place.node());
     match step.node.kind {
-        Kind::End { .. } => Standing::Ended,
-        _ => Standing::Failed,
+        Kind::End { .. } => StateKind::Ended,
+        _ => StateKind::Failed,
     }
 }
 
@@ -317,5 +317,5 @@ fn opened(model: &Model, run: &mut Run) {
 
 /// Whether whoever opens a run may give a variable its value.
 fn is_given(variable: &Variable) -> bool {
-    variable.required || variable.keeper != Keeper::Person
+    variable.required || variable.keeper != VariableOwner::Person
 }

@@ -26,23 +26,23 @@ use budgets::Unspent;
 pub use costs::Costs;
 use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
-use explore::{Explored, Site, Standing, explore};
+use explore::{Explored, Site, StateKind, explore};
 use model::Model;
-pub use report::{CODES, Finding};
+pub use report::{CODES, ProofFinding};
 use verdict::Membership;
 
 /// How far the analysis goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AnalysisLimits {
     /// How many states it looks at.
     pub states: usize,
     /// About how much memory it takes, in bytes.
     pub bytes: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { states: 1_000_000, bytes: 224 << 20 }
+impl Default for AnalysisLimits {
+    fn default() -> AnalysisLimits {
+        AnalysisLimits { states: 1_000_000, bytes: 224 << 20 }
     }
 }
 
@@ -65,7 +65,7 @@ pub enum Bound {
 
 /// What is known of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict<T> {
+pub enum Conclusion<T> {
     /// It is so in every run.
     Proved,
     /// It is not so: where, and how a run comes there.
@@ -74,27 +74,27 @@ pub enum Verdict<T> {
     Undecided(Bound),
 }
 
-impl<T> Verdict<T> {
+impl<T> Conclusion<T> {
     /// What refutes it.
     pub fn refutations(&self) -> &[T] {
         match self {
-            Verdict::Refuted(found) => found,
-            Verdict::Proved | Verdict::Undecided(_) => &[],
+            Conclusion::Refuted(found) => found,
+            Conclusion::Proved | Conclusion::Undecided(_) => &[],
         }
     }
 
-    fn of(found: Vec<T>, bound: Option<Bound>) -> Verdict<T> {
+    fn of(found: Vec<T>, bound: Option<Bound>) -> Conclusion<T> {
         match (found.is_empty(), bound) {
-            (false, _) => Verdict::Refuted(found),
-            (true, Some(bound)) => Verdict::Undecided(bound),
-            (true, None) => Verdict::Proved,
+            (false, _) => Conclusion::Refuted(found),
+            (true, Some(bound)) => Conclusion::Undecided(bound),
+            (true, None) => Conclusion::Proved,
         }
     }
 }
 
 /// A place in a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct NodeRef {
     /// The flow.
     pub flow: WorkflowId,
     /// The node.
@@ -107,38 +107,38 @@ pub struct Trap {
     /// How it comes there.
     pub run: Counterexample,
     /// The step with which it is lost.
-    pub at: Place,
+    pub at: NodeRef,
     /// The nodes that it can still come to, over and over; a single one where nothing can happen any more.
-    pub round: Vec<Place>,
+    pub round: Vec<NodeRef>,
     /// Whether it goes round there; else it stands still.
     pub goes_round: bool,
 }
 
 /// A choice for which no way is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Astray {
+pub struct BlockedChoice {
     /// How a run comes there.
     pub run: Counterexample,
     /// Where the way is chosen.
-    pub at: Place,
+    pub at: NodeRef,
 }
 
 /// What can never happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dead {
     /// The node is never come to.
-    Node(Place),
+    Node(NodeRef),
     /// The node is never left by that outcome.
-    Outcome(Place, Outcome),
+    Outcome(NodeRef, Outcome),
     /// The condition that leads there never decides.
-    Way(Place, NodeId),
+    Way(NodeRef, NodeId),
 }
 
 /// A circle that a run may go through any number of times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Its nodes.
-    pub nodes: Vec<Place>,
+    pub nodes: Vec<NodeRef>,
     /// Whether a person decides in it.
     pub by_person: bool,
 }
@@ -147,13 +147,13 @@ pub struct Cycle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// From wherever a run may come to, it can still come to an end.
-    pub finishes: Verdict<Trap>,
+    pub finishes: Conclusion<Trap>,
     /// Everything in it can happen.
-    pub alive: Verdict<Dead>,
+    pub alive: Conclusion<Dead>,
     /// Wherever a way is chosen, one is open.
-    pub has_ways: Verdict<Astray>,
+    pub has_ways: Conclusion<BlockedChoice>,
     /// As long as nobody goes round on purpose, every run ends.
-    pub ends: Verdict<Trap>,
+    pub ends: Conclusion<Trap>,
     /// The circles that nothing bounds but those who decide in them.
     pub cycles: Vec<Cycle>,
     /// What a run takes at most that goes through none of these circles again; nothing where that is not known.
@@ -173,19 +173,19 @@ const MAX_SIZE: usize = 4_000_000;
 /// `out_of_time` is asked now and then, and says when to stop.
 ///
 /// ```
-/// use portolan_core::prove::{Limits, Verdict, prove};
+/// use portolan_core::prove::{AnalysisLimits, Conclusion, prove};
 /// use portolan_core::Workflow;
 ///
 /// let text = r#"{
 ///   "nodes": { "start": {"type": "start"}, "work": {"type": "task"}, "done": {"type": "end", "result": "success"} },
 ///   "edges": [ {"from": "start", "to": "work"}, {"from": "work", "to": "done"} ]
 /// }"#;
-/// let proof = prove(&Workflow::read("hello.json", text)?, &Limits::default(), &mut || false);
-/// assert_eq!(proof.finishes, Verdict::Proved);
-/// assert_eq!(proof.alive, Verdict::Proved);
+/// let proof = prove(&Workflow::read("hello.json", text)?, &AnalysisLimits::default(), &mut || false);
+/// assert_eq!(proof.finishes, Conclusion::Proved);
+/// assert_eq!(proof.alive, Conclusion::Proved);
 /// # Ok::<(), portolan_core::Faults>(())
 /// ```
-pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
+pub fn prove(workflow: &Workflow, limits: &AnalysisLimits, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
     let size: usize = workflow.flows().map(|(_, flow)| flow.steps.len().saturating_mul(flow.variables.len() + 1)).sum();
     if size > MAX_SIZE {
         return undecided(Bound::Size(MAX_SIZE));
@@ -213,10 +213,10 @@ pub fn prove(workflow: &Workflow, limits: &Limits, out_of_time: &mut dyn FnMut()
 
 fn undecided(bound: Bound) -> Proof {
     Proof {
-        finishes: Verdict::Undecided(bound),
-        alive: Verdict::Undecided(bound),
-        has_ways: Verdict::Undecided(bound),
-        ends: Verdict::Undecided(bound),
+        finishes: Conclusion::Undecided(bound),
+        alive: Conclusion::Undecided(bound),
+        has_ways: Conclusion::Undecided(bound),
+        ends: Conclusion::Undecided(bound),
         cycles: Vec::new(),
         costs: None,
         states: 0,
@@ -231,29 +231,29 @@ fn concluded(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Proof 
         .astray
         .iter()
         .take(MAX_TRAPS)
-        .map(|(site, edge)| Astray { run: story.told(*edge), at: place(site) })
+        .map(|(site, edge)| BlockedChoice { run: story.told(*edge), at: place(site) })
         .collect();
     let dead = if found.bound.is_some() { Vec::new() } else { dead(story.workflow, found) };
     Proof {
-        finishes: Verdict::of(traps, found.bound),
-        alive: Verdict::of(dead, found.bound),
-        has_ways: Verdict::of(astray, found.bound),
-        ends: Verdict::of(round, found.bound),
+        finishes: Conclusion::of(traps, found.bound),
+        alive: Conclusion::of(dead, found.bound),
+        has_ways: Conclusion::of(astray, found.bound),
+        ends: Conclusion::of(round, found.bound),
         cycles: cycles(found),
         costs: costs::costs(story.workflow, story.model, found, out_of_time),
         states: found.states.len(),
     }
 }
 
-fn place((flow, node): &Site) -> Place {
-    Place { flow: flow.clone(), node: node.clone() }
+fn place((flow, node): &Site) -> NodeRef {
+    NodeRef { flow: flow.clone(), node: node.clone() }
 }
 
 /// The circles that runs are caught in, each with the step that leads there first.
 fn traps(story: &Story<'_>) -> Vec<Trap> {
     let found = story.found;
     let finishes = verdict::finishing(found);
-    let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == Standing::Open;
+    let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == StateKind::Open;
     let mut traps: Vec<Trap> = Vec::new();
     let circles = verdict::circles(found, &is_lost, &|_| true);
     let circles: Vec<Vec<u32>> = circles.iter().map(<[u32]>::to_vec).collect();
@@ -263,7 +263,7 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
         let Some(edge) = first.filter(|_| verdict::is_closed(found, circle, &membership)) else { continue };
         let step = &found.edges[edge as usize].step;
         let at = place(&(step.flow.clone(), step.node.clone()));
-        let round: Vec<Place> = verdict::sites(found, circle, &membership).iter().map(place).collect();
+        let round: Vec<NodeRef> = verdict::sites(found, circle, &membership).iter().map(place).collect();
         if traps.len() == MAX_TRAPS {
             break;
         }
@@ -325,7 +325,7 @@ fn cycles(found: &Explored) -> Vec<Cycle> {
     let inner = verdict::rounds(found, &|at| of.on(at).is_some(), &counts);
     let membership = Membership::of(found, &inner);
     for circle in &inner {
-        let nodes: Vec<Place> = verdict::sites(found, circle, &membership).iter().map(place).collect();
+        let nodes: Vec<NodeRef> = verdict::sites(found, circle, &membership).iter().map(place).collect();
         if !cycles.iter().any(|cycle| cycle.nodes == nodes) {
             cycles.push(Cycle { nodes, by_person: is_filled(circle[0]) });
         }

@@ -14,8 +14,8 @@ use super::state::is_like_a_mark;
 use crate::engine::may_give;
 use crate::expr::{Cells, Comparison, Condition, Expr, Partition, Sorted, condition_names};
 use crate::graph::{
-    Call, Check, CheckBy, Evidence, Fact, Failing, Flow, Interface, Keeper, Kind, Loop, LoopKind, Node, Retry, Since,
-    State, Step, Variable, VariableKind, Worker, Workflow,
+    Call, Check, CheckBy, Evidence, Fact, Failing, Flow, Interface, Kind, Loop, LoopKind, Node, Retry, Since, State,
+    Step, Variable, VariableKind, VariableOwner, Worker, Workflow,
 };
 use crate::source::Spanned;
 use crate::value::{NodeId, PASSED, WorkflowId, template};
@@ -553,7 +553,7 @@ fn made_up(name: String) -> Variable {
         description: None,
         default: None,
         required: false,
-        keeper: Keeper::Person,
+        keeper: VariableOwner::Person,
         only_at: None,
     }
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::model::{MISSING, Mask, Site};
 use super::state::{are_counted, frame_mut, mark, mask_in};
-use super::steps::{Act, At, Taken};
-use crate::expr::Told;
+use super::steps::{Act, At, StepResult};
+use crate::expr::ConditionTruth;
 use crate::graph::{Kind, LoopKind, MAX_ITEMS};
 use crate::run::{Frame, FramePath, Place, Run};
 use crate::value::NodeId;
@@ -23,11 +23,11 @@ pub(super) enum Pick {
     /// Nothing is left of a node's budget.
     Spent { frame: FramePath, gate: NodeId },
     /// The loop around goes on, is through, or has made as many passes as it may.
-    Pass(Pass),
+    Pass(PassKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pass {
+pub(super) enum PassKind {
     Another,
     /// Of items whose number is not known.
     Last,
@@ -46,23 +46,23 @@ pub(super) struct Draft {
     pub(super) picks: Vec<Pick>,
     /// The variables that are read, each with the frame that has it and the cells that it may still be in: it makes no
     /// difference in which of them it is.
-    pub(super) read: Vec<Read>,
+    pub(super) read: Vec<VariableRead>,
 }
 
 /// A variable that is read.
 #[derive(Clone)]
-pub(super) struct Read {
+pub(super) struct VariableRead {
     holder: FramePath,
     name: usize,
     cells: Mask,
 }
 
 /// The variables that are read, as far as they are told apart.
-type Reading = Vec<Read>;
+type Reading = Vec<VariableRead>;
 
 impl At<'_> {
     /// Does it, once for each way in which what is not known may come out.
-    pub(super) fn settled(&self, run: &Run, taken: &mut Vec<Taken>) -> Option<()> {
+    pub(super) fn settled(&self, run: &Run, taken: &mut Vec<StepResult>) -> Option<()> {
         let mut drafts = match (&self.act, self.site()) {
             (Act::Advance, Some(site)) => self.resolved(run, site)?,
             _ => vec![Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() }],
@@ -109,37 +109,37 @@ impl At<'_> {
     }
 
     /// The innermost frame that has a variable counts.
-    fn reading(&self, run: &Run, name: usize) -> Option<Read> {
+    fn reading(&self, run: &Run, name: usize) -> Option<VariableRead> {
         let text = self.model.text(name);
         let owner = run.owner(self.path).0.len();
         let mut around = (owner..=self.path.0.len()).rev().map(|length| FramePath(self.path.0[..length].to_vec()));
         around.find_map(|holder| {
             let data = run.frame(&holder)?.data.as_ref()?;
-            data.variables.contains_key(text).then(|| Read { cells: mask_in(data, text), holder, name })
+            data.variables.contains_key(text).then(|| VariableRead { cells: mask_in(data, text), holder, name })
         })
     }
 
     /// The variable that has to be told apart before it is known what comes of what is read, and the cells that make a
     /// difference.
-    fn undecided(&self, reading: &[Read], site: &Site) -> Option<(usize, Mask)> {
+    fn undecided(&self, reading: &[VariableRead], site: &Site) -> Option<(usize, Mask)> {
         let cells = |name: usize| reading.iter().find(|read| read.name == name).map_or(MISSING, |read| read.cells);
         for asked in &site.asks {
             match asked.told(&cells) {
                 // What stands behind it is not asked.
-                Told::Holds(true) => break,
-                Told::Holds(false) => {}
-                Told::Depends(name, cells) => {
+                ConditionTruth::Holds(true) => break,
+                ConditionTruth::Holds(false) => {}
+                ConditionTruth::Depends(name, cells) => {
                     return reading.iter().position(|read| read.name == name).map(|at| (at, cells));
                 }
             }
         }
-        let is_open = |read: &Read| site.settles & (1 << read.name) != 0 && read.cells.count_ones() > 1;
+        let is_open = |read: &VariableRead| site.settles & (1 << read.name) != 0 && read.cells.count_ones() > 1;
         let at = reading.iter().position(is_open)?;
         Some((at, 1 << reading[at].cells.trailing_zeros()))
     }
 
     /// The run in which each variable that is read has a value, any of those that it may have.
-    fn drafted(&self, run: &Run, all: &[Read], reading: Reading) -> Draft {
+    fn drafted(&self, run: &Run, all: &[VariableRead], reading: Reading) -> Draft {
         let mut draft = Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() };
         for (read, before) in reading.into_iter().zip(all) {
             let Some(data) = frame_mut(&mut draft.run, &read.holder).and_then(Frame::known_data_mut) else {
@@ -162,7 +162,7 @@ impl At<'_> {
     }
 
     /// What was read may still be in any of the cells that make no difference.
-    pub(super) fn reopen(&self, run: &mut Run, read: &[Read]) {
+    pub(super) fn reopen(&self, run: &mut Run, read: &[VariableRead]) {
         for read in read {
             if let Some(data) = frame_mut(run, &read.holder).and_then(Frame::known_data_mut) {
                 data.variables.insert(self.model.text(read.name).to_owned(), mark(read.cells));
@@ -238,7 +238,7 @@ impl At<'_> {
     }
 
     /// The pass of a loop is the one of a number, of these items.
-    fn passing(&self, mut draft: Draft, outer: &FramePath, way: Pass, at: u32, of: &Arc<Vec<Value>>) -> Draft {
+    fn passing(&self, mut draft: Draft, outer: &FramePath, way: PassKind, at: u32, of: &Arc<Vec<Value>>) -> Draft {
         let place = frame_mut(&mut draft.run, outer).map(|frame| &mut frame.place);
         if let Some(Place::Looping { pass, items, .. }) = place {
             *pass = at;
@@ -250,21 +250,21 @@ impl At<'_> {
 }
 
 /// How a pass of a loop may end: what comes then, the number of the pass, and the items of the loop.
-fn ways(items: Option<&[Value]>, most: u32) -> Vec<(Pass, u32, Arc<Vec<Value>>)> {
+fn ways(items: Option<&[Value]>, most: u32) -> Vec<(PassKind, u32, Arc<Vec<Value>>)> {
     let of = |length: usize| Arc::new(vec![Value::Null; length]);
     match items {
         Some(items) if are_counted(items) => {
-            let pass = if items.len() > 1 { Pass::Another } else { Pass::LastCounted };
+            let pass = if items.len() > 1 { PassKind::Another } else { PassKind::LastCounted };
             vec![(pass, 0, Arc::new(items.to_vec()))]
         }
         Some([]) => {
-            let another = (most > 1).then(|| (Pass::Another, 0, of((most as usize).min(2))));
-            another.into_iter().chain([(Pass::Last, 0, of(1))]).collect()
+            let another = (most > 1).then(|| (PassKind::Another, 0, of((most as usize).min(2))));
+            another.into_iter().chain([(PassKind::Last, 0, of(1))]).collect()
         }
         None | Some(_) => {
             let items = of(most as usize + 1);
-            let another = (most > 1).then(|| (Pass::Another, 0, Arc::clone(&items)));
-            another.into_iter().chain([(Pass::Most, most.saturating_sub(1), items)]).collect()
+            let another = (most > 1).then(|| (PassKind::Another, 0, Arc::clone(&items)));
+            another.into_iter().chain([(PassKind::Most, most.saturating_sub(1), items)]).collect()
         }
     }
 }

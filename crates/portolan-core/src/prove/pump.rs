@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::budgets::{Budget, passing, renews};
 use super::explore::{Edge, Explored};
 use super::model::{Model, array_name};
-use super::picks::{Pass, Pick};
+use super::picks::{PassKind, Pick};
 use super::steps::{Step, budget};
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ type Round = (Vec<u32>, u32);
 
 /// Whether a step is what happens when a budget is spent, or as many passes are made as may be.
 fn is_limit(step: &Step) -> bool {
-    step.picks.iter().any(|pick| matches!(pick, Pick::Spent { .. } | Pick::Pass(Pass::Most | Pass::Last)))
+    step.picks.iter().any(|pick| matches!(pick, Pick::Spent { .. } | Pick::Pass(PassKind::Most | PassKind::Last)))
 }
 
 impl Pump<'_> {
@@ -78,12 +78,12 @@ impl Pump<'_> {
                         return Some(self.round(edge, &takes, &|step| renews(step, &budget)));
                     }
                 }
-                Pick::Pass(pass @ (Pass::Most | Pass::Last)) => {
+                Pick::Pass(pass @ (PassKind::Most | PassKind::Last)) => {
                     let step = self.step(edge);
                     let Some((_, looping)) = passing(self.model, step) else { continue };
                     let flow = self.model.workflow.flow(&step.flow);
                     let passes = self.passes.get(&step.frame).copied().unwrap_or(0);
-                    let wanted = if *pass == Pass::Most { looping.most } else { self.items(flow, looping) };
+                    let wanted = if *pass == PassKind::Most { looping.most } else { self.items(flow, looping) };
                     if passes + 1 < wanted {
                         return Some(self.round(edge, &Step::goes_round, &|_| false));
                     }

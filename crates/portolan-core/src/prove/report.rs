@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Bound, Costs, Counterexample, Dead, Place, Proof, Trap, Verdict};
+use super::{Bound, Conclusion, Costs, Counterexample, Dead, NodeRef, Proof, Trap};
 use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::expr::condition_names;
 use crate::graph::{Kind, LoopKind, Node, Step, Workflow};
@@ -30,7 +30,7 @@ pub const CODES: &[Code] = &[
 
 /// A finding, and the run that shows it.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct ProofFinding {
     /// What is said of it.
     pub diagnostic: Diagnostic,
     /// How a run comes there; nothing where no run does.
@@ -39,16 +39,16 @@ pub struct Finding {
 
 impl Proof {
     /// What is refuted, in the flow that the workflow begins in. What its subflows lack is said where they are checked.
-    pub fn findings(&self, workflow: &Workflow) -> Vec<Finding> {
+    pub fn findings(&self, workflow: &Workflow) -> Vec<ProofFinding> {
         let traps = self.finishes.refutations().iter().map(|trap| trapped(workflow, trap));
         let astray = self
             .has_ways
             .refutations()
             .iter()
-            .map(|astray| Finding { diagnostic: no_way(workflow, &astray.at), run: Some(astray.run.clone()) });
+            .map(|astray| ProofFinding { diagnostic: no_way(workflow, &astray.at), run: Some(astray.run.clone()) });
         let unseen = Unseen::of(workflow, self.alive.refutations());
         let dead = self.alive.refutations().iter().filter_map(|dead| unseen.told(workflow, dead));
-        let dead = dead.map(|diagnostic| Finding { diagnostic, run: None });
+        let dead = dead.map(|diagnostic| ProofFinding { diagnostic, run: None });
         traps.chain(astray).chain(dead).collect()
     }
 
@@ -78,7 +78,7 @@ impl Proof {
     /// The bound that was reached, if one was.
     pub fn bound(&self) -> Option<Bound> {
         match &self.alive {
-            Verdict::Undecided(bound) => Some(*bound),
+            Conclusion::Undecided(bound) => Some(*bound),
             _ => None,
         }
     }
@@ -101,11 +101,11 @@ impl Bound {
     }
 }
 
-fn said<T>(verdict: &Verdict<T>) -> Option<bool> {
+fn said<T>(verdict: &Conclusion<T>) -> Option<bool> {
     match verdict {
-        Verdict::Proved => Some(true),
-        Verdict::Refuted(_) => Some(false),
-        Verdict::Undecided(_) => None,
+        Conclusion::Proved => Some(true),
+        Conclusion::Refuted(_) => Some(false),
+        Conclusion::Undecided(_) => None,
     }
 }
 
@@ -131,12 +131,12 @@ fn cycle(cycle: &super::Cycle) -> String {
     format!("{name} ({whose})")
 }
 
-fn step<'w>(workflow: &'w Workflow, place: &Place) -> Option<&'w Step> {
+fn step<'w>(workflow: &'w Workflow, place: &NodeRef) -> Option<&'w Step> {
     workflow.find(place.flow.as_str())?.steps.get(&place.node)
 }
 
 /// Where a node stands in the text of the workflow itself.
-fn span(workflow: &Workflow, place: &Place) -> Option<Span> {
+fn span(workflow: &Workflow, place: &NodeRef) -> Option<Span> {
     let step = step(workflow, place).filter(|_| place.flow == *workflow.id())?;
     Some(step.node.span).filter(|span| *span != Span::default())
 }
@@ -146,14 +146,14 @@ fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
 }
 
 /// A node as a sentence has it: with its flow, where that is another one.
-fn named(workflow: &Workflow, place: &Place) -> String {
+fn named(workflow: &Workflow, place: &NodeRef) -> String {
     match place.flow == *workflow.id() {
         true => place.node.to_string(),
         false => format!("{}/{}", place.flow, place.node),
     }
 }
 
-fn trapped(workflow: &Workflow, trap: &Trap) -> Finding {
+fn trapped(workflow: &Workflow, trap: &Trap) -> ProofFinding {
     let names: Vec<String> = trap.round.iter().map(|place| named(workflow, place)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = match trap.goes_round {
@@ -174,7 +174,7 @@ fn trapped(workflow: &Workflow, trap: &Trap) -> Finding {
         false => Diagnostic::error("cannot-finish", message),
     };
     let diagnostic = at(finding.help(help), place);
-    Finding { diagnostic, run: Some(trap.run.clone()) }
+    ProofFinding { diagnostic, run: Some(trap.run.clone()) }
 }
 
 /// The names that a choice or a loop asks for.
@@ -187,7 +187,7 @@ fn read(step: &Step) -> Vec<&str> {
     guards.chain(looping).filter_map(condition_names).flatten().filter(|name| !name.starts_with('_')).collect()
 }
 
-fn no_way(workflow: &Workflow, place: &Place) -> Diagnostic {
+fn no_way(workflow: &Workflow, place: &NodeRef) -> Diagnostic {
     let read = step(workflow, place).map(read).unwrap_or_default();
     let what = if read.is_empty() { String::new() } else { format!(", depending on {}", list(&read)) };
     let message = format!("it may be that no way leads on from `{}`{what}", named(workflow, place));
@@ -197,29 +197,29 @@ fn no_way(workflow: &Workflow, place: &Place) -> Diagnostic {
 
 /// What is never come to.
 struct Unseen<'p, 'w> {
-    nodes: BTreeSet<&'p Place>,
+    nodes: BTreeSet<&'p NodeRef>,
     /// The steps that lead to them, of those that are come to.
-    leading: BTreeMap<Place, Vec<&'w Step>>,
+    leading: BTreeMap<NodeRef, Vec<&'w Step>>,
     /// Those that are told: the others are only come to from these.
-    told: BTreeSet<&'p Place>,
+    told: BTreeSet<&'p NodeRef>,
 }
 
 impl<'p, 'w> Unseen<'p, 'w> {
     fn of(workflow: &'w Workflow, dead: &'p [Dead]) -> Unseen<'p, 'w> {
-        let in_order: Vec<&Place> = dead
+        let in_order: Vec<&NodeRef> = dead
             .iter()
             .filter_map(|dead| match dead {
                 Dead::Node(place) => Some(place),
                 Dead::Outcome(..) | Dead::Way(..) => None,
             })
             .collect();
-        let nodes: BTreeSet<&Place> = in_order.iter().copied().collect();
-        let mut leading: BTreeMap<Place, Vec<&Step>> = BTreeMap::new();
+        let nodes: BTreeSet<&NodeRef> = in_order.iter().copied().collect();
+        let mut leading: BTreeMap<NodeRef, Vec<&Step>> = BTreeMap::new();
         // Those that others lead to, which are never come to themselves.
-        let mut behind: BTreeSet<Place> = BTreeSet::new();
+        let mut behind: BTreeSet<NodeRef> = BTreeSet::new();
         for (id, flow) in workflow.flows().filter(|_| !nodes.is_empty()) {
             for step in flow.steps.values() {
-                let from = Place { flow: id.clone(), node: step.node.id.clone() };
+                let from = NodeRef { flow: id.clone(), node: step.node.id.clone() };
                 for to in targets(step, id).filter(|to| nodes.contains(to) && *to != from) {
                     if nodes.contains(&from) {
                         behind.insert(to);
@@ -229,7 +229,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
                 }
             }
         }
-        let (later, first): (Vec<&Place>, Vec<&Place>) =
+        let (later, first): (Vec<&NodeRef>, Vec<&NodeRef>) =
             in_order.iter().partition(|place| behind.contains(place) && !leading.contains_key(place));
         let (mut told, mut covered) = (BTreeSet::new(), BTreeSet::new());
         for place in first.into_iter().chain(later) {
@@ -257,7 +257,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
             }
             Dead::Outcome(place, outcome) => (place, format!("`{}` is never left by `{outcome}`", place.node), MEND),
             // What is never led to is said where it stands.
-            Dead::Way(place, to) if self.nodes.contains(&Place { flow: place.flow.clone(), node: to.clone() }) => {
+            Dead::Way(place, to) if self.nodes.contains(&NodeRef { flow: place.flow.clone(), node: to.clone() }) => {
                 return None;
             }
             Dead::Way(place, to) => {
@@ -270,7 +270,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
     }
 
     /// Why a node is never come to, and what to do.
-    fn why(&self, place: &Place) -> (String, &'static str) {
+    fn why(&self, place: &NodeRef) -> (String, &'static str) {
         match self.leading.get(place).and_then(|leading| leading.first()) {
             None => ("no way leads there from the start".to_owned(), "add the way that is to lead there, or remove it"),
             Some(from) if from.exits.guards.iter().any(|(_, to)| *to == place.node) => {
@@ -290,8 +290,8 @@ impl<'p, 'w> Unseen<'p, 'w> {
 const MEND: &str = "correct the conditions on the way to it, or remove it";
 
 /// Where the ways of a step lead.
-fn targets<'s>(step: &'s Step, flow: &'s WorkflowId) -> impl Iterator<Item = Place> + 's {
-    step.exits.targets().map(|node| Place { flow: flow.clone(), node: node.clone() })
+fn targets<'s>(step: &'s Step, flow: &'s WorkflowId) -> impl Iterator<Item = NodeRef> + 's {
+    step.exits.targets().map(|node| NodeRef { flow: flow.clone(), node: node.clone() })
 }
 
 /// That the conditions on a way do not decide: they do not hold where it is chosen, or one before them does.

@@ -2,7 +2,7 @@
 //! may come out, decided by the engine.
 
 use super::model::{MISSING, Model, Site};
-use super::picks::{Draft, Pass, Pick};
+use super::picks::{Draft, PassKind, Pick};
 use super::state::{frame_mut, mark, marked, mask_in, normalise};
 use crate::engine::decide;
 use crate::graph::{self, Check, Failing, Kind, Strategy};
@@ -52,7 +52,7 @@ pub(super) struct Step {
 impl Step {
     /// Whether it begins another pass of the loop around it: a loop may also be left in one that is not its last.
     pub(super) fn goes_round(&self) -> bool {
-        self.begins.is_some() && self.picks.contains(&Pick::Pass(Pass::Another))
+        self.begins.is_some() && self.picks.contains(&Pick::Pass(PassKind::Another))
     }
 
     /// Whether it takes from a budget, so that it cannot happen again and again.
@@ -74,14 +74,14 @@ pub(super) struct Retried {
 }
 
 /// What comes of a step.
-pub(super) struct Taken {
+pub(super) struct StepResult {
     pub(super) step: Step,
     pub(super) run: Run,
     pub(super) changes: Vec<Change>,
 }
 
 /// Everything that may happen next; nothing where that is too much.
-pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<Taken>> {
+pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<StepResult>> {
     let mut taken = Vec::new();
     for (path, frame) in chosen(model, run) {
         for act in acts(model, frame) {
@@ -214,7 +214,7 @@ impl At<'_> {
     }
 
     /// Decides it, once with every budget left, and once for each that it would take from with nothing left.
-    pub(super) fn decided(&self, draft: Draft, taken: &mut Vec<Taken>) {
+    pub(super) fn decided(&self, draft: Draft, taken: &mut Vec<StepResult>) {
         let Draft { run: base, picks, read } = draft;
         let events = self.events();
         let mut base = Some(base);
@@ -251,7 +251,7 @@ impl At<'_> {
             self.begun(&mut run, &changes);
             normalise(self.model, &mut run);
             let step = self.step(picks, retried, &changes);
-            taken.push(Taken { step, run, changes });
+            taken.push(StepResult { step, run, changes });
         }
     }
 

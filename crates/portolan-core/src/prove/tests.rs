@@ -16,7 +16,7 @@ fn read(name: &str, text: &str) -> Workflow {
 }
 
 fn proof(name: &str, text: &str) -> Proof {
-    prove(&read(name, text), &Limits::default(), &mut || false)
+    prove(&read(name, text), &AnalysisLimits::default(), &mut || false)
 }
 
 fn activities(text: &str) -> Proof {
@@ -35,7 +35,10 @@ fn a_checkpoint_that_may_send_back_is_sound() {
   - { id: build, steps: [{ id: work, kind: step }] }
 ",
     );
-    assert_eq!((&proof.finishes, &proof.ends, &proof.alive), (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved));
+    assert_eq!(
+        (&proof.finishes, &proof.ends, &proof.alive),
+        (&Conclusion::Proved, &Conclusion::Proved, &Conclusion::Proved)
+    );
 }
 
 #[test]
@@ -51,7 +54,7 @@ activities:
 "
         )
     };
-    assert_eq!(activities(&text("x, y")).ends, Verdict::Proved);
+    assert_eq!(activities(&text("x, y")).ends, Conclusion::Proved);
     let endless = activities(&text("y"));
     let [trap] = endless.ends.refutations() else { panic!("{endless:#?}") };
     let round: Vec<&str> = trap.round.iter().map(|place| place.node.as_str()).collect();
@@ -72,12 +75,12 @@ fn what_another_flow_cannot_begin_without_is_handed_over() {
         let library = |id: &str| (id == "called").then_some(&called);
         let (workflow, faults) = validate::validate(&graph("story.yaml", &text), &library, Strictness::Lenient);
         let workflow = workflow.unwrap_or_else(|| panic!("{faults:#?}"));
-        prove(&workflow, &Limits::default(), &mut || false)
+        prove(&workflow, &AnalysisLimits::default(), &mut || false)
     };
     let given = calling(", default: so");
     assert_eq!(
         (&given.finishes, &given.alive, &given.has_ways),
-        (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved)
+        (&Conclusion::Proved, &Conclusion::Proved, &Conclusion::Proved)
     );
     assert!(!calling("").has_ways.refutations().is_empty(), "nobody has to give it");
 }
@@ -96,7 +99,7 @@ activities:
     );
     assert_eq!(
         (&proof.has_ways, &proof.finishes, &proof.alive),
-        (&Verdict::Proved, &Verdict::Proved, &Verdict::Proved)
+        (&Conclusion::Proved, &Conclusion::Proved, &Conclusion::Proved)
     );
 }
 
@@ -157,7 +160,10 @@ fn a_long_line_is_proved_and_what_depends_on_too_much_is_undecided() {
         edges.push(format!(r#"{{"from":"t{at}","to":"{next}"}}"#));
     }
     let line = proof("line.json", &format!("{{\"nodes\":{{{}}},\"edges\":[{}]}}", nodes.join(","), edges.join(",")));
-    assert_eq!((&line.finishes, &line.alive, line.cycles.as_slice()), (&Verdict::Proved, &Verdict::Proved, &[][..]));
+    assert_eq!(
+        (&line.finishes, &line.alive, line.cycles.as_slice()),
+        (&Conclusion::Proved, &Conclusion::Proved, &[][..])
+    );
 
     let names: Vec<String> = (0..40).map(|at| format!("v{at}")).collect();
     let variables: Vec<String> = names.iter().map(|name| format!("{{ name: {name}, type: boolean }}")).collect();
@@ -175,7 +181,7 @@ activities:
     };
     // The first that does not hold decides, whatever the others are.
     let all = choice(&names.join(" && "));
-    assert_eq!((all.bound(), &all.finishes, &all.alive), (None, &Verdict::Proved, &Verdict::Proved));
+    assert_eq!((all.bound(), &all.finishes, &all.alive), (None, &Conclusion::Proved, &Conclusion::Proved));
     let pairs: Vec<String> = names.chunks(2).map(|pair| format!("({})", pair.join(" && "))).collect();
     assert_eq!(choice(&pairs.join(" || ")).bound(), Some(Bound::Ways));
 }
@@ -195,7 +201,7 @@ fn gate(between: &str) -> Proof {
 
 #[test]
 fn a_budget_that_every_way_back_fills_again_is_never_spent() {
-    assert_eq!(gate(r#"{"type": "task"}"#).alive, Verdict::Proved);
+    assert_eq!(gate(r#"{"type": "task"}"#).alive, Conclusion::Proved);
     let filled = gate(r#"{"type": "end", "result": "blocked", "escalation": "hitl"}"#);
     let never = filled.alive.refutations();
     assert!(matches!(never, [Dead::Node(place)] if place.node.as_str() == "given-up"), "{filled:#?}");
@@ -206,13 +212,13 @@ fn no_more_is_looked_at_than_the_limits_allow() {
     let text = r#"{"nodes": {"s": {"type": "start"}, "a": {"type": "task"}, "b": {"type": "task"}, "e": {"type": "end", "result": "success"}},
       "edges": [{"from": "s", "to": "a"}, {"from": "a", "to": "b"}, {"from": "b", "to": "e"}]}"#;
     let workflow = read("line.json", text);
-    let few = prove(&workflow, &Limits { states: 2, ..Limits::default() }, &mut || false);
-    assert_eq!((few.bound(), &few.finishes), (Some(Bound::States(2)), &Verdict::Undecided(Bound::States(2))));
+    let few = prove(&workflow, &AnalysisLimits { states: 2, ..AnalysisLimits::default() }, &mut || false);
+    assert_eq!((few.bound(), &few.finishes), (Some(Bound::States(2)), &Conclusion::Undecided(Bound::States(2))));
     assert_eq!(
-        prove(&workflow, &Limits { bytes: 10, ..Limits::default() }, &mut || false).bound(),
+        prove(&workflow, &AnalysisLimits { bytes: 10, ..AnalysisLimits::default() }, &mut || false).bound(),
         Some(Bound::Bytes(10))
     );
-    assert_eq!(prove(&workflow, &Limits::default(), &mut || true).bound(), Some(Bound::Time));
+    assert_eq!(prove(&workflow, &AnalysisLimits::default(), &mut || true).bound(), Some(Bound::Time));
 }
 
 #[test]
@@ -227,7 +233,7 @@ activities:
   - { id: c, steps: [{ id: work, kind: step }] }
 ",
     );
-    assert_eq!((&proof.finishes, &proof.alive), (&Verdict::Proved, &Verdict::Proved));
+    assert_eq!((&proof.finishes, &proof.alive), (&Conclusion::Proved, &Conclusion::Proved));
 }
 
 /// The nodes that are never come to.
@@ -261,7 +267,7 @@ activities:
         ))
     };
     assert_eq!(never(&over("[one]")), ["a.again"]);
-    assert_eq!(over("[one, two]").alive, Verdict::Proved);
+    assert_eq!(over("[one, two]").alive, Conclusion::Proved);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use indexmap::IndexSet;
 
-use super::explore::{Edge, Explored, Site, Standing};
+use super::explore::{Edge, Explored, Site, StateKind};
 use super::steps::Act;
 use crate::value::{NodeId, WorkflowId};
 
@@ -16,7 +16,7 @@ pub(super) fn finishing(found: &Explored) -> Vec<bool> {
         before[edge.to as usize].push(edge.from);
     }
     let mut finishes = vec![false; found.states.len()];
-    let ends = |standing: &Standing| matches!(standing, Standing::Ended | Standing::Frontier);
+    let ends = |standing: &StateKind| matches!(standing, StateKind::Ended | StateKind::Frontier);
     let mut waiting: Vec<u32> = (0..found.states.len() as u32).filter(|at| ends(&found.states[*at as usize])).collect();
     while let Some(at) = waiting.pop() {
         if !std::mem::replace(&mut finishes[at as usize], true) {
@@ -160,7 +160,7 @@ pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(u32)
 
 /// Whether nothing leads out of a circle but failure.
 pub(super) fn is_closed(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
-    let fails = |at: u32| found.states[at as usize] == Standing::Failed;
+    let fails = |at: u32| found.states[at as usize] == StateKind::Failed;
     circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| membership.stays(edge) || fails(edge.to)))
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::talk::Said;
+use super::model_state::ModelStateChange;
 use super::{
-    BranchState, Change, Data, Form, Frame, FramePath, Item, Place, Run, Spend, Spent, Tallies, Tally, Verdict,
+    BranchState, Change, Data, Form, Frame, FramePath, Item, Place, Run, Spend, Spent, StateUsage, Tallies, Verdict,
 };
 use crate::value::{ANSWERED, CheckId, NodeId};
 
@@ -120,18 +120,18 @@ impl Run {
         }
     }
 
-    fn talk(&mut self, path: &FramePath, said: &Said) {
+    fn talk(&mut self, path: &FramePath, said: &ModelStateChange) {
         match said {
-            Said::Spent(spend) => self.spend(path, *spend),
-            Said::Granted { of, of_run } => self.grant(path, of, *of_run),
+            ModelStateChange::Spent(spend) => self.spend(path, *spend),
+            ModelStateChange::Granted { of, of_run } => self.grant(path, of, *of_run),
             _ => {}
         }
         let (revision, mut before) = (self.revision, None);
         self.at(path, |frame| {
             let Place::Conversing { talk, .. } = &mut frame.place else { return };
-            before = (*said == Said::Undone).then(|| talk.variables_before());
+            before = (*said == ModelStateChange::Undone).then(|| talk.variables_before());
             talk.apply(said);
-            if let (Said::WorkflowBegun { .. }, Some(item)) = (said, talk.open_mut().last_mut()) {
+            if let (ModelStateChange::WorkflowBegun { .. }, Some(item)) = (said, talk.open_mut().last_mut()) {
                 stamp(&mut item.frame, revision);
             }
         });
@@ -249,7 +249,7 @@ impl Run {
     }
 
     /// Counts something for all workflows around a position that count for themselves.
-    fn budgets(&mut self, path: &FramePath, count: impl Fn(&mut Tally)) {
+    fn budgets(&mut self, path: &FramePath, count: impl Fn(&mut StateUsage)) {
         let mut frame = &mut self.root;
         for name in &path.0 {
             let Some(inner) = frame.inner_mut(name) else { return };

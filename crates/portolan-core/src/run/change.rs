@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::talk::Said;
+use super::model_state::ModelStateChange;
 use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
 use crate::value::{CheckId, NodeId, WorkflowId};
 
@@ -202,7 +202,7 @@ pub enum Change {
         /// In which frame.
         frame: FramePath,
         /// What.
-        said: Said,
+        said: ModelStateChange,
     },
     /// A function came to its own output, or failed.
     Finished {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{EffectId, EffectResult, Fault, FramePath, Opening, Raised, earlier};
-use crate::chat::{Answer, Unanswered};
+use crate::chat::{ModelAnswer, ModelError};
 use crate::value::{NodeId, Outcome, Timestamp};
 
 /// Something that happened, or that somebody wants to happen.
@@ -173,7 +173,7 @@ pub enum Reply {
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// It answered.
-    Answer(Box<Answer>),
+    Answer(Box<ModelAnswer>),
     /// A function that works on a state is done.
     Output {
         /// What it came to.
@@ -183,7 +183,7 @@ pub enum Completion {
         writes: Option<Arc<Value>>,
     },
     /// It did not.
-    Unanswered(Unanswered),
+    Unanswered(ModelError),
 }
 
 /// How a state that waits goes on.

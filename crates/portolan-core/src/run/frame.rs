@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Data, Item, Talk, Verdict};
+use super::{Data, Item, ModelState, Verdict};
 use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
@@ -88,7 +88,7 @@ pub enum Place {
         /// The node.
         node: NodeId,
         /// How far it is.
-        talk: Box<Talk>,
+        talk: Box<ModelState>,
     },
     /// Another workflow is under way for each of several items.
     Each {

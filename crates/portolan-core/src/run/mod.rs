@@ -11,9 +11,9 @@ mod earlier;
 mod effect;
 mod event;
 mod frame;
+mod model_state;
 mod moves;
 mod remembered;
-mod talk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,10 +29,13 @@ pub use data::{Data, Fault, Item};
 pub use effect::{EffectId, EffectPart, EffectResult};
 pub use event::{Actor, Channel, Completion, Event, EventKind, Reply, Resume, Verdict};
 pub use frame::{Branch, BranchState, Failure, Feedback, Frame, FramePath, Place, Raised, Spent, WaitingFor};
+pub(crate) use model_state::TURNS;
+pub use model_state::{
+    Attempt, Backoff, Budget, Done, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange, Spend, StateUsage,
+    WaitReason,
+};
 pub use moves::{Move, moves};
-pub use remembered::{Came, Remembered};
-pub(crate) use talk::TURNS;
-pub use talk::{Attempt, Budget, Doing, Done, Found, Hold, Patience, Said, Spend, Talk, Tally};
+pub use remembered::{Remembered, StateResult};
 
 /// A run of a workflow. It holds no history: the journal does.
 ///
@@ -71,9 +74,9 @@ pub enum Form {
 #[serde(default)]
 pub struct Tallies {
     /// All of them together.
-    pub run: Tally,
+    pub run: StateUsage,
     /// Each by its flow and its node, a `/` between.
-    pub states: BTreeMap<String, Tally>,
+    pub states: BTreeMap<String, StateUsage>,
 }
 
 impl Tallies {

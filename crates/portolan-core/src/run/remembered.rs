@@ -21,7 +21,7 @@ pub struct Remembered {
     /// The variables.
     pub shared: Map<String, Value>,
     /// What states have come to, the oldest first.
-    pub history: Vec<Came>,
+    pub history: Vec<StateResult>,
     /// The state at which it was, where it was not over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<NodeId>,
@@ -29,7 +29,7 @@ pub struct Remembered {
 
 /// What a state has come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Came {
+pub struct StateResult {
     /// The state.
     pub state_name: NodeId,
     /// Its output.

@@ -5,27 +5,27 @@
 
 use serde_json::{Map, Value};
 
-use super::splice::{Unfit, spliced};
+use super::splice::{SpliceError, spliced};
 use super::{Source, Span, Tree, TreeKind, parse};
 
 /// A step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// The value of a key.
     Key(String),
     /// An item, from 0.
     Item(usize),
 }
 
-impl From<&str> for Step {
-    fn from(key: &str) -> Step {
-        Step::Key(key.to_owned())
+impl From<&str> for PathStep {
+    fn from(key: &str) -> PathStep {
+        PathStep::Key(key.to_owned())
     }
 }
 
-impl From<usize> for Step {
-    fn from(item: usize) -> Step {
-        Step::Item(item)
+impl From<usize> for PathStep {
+    fn from(item: usize) -> PathStep {
+        PathStep::Item(item)
     }
 }
 
@@ -35,14 +35,14 @@ pub enum Edit {
     /// A place has another value. A key that is not there comes last in its object.
     Set {
         /// The place.
-        at: Vec<Step>,
+        at: Vec<PathStep>,
         /// The value.
         value: Value,
     },
     /// An item is put into a list, or a key into an object.
     Insert {
         /// Where it stands afterwards: what is there now comes behind it. For a key, `before` says where.
-        at: Vec<Step>,
+        at: Vec<PathStep>,
         /// The key that it comes before; nothing for the end.
         before: Option<String>,
         /// The value.
@@ -51,19 +51,19 @@ pub enum Edit {
     /// A place is taken out, with its key.
     Remove {
         /// The place.
-        at: Vec<Step>,
+        at: Vec<PathStep>,
     },
     /// A key is another one; its value stays as it is written.
     Rename {
         /// The place.
-        at: Vec<Step>,
+        at: Vec<PathStep>,
         /// The key.
         to: String,
     },
     /// An item stands elsewhere in its list.
     Move {
         /// The item.
-        at: Vec<Step>,
+        at: Vec<PathStep>,
         /// Its number afterwards.
         to: usize,
     },
@@ -84,13 +84,13 @@ pub enum Edit {
 ///
 /// # Errors
 /// The text cannot be read, there is no such place, or it cannot be changed in place.
-pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, Unfit> {
+pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, SpliceError> {
     let mut text = source.text.to_string();
     for edit in edits {
         let now = Source::new(&*source.name, &text);
         let (tree, faults) = parse(&now);
         let tree = tree.filter(|_| !faults.iter().any(crate::diagnostic::Diagnostic::is_error));
-        let tree = tree.ok_or_else(|| Unfit("its text cannot be read".to_owned()))?;
+        let tree = tree.ok_or_else(|| SpliceError("its text cannot be read".to_owned()))?;
         text = match edit {
             Edit::Rename { at, to } => renamed(&now, &tree, at, to)?,
             edit => {
@@ -110,12 +110,12 @@ pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, Unfit> {
     Ok(text)
 }
 
-fn nowhere() -> Unfit {
-    Unfit("there is no such place in it".to_owned())
+fn nowhere() -> SpliceError {
+    SpliceError("there is no such place in it".to_owned())
 }
 
 /// Makes the change in a value.
-fn change(root: &mut Value, edit: &Edit) -> Result<(), Unfit> {
+fn change(root: &mut Value, edit: &Edit) -> Result<(), SpliceError> {
     match edit {
         Edit::Set { at, value } => match parted(root, at)? {
             Parent::Object(object, key) => {
@@ -126,7 +126,7 @@ fn change(root: &mut Value, edit: &Edit) -> Result<(), Unfit> {
         Edit::Insert { at, before, value } => match parted(root, at)? {
             Parent::Object(object, key) => {
                 if object.contains_key(key) {
-                    return Err(Unfit(format!("there is a `{key}` already")));
+                    return Err(SpliceError(format!("there is a `{key}` already")));
                 }
                 insert_before(object, key, before.as_deref(), value);
             }
@@ -161,27 +161,27 @@ enum Parent<'v, 's> {
 }
 
 /// What the way leads through is made where it is missing, as objects.
-fn parted<'v, 's>(root: &'v mut Value, at: &'s [Step]) -> Result<Parent<'v, 's>, Unfit> {
+fn parted<'v, 's>(root: &'v mut Value, at: &'s [PathStep]) -> Result<Parent<'v, 's>, SpliceError> {
     let (last, way) = at.split_last().ok_or_else(nowhere)?;
     let mut here = root;
     for step in way {
         here = match (here, step) {
-            (Value::Object(object), Step::Key(key)) => {
+            (Value::Object(object), PathStep::Key(key)) => {
                 object.entry(key.as_str()).or_insert_with(|| Value::Object(Map::new()))
             }
-            (Value::Array(items), Step::Item(nth)) => items.get_mut(*nth).ok_or_else(nowhere)?,
+            (Value::Array(items), PathStep::Item(nth)) => items.get_mut(*nth).ok_or_else(nowhere)?,
             _ => return Err(nowhere()),
         };
     }
     if here.is_null() {
         *here = match last {
-            Step::Key(_) => Value::Object(Map::new()),
-            Step::Item(_) => Value::Array(Vec::new()),
+            PathStep::Key(_) => Value::Object(Map::new()),
+            PathStep::Item(_) => Value::Array(Vec::new()),
         };
     }
     match (here, last) {
-        (Value::Object(object), Step::Key(key)) => Ok(Parent::Object(object, key)),
-        (Value::Array(items), Step::Item(nth)) => Ok(Parent::Array(items, *nth)),
+        (Value::Object(object), PathStep::Key(key)) => Ok(Parent::Object(object, key)),
+        (Value::Array(items), PathStep::Item(nth)) => Ok(Parent::Array(items, *nth)),
         _ => Err(nowhere()),
     }
 }
@@ -192,21 +192,21 @@ fn insert_before(object: &mut Map<String, Value>, key: &str, before: Option<&str
 }
 
 /// The tree at the end of a way.
-pub(crate) fn found<'t>(tree: &'t Tree, at: &[Step]) -> Option<&'t Tree> {
+pub(crate) fn found<'t>(tree: &'t Tree, at: &[PathStep]) -> Option<&'t Tree> {
     at.iter().try_fold(tree, |here, step| match (&here.kind, step) {
-        (TreeKind::Object(_), Step::Key(key)) => here.get(key),
-        (TreeKind::Array(items), Step::Item(nth)) => items.get(*nth),
+        (TreeKind::Object(_), PathStep::Key(key)) => here.get(key),
+        (TreeKind::Array(items), PathStep::Item(nth)) => items.get(*nth),
         _ => None,
     })
 }
 
 /// The text with another key, spelt like the one before.
-fn renamed(source: &Source, tree: &Tree, at: &[Step], to: &str) -> Result<String, Unfit> {
-    let Some((Step::Key(key), way)) = at.split_last() else { return Err(nowhere()) };
+fn renamed(source: &Source, tree: &Tree, at: &[PathStep], to: &str) -> Result<String, SpliceError> {
+    let Some((PathStep::Key(key), way)) = at.split_last() else { return Err(nowhere()) };
     let object = found(tree, way).ok_or_else(nowhere)?;
     let entries = object.entries().ok_or_else(nowhere)?;
     if key != to && entries.iter().any(|entry| entry.key.value == to) {
-        return Err(Unfit(format!("there is a `{to}` already")));
+        return Err(SpliceError(format!("there is a `{to}` already")));
     }
     let mut named = entries.iter().filter(|entry| entry.key.value == *key);
     let (Some(entry), None) = (named.next(), named.next()) else { return Err(nowhere()) };
@@ -219,13 +219,13 @@ fn renamed(source: &Source, tree: &Tree, at: &[Step], to: &str) -> Result<String
         .into_iter()
         .map(|spelling| [&text[..start], &spelling, &text[end..]].concat())
         .find(|text| says(source, text, &wanted))
-        .ok_or_else(|| Unfit("the changed text would not say what was meant".to_owned()))
+        .ok_or_else(|| SpliceError("the changed text would not say what was meant".to_owned()))
 }
 
 /// The text with an item that stands on lines of its own elsewhere, with the comments above and behind it. Nothing where
 /// items share a line.
-fn moved(source: &Source, tree: &Tree, at: &[Step], to: usize) -> Option<String> {
-    let (Step::Item(from), way) = at.split_last()? else { return None };
+fn moved(source: &Source, tree: &Tree, at: &[PathStep], to: usize) -> Option<String> {
+    let (PathStep::Item(from), way) = at.split_last()? else { return None };
     let TreeKind::Array(items) = &found(tree, way)?.kind else { return None };
     let text = &*source.text;
     let line_of = |offset: usize| text[..offset].rfind('\n').map_or(0, |at| at + 1);
@@ -271,7 +271,7 @@ fn says(source: &Source, text: &str, wanted: &Value) -> bool {
     !faults.iter().any(crate::diagnostic::Diagnostic::is_error) && tree.is_some_and(|tree| tree.value() == *wanted)
 }
 
-fn rename_in(root: &mut Value, at: &[Step], to: &str) -> Result<(), Unfit> {
+fn rename_in(root: &mut Value, at: &[PathStep], to: &str) -> Result<(), SpliceError> {
     let Parent::Object(object, key) = parted(root, at)? else { return Err(nowhere()) };
     let renamed = std::mem::take(object).into_iter();
     *object = renamed.map(|(known, value)| (if known == key { to.to_owned() } else { known }, value)).collect();
@@ -295,8 +295,8 @@ mod tests {
     use expect_test::{Expect, expect};
     use serde_json::json;
 
-    fn way(text: &str) -> Vec<Step> {
-        let step = |part: &str| part.parse::<usize>().map_or_else(|_| Step::from(part), Step::from);
+    fn way(text: &str) -> Vec<PathStep> {
+        let step = |part: &str| part.parse::<usize>().map_or_else(|_| PathStep::from(part), PathStep::from);
         text.split('.').map(step).collect()
     }
 

@@ -13,9 +13,9 @@ pub const MAX_GUESSES: usize = 500;
 
 /// The faults found so far, in the order found.
 #[derive(Default)]
-pub struct Faults(pub Vec<Diagnostic>);
+pub struct FaultList(pub Vec<Diagnostic>);
 
-impl Faults {
+impl FaultList {
     /// Adds a fault.
     pub fn push(&mut self, fault: Diagnostic) {
         self.0.push(fault);
@@ -33,7 +33,7 @@ pub struct Fields<'t> {
 
 impl<'t> Fields<'t> {
     /// The fields of `tree`; a fault and nothing when it is no object.
-    pub fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut Faults) -> Option<Fields<'t>> {
+    pub fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut FaultList) -> Option<Fields<'t>> {
         let what = what.into();
         let Some(entries) = tree.entries() else {
             faults.push(not_an_object(tree, &what));
@@ -51,7 +51,7 @@ impl<'t> Fields<'t> {
     }
 
     /// The value of `key`; a fault when it is absent.
-    pub fn required(&mut self, key: &'static str, faults: &mut Faults) -> Option<&'t Tree> {
+    pub fn required(&mut self, key: &'static str, faults: &mut FaultList) -> Option<&'t Tree> {
         let value = self.optional(key);
         if value.is_none() {
             faults.push(self.missing(key));
@@ -60,7 +60,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A string; a fault when it is absent.
-    pub fn required_string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
+    pub fn required_string(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<String>> {
         if self.has(key) {
             return self.string(key, faults);
         }
@@ -73,7 +73,7 @@ impl<'t> Fields<'t> {
         &mut self,
         key: &'static str,
         repair: &'static str,
-        faults: &mut Faults,
+        faults: &mut FaultList,
     ) -> Option<Spanned<String>> {
         if !self.has(key) {
             faults.push(self.missing(key).repaired(repair));
@@ -97,7 +97,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional string.
-    pub fn string(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
+    pub fn string(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<String>> {
         let tree = self.optional(key)?;
         match &tree.kind {
             TreeKind::String(text) => Some(Spanned { value: text.clone(), span: tree.span }),
@@ -106,7 +106,7 @@ impl<'t> Fields<'t> {
     }
 
     /// `true` or `false`.
-    pub fn flag(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<bool>> {
+    pub fn flag(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<bool>> {
         let tree = self.optional(key)?;
         match &tree.kind {
             TreeKind::Bool(value) => Some(Spanned { value: *value, span: tree.span }),
@@ -119,7 +119,7 @@ impl<'t> Fields<'t> {
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
-        faults: &mut Faults,
+        faults: &mut FaultList,
     ) -> Option<Spanned<u64>> {
         let tree = self.optional(key)?;
         let time = match &tree.kind {
@@ -148,7 +148,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional object of texts, in the order written; absent and empty are the same.
-    pub fn texts(&mut self, key: &'static str, faults: &mut Faults) -> Vec<(Spanned<String>, &'t Tree)> {
+    pub fn texts(&mut self, key: &'static str, faults: &mut FaultList) -> Vec<(Spanned<String>, &'t Tree)> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let Some(entries) = tree.entries() else {
             return self.wrong(key, "an object of strings", tree, faults).unwrap_or_default();
@@ -166,7 +166,7 @@ impl<'t> Fields<'t> {
         &mut self,
         key: &'static str,
         range: RangeInclusive<u32>,
-        faults: &mut Faults,
+        faults: &mut FaultList,
     ) -> Option<Spanned<u32>> {
         let tree = self.optional(key)?;
         let number = match &tree.kind {
@@ -180,7 +180,7 @@ impl<'t> Fields<'t> {
     }
 
     /// An optional array of strings; absent and empty are the same.
-    pub fn strings(&mut self, key: &'static str, faults: &mut Faults) -> Vec<Spanned<String>> {
+    pub fn strings(&mut self, key: &'static str, faults: &mut FaultList) -> Vec<Spanned<String>> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let TreeKind::Array(items) = &tree.kind else {
             return self.wrong(key, "an array of strings", tree, faults).unwrap_or_default();
@@ -199,7 +199,7 @@ impl<'t> Fields<'t> {
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
-        faults: &mut Faults,
+        faults: &mut FaultList,
     ) -> Option<T> {
         let text = self.string(key, faults)?;
         let chosen = choices.iter().find(|(word, _)| *word == text.value).map(|(_, choice)| *choice);
@@ -231,7 +231,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Reports what was not asked for.
-    pub fn finish(self, faults: &mut Faults) {
+    pub fn finish(self, faults: &mut FaultList) {
         for entry in self.entries {
             let key = &entry.key.value;
             if !self.known.contains(&key.as_str()) {
@@ -247,7 +247,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Reports a value of the wrong type.
-    pub fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut Faults) -> Option<T> {
+    pub fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut FaultList) -> Option<T> {
         let message = format!("`{key}` of {} must be {wanted}, but is {}", self.what, shown(found));
         let fault = Diagnostic::error("wrong-type", message).at(found.span).repaired("it counts as absent");
         let word = match &found.kind {
@@ -264,7 +264,7 @@ impl<'t> Fields<'t> {
 }
 
 /// The entries of an object, of a repeated key only the last; a fault for each other one.
-pub fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut Faults) -> Vec<&'t Entry> {
+pub fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut FaultList) -> Vec<&'t Entry> {
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let key = entry.key.value.as_str();

@@ -21,13 +21,13 @@ use crate::diagnostic::{Diagnostic, clip};
 
 pub(crate) use codes::CODES;
 pub(crate) use edit::found;
-pub use edit::{Edit, Step, edited};
+pub use edit::{Edit, PathStep, edited};
 pub use files::{NamedText, Piece};
 pub(crate) use files::{parse_part, placed};
 pub use json::parse_json;
 pub use place::offset_in;
-pub use splice::{Unfit, appended, spliced};
-pub use write::{Spelling, convert};
+pub use splice::{SpliceError, appended, spliced};
+pub use write::{Format, convert};
 pub use yaml::parse_yaml;
 
 /// The largest definition that is read, in bytes. A workflow of a thousand nodes is about half a megabyte.

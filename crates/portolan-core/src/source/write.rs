@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, is_unseen};
 
 /// How a definition is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub enum Format {
     /// Strict JSON, indented by two blanks.
     Json,
     /// YAML 1.2 in blocks, indented by two blanks.
@@ -24,17 +24,17 @@ pub enum Spelling {
 /// # Errors
 /// The faults of the text, as many as there are, where it cannot be read; a single one where the other spelling cannot
 /// say what stands there, such as a key of more than a thousand characters in YAML.
-pub fn convert(source: &Source, spelling: Spelling) -> Result<String, Vec<Diagnostic>> {
+pub fn convert(source: &Source, spelling: Format) -> Result<String, Vec<Diagnostic>> {
     let (tree, faults) = parse(source);
     let Some(tree) = tree.filter(|_| !faults.iter().any(Diagnostic::is_error)) else { return Err(faults) };
     let mut text = String::new();
     let read = match spelling {
-        Spelling::Json => {
+        Format::Json => {
             json(&tree, 0, &mut text);
             text.push('\n');
             parse_json(&Source::new("converted.json", &text)).ok()
         }
-        Spelling::Yaml => {
+        Format::Yaml => {
             yaml(&tree, Stands::First, 0, &mut text);
             let (tree, faults) = parse_yaml(&Source::new("converted.yaml", &text));
             tree.filter(|_| faults.is_empty())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_core::engine::{fits, migrate, open};
-use portolan_core::graph::{Keeper, VariableKind, Workflow};
+use portolan_core::graph::{VariableKind, VariableOwner, Workflow};
 use portolan_core::run::{
     Branches, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Human, Opening, Place, Rules, Run,
     Verdict, WaitingFor,
@@ -459,7 +459,9 @@ pub(crate) fn given(
         let name = &variable.name.value;
         let may = match &reports {
             Some(reports) => reports.contains(name),
-            None => variable.keeper == Keeper::Anyone && variable.only_at.as_ref().is_none_or(|at| at.contains(node)),
+            None => {
+                variable.keeper == VariableOwner::Anyone && variable.only_at.as_ref().is_none_or(|at| at.contains(node))
+            }
         };
         if may && below(3) > 0 {
             values.insert(name.clone(), activities::value(variable.kind.word(), below(6)));

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use portolan_core::engine::{EffectKind, decide, open};
-use portolan_core::graph::{Flow, Keeper, Kind, Variable, VariableKind, Workflow};
-use portolan_core::prove::{Counterexample, Dead, Limits, Proof, Verdict as Proven, prove};
+use portolan_core::graph::{Flow, Kind, Variable, VariableKind, VariableOwner, Workflow};
+use portolan_core::prove::{AnalysisLimits, Conclusion as Proven, Counterexample, Dead, Proof, prove};
 use portolan_core::run::EffectResult;
 use portolan_core::run::{
     Actor, BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor,
@@ -148,7 +148,7 @@ impl Search<'_> {
         let flow = self.workflow.root();
         let is_given = |variable: &&Variable| {
             let needed = variable.required && variable.default.is_none();
-            let may = variable.keeper != Keeper::Person || variable.required;
+            let may = variable.keeper != VariableOwner::Person || variable.required;
             needed || may && self.read.contains(&variable.name.value)
         };
         let variables: Vec<&Variable> = flow.variables.iter().filter(is_given).collect();
@@ -383,7 +383,7 @@ fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut 
 /// What the analysis says against what is.
 pub(crate) fn compared(workflow: &Workflow) -> Option<(Proof, Option<u64>, Result<(), String>)> {
     let is = everything(workflow)?;
-    let proof = prove(workflow, &Limits::default(), &mut || false);
+    let proof = prove(workflow, &AnalysisLimits::default(), &mut || false);
     let came = agree(workflow, &is, &proof);
     Some((proof, is.moves, came))
 }

@@ -4,7 +4,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{Effect, EffectKind, Rejection, decide, fits, open};
 use portolan_core::graph::{Graph, Workflow};
-use portolan_core::prove::{self, Limits, Proof, prove};
+use portolan_core::prove::{self, AnalysisLimits, Proof, prove};
 use portolan_core::run::{
     Actor, Change, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Opening, Rules, Run, Verdict, moves,
 };
@@ -29,8 +29,8 @@ pub(crate) fn straight(files: &[Value]) -> Option<Workflow> {
 
 fn proved(files: &[Value]) -> Option<(Workflow, Proof)> {
     let workflow = accepted(files)?;
-    let proof = prove(&workflow, &Limits { states: MOST_STATES, ..Limits::default() }, &mut || false);
-    let holds = (&proof.finishes, &proof.has_ways) == (&prove::Verdict::Proved, &prove::Verdict::Proved);
+    let proof = prove(&workflow, &AnalysisLimits { states: MOST_STATES, ..AnalysisLimits::default() }, &mut || false);
+    let holds = (&proof.finishes, &proof.has_ways) == (&prove::Conclusion::Proved, &prove::Conclusion::Proved);
     holds.then_some((workflow, proof))
 }
 

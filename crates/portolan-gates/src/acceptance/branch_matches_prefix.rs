@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckKind, Finding, fails, holds, quoted, unverified};
+use super::{CheckFinding, CheckKind, fails, holds, quoted, unverified};
 use crate::facts::{Claims, Facts, Needs};
 use crate::guidelines::Guidelines;
 use crate::names::is_branch;
@@ -11,7 +11,7 @@ use portolan_core::diagnostic::list;
 pub(super) const KIND: CheckKind =
     CheckKind { id: "branchMatchesPrefix", invariant: Some("I-4"), needs: Needs::NOTHING, look };
 
-fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     if let Some(unknown) = &facts.trouble {
         return unverified(unknown);
     }
@@ -41,11 +41,11 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
         return fails("wrong-pattern", format!("{} is not named like {}; {help}", quoted(branch), quoted(pattern)));
     }
     let reason = format!("Branch \"{branch}\" matches prefix \"{prefix}\".");
-    Finding { sets: Some(("branchPrefix", prefix.to_owned())), ..holds("prefix-matches", reason) }
+    CheckFinding { sets: Some(("branchPrefix", prefix.to_owned())), ..holds("prefix-matches", reason) }
 }
 
 /// The claimed branch, when it is checked out.
-pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, Box<Finding>> {
+pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, Box<CheckFinding>> {
     let Some(branch) = claims.branch.as_deref() else {
         return Err(Box::new(fails("no-branch", "no branch is claimed; make one for the work and claim its name")));
     };
@@ -74,7 +74,7 @@ pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, B
 }
 
 /// The prefix that a branch begins with: the claimed one, which must be allowed, or else the longest allowed one.
-fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -> Result<&'g str, Box<Finding>> {
+fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -> Result<&'g str, Box<CheckFinding>> {
     let allowed = &guidelines.branches.prefixes;
     let words: Vec<&str> = allowed.iter().map(String::as_str).collect();
     if let Some(claimed) = &claims.branch_prefix

@@ -2,7 +2,7 @@
 
 use super::conventional_commit_format::{counted, judged, violation};
 use super::range::{range, ruled};
-use super::{CheckKind, Finding, fails, holds, quoted};
+use super::{CheckFinding, CheckKind, fails, holds, quoted};
 use crate::facts::{Claims, Facts, Needs};
 use crate::guidelines::Guidelines;
 
@@ -13,7 +13,7 @@ pub(super) const KIND: CheckKind = CheckKind {
     look,
 };
 
-fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     if !guidelines.commits.require_reference {
         return holds("not-required", "commits need not name the issue (`commits.requireReference`)");
     }

@@ -1,7 +1,7 @@
 //! I-7: every commit of the branch is written by Conventional Commits.
 
 use super::range::{range, ruled};
-use super::{CheckKind, Finding, Violation, fails, holds, message, quoted, short};
+use super::{CheckFinding, CheckKind, Violation, fails, holds, message, quoted, short};
 use crate::facts::{Claims, Commit, Facts, Needs};
 use crate::guidelines::Guidelines;
 
@@ -12,7 +12,7 @@ pub(super) const KIND: CheckKind = CheckKind {
     look,
 };
 
-fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let commits = match range(claims, facts) {
         Ok(commits) => commits,
         Err(finding) => return *finding,
@@ -37,14 +37,14 @@ pub(super) fn violation(commit: &Commit, expected: String) -> Violation {
 }
 
 /// What violations come to: the first is in the reason, all of them in the finding.
-pub(super) fn judged(code: &'static str, violations: Vec<Violation>, well: impl FnOnce() -> String) -> Finding {
+pub(super) fn judged(code: &'static str, violations: Vec<Violation>, well: impl FnOnce() -> String) -> CheckFinding {
     let Some(first) = violations.first() else { return holds("commits-hold", well()) };
     let others = match violations.len() - 1 {
         0 => String::new(),
         some => format!(" ({some} more)"),
     };
     let reason = format!("{} {}: {}{others}", short(&first.sha), quoted(&first.subject), first.expected);
-    Finding { violations, ..fails(code, reason) }
+    CheckFinding { violations, ..fails(code, reason) }
 }
 
 pub(super) fn counted(count: usize) -> String {

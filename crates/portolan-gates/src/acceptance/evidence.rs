@@ -2,7 +2,7 @@
 
 use super::conventional_commit_format::{judged, violation};
 use super::range::ruled;
-use super::{Finding, fails, holds, message, quoted};
+use super::{CheckFinding, fails, holds, message, quoted};
 use crate::facts::Commit;
 use crate::guidelines::Guidelines;
 use crate::merge::{Diff, Text, is_test_path, tests_gained, tests_lost};
@@ -13,7 +13,7 @@ const MOST_NAMED: usize = 5;
 
 /// Whether files have changed as the patterns say: of each of `must` at least one, of the others only `may`, and none of
 /// `must_not`. Where nothing is said, any file will do. The paths are relative to the project.
-pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], paths: &[&str]) -> Finding {
+pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], paths: &[&str]) -> CheckFinding {
     if must.is_empty() && may.is_none() && must_not.is_empty() && paths.is_empty() {
         return fails("nothing-changed", "no file has changed; do the work, or report what keeps you from it");
     }
@@ -37,7 +37,7 @@ pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], pat
 }
 
 /// Whether there are commits, with messages as the rules want them; without rules any message will do.
-pub fn commit(commits: &[Commit], rules: Option<&Guidelines>) -> Finding {
+pub fn commit(commits: &[Commit], rules: Option<&Guidelines>) -> CheckFinding {
     let Some(latest) = commits.first() else {
         return fails("nothing-committed", "nothing has been committed; commit the work");
     };
@@ -54,7 +54,7 @@ pub fn commit(commits: &[Commit], rules: Option<&Guidelines>) -> Finding {
 
 /// Whether tests have come or have changed. What is changed of a file that is all tests counts; of other files that have
 /// tests in them, tests and assertions that have come.
-pub fn tests_touched(diff: &Diff) -> Finding {
+pub fn tests_touched(diff: &Diff) -> CheckFinding {
     let touched = diff.files.iter().find(|change| change.after != Text::Absent && is_test_path(&change.path));
     if let Some(change) = touched {
         return holds("tests-touched", format!("{} has changed", quoted(&change.path)));
@@ -66,7 +66,7 @@ pub fn tests_touched(diff: &Diff) -> Finding {
 }
 
 /// Whether tests are as strong as they were.
-pub fn tests_not_weakened(diff: &Diff) -> Finding {
+pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
     let lost = tests_lost(diff);
     let Some(first) = lost.first() else { return holds("tests-kept", "no test has gone, is skipped or asserts less") };
     let others = match lost.len() - 1 {
@@ -79,7 +79,7 @@ pub fn tests_not_weakened(diff: &Diff) -> Finding {
 }
 
 /// Whether no marks of conflicts are left: each is a path and a line.
-pub fn no_conflict_marks(marks: &[(String, u64)]) -> Finding {
+pub fn no_conflict_marks(marks: &[(String, u64)]) -> CheckFinding {
     let Some((path, line)) = marks.first() else { return holds("no-marks", "no marks of conflicts are left") };
     let others = match marks.len() - 1 {
         0 => String::new(),
@@ -107,15 +107,15 @@ fn named(paths: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acceptance::Standing;
-    use crate::merge::Change;
+    use crate::acceptance::CheckStatus;
+    use crate::merge::FileChange;
 
-    fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
+    fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
         let text = |text: Option<&str>| text.map_or(Text::Absent, |text| Text::Of(text.to_owned()));
-        Change { path: path.to_owned(), from: None, before: text(before), after: text(after), added: 0, deleted: 0 }
+        FileChange { path: path.to_owned(), from: None, before: text(before), after: text(after), added: 0, deleted: 0 }
     }
 
-    fn told(found: &Finding) -> String {
+    fn told(found: &CheckFinding) -> String {
         format!("{:?} {}: {}", found.standing, found.code, found.reason)
     }
 
@@ -149,14 +149,15 @@ mod tests {
         let one = |subject: &str| Commit { oid: "a".repeat(40), subject: subject.to_owned(), body: String::new() };
         let rules = Guidelines::default();
         assert_eq!(commit(&[], None).code, "nothing-committed");
-        assert_eq!(commit(&[one("as I like it")], None).standing, Standing::Holds);
+        assert_eq!(commit(&[one("as I like it")], None).standing, CheckStatus::Holds);
         assert_eq!(commit(&[one("as I like it")], Some(&rules)).code, "not-conventional");
-        assert_eq!(commit(&[one("fix: it"), one("feat: that")], Some(&rules)).standing, Standing::Holds);
+        assert_eq!(commit(&[one("fix: it"), one("feat: that")], Some(&rules)).standing, CheckStatus::Holds);
     }
 
     #[test]
     fn tests_are_told_by_their_files_and_by_what_is_in_them() {
-        let touched = |changes: &[Change]| tests_touched(&Diff { files: changes.to_vec() }).standing == Standing::Holds;
+        let touched =
+            |changes: &[FileChange]| tests_touched(&Diff { files: changes.to_vec() }).standing == CheckStatus::Holds;
         let plain = "pub fn a() {}\n";
         let tested = "pub fn a() {}\n#[test]\nfn it_is() {\n    assert!(true);\n}\n";
         assert!(touched(&[change("tests/a.rb", None, Some("x"))]));
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn tests_that_say_less_are_told() {
         let tested = "#[test]\nfn it_is() {\n    assert!(true);\n}\n";
-        let weakened = |changes: &[Change]| tests_not_weakened(&Diff { files: changes.to_vec() });
+        let weakened = |changes: &[FileChange]| tests_not_weakened(&Diff { files: changes.to_vec() });
         let cases = [
             (Some("#[test]\n#[ignore]\nfn it_is() {\n    assert!(true);\n}\n"), "skipped"),
             (Some("#[test]\nfn it_is() {\n}\n"), "assertions of the test"),
@@ -190,12 +191,12 @@ mod tests {
         ];
         for (after, word) in cases {
             let found = weakened(&[change("src/lib.rs", Some(tested), after)]);
-            assert!(found.standing == Standing::Fails && found.reason.contains(word), "{}", told(&found));
+            assert!(found.standing == CheckStatus::Fails && found.reason.contains(word), "{}", told(&found));
         }
         let moved = [change("src/lib.rs", Some(tested), Some("")), change("src/tests.rs", None, Some(tested))];
-        assert_eq!(weakened(&moved).standing, Standing::Holds, "{}", told(&weakened(&moved)));
+        assert_eq!(weakened(&moved).standing, CheckStatus::Holds, "{}", told(&weakened(&moved)));
         let file = [change("tests/a.rs", Some(tested), None), change("tests/b.rs", None, Some(tested))];
-        assert_eq!(weakened(&file).standing, Standing::Holds, "{}", told(&weakened(&file)));
-        assert_eq!(weakened(&[change("a.py", Some("def f(): pass"), None)]).standing, Standing::Holds);
+        assert_eq!(weakened(&file).standing, CheckStatus::Holds, "{}", told(&weakened(&file)));
+        assert_eq!(weakened(&[change("a.py", Some("def f(): pass"), None)]).standing, CheckStatus::Holds);
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use spec_file::is_below;
 
-use super::facts::{Claims, Elsewhere, Facts, Needs, Unknown};
+use super::facts::{Claims, FactError, Facts, ForeignRepository, Needs};
 use super::guidelines::{Commits, Guidelines, Level};
 use super::tracked::Tracked;
 use portolan_core::diagnostic::{clip, is_unseen, list};
@@ -34,7 +34,7 @@ pub fn message_fault(message: &str, rules: &Commits) -> Option<String> {
 /// Whether what a check asks is so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum CheckStatus {
     /// It is.
     Holds,
     /// It is not.
@@ -45,9 +45,9 @@ pub enum Standing {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CheckFinding {
     /// Whether it holds.
-    pub standing: Standing,
+    pub standing: CheckStatus,
     /// A stable word for the case.
     pub code: &'static str,
     /// Why; never empty.
@@ -80,7 +80,7 @@ pub struct CheckKind {
     pub invariant: Option<&'static str>,
     /// What it needs to know.
     pub needs: Needs,
-    look: fn(&Claims, &Facts, &Guidelines) -> Finding,
+    look: fn(&Claims, &Facts, &Guidelines) -> CheckFinding,
 }
 
 /// Every check, by its name.
@@ -111,12 +111,12 @@ pub fn find(id: &str) -> Option<&'static CheckKind> {
 impl CheckKind {
     /// Whether what it asks is so, as closely as the guidelines want it kept. What fails under a warning holds, and its
     /// code is [`WARNED`].
-    pub fn decide(&self, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+    pub fn decide(&self, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
         weighed(&self.names(), guidelines, || (self.look)(claims, facts, guidelines))
     }
 
     /// What it comes to where the guidelines switched it off: nothing needs to be known for that.
-    pub fn switched_off(&self, guidelines: &Guidelines) -> Option<Finding> {
+    pub fn switched_off(&self, guidelines: &Guidelines) -> Option<CheckFinding> {
         switched_off(&self.names(), guidelines)
     }
 
@@ -130,20 +130,20 @@ impl CheckKind {
 pub const READY: &str = pull_request::READY.id;
 
 /// What is found, as closely as the guidelines want what has these names kept. What is switched off is not looked at.
-pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> Finding) -> Finding {
+pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> CheckFinding) -> CheckFinding {
     if let Some(off) = switched_off(names, guidelines) {
         return off;
     }
     let found = look();
-    if guidelines.level(names) != Level::Warn || found.standing == Standing::Holds {
+    if guidelines.level(names) != Level::Warn || found.standing == CheckStatus::Holds {
         return found;
     }
     let reason = format!("{}; passed, for `policies.{}` is `warn`", found.reason, policy(names, guidelines));
-    Finding { standing: Standing::Holds, code: WARNED, reason, ..found }
+    CheckFinding { standing: CheckStatus::Holds, code: WARNED, reason, ..found }
 }
 
 /// What is said of what has these names where the guidelines switched it off.
-pub fn switched_off(names: &[&str], guidelines: &Guidelines) -> Option<Finding> {
+pub fn switched_off(names: &[&str], guidelines: &Guidelines) -> Option<CheckFinding> {
     let policy = policy(names, guidelines);
     let off = || holds(OFF, format!("not looked at: `policies.{policy}` is `off`"));
     (guidelines.level(names) == Level::Off).then(off)
@@ -162,31 +162,31 @@ impl Claims {
     }
 }
 
-impl Finding {
+impl CheckFinding {
     /// A finding that is about no commit and sets nothing.
-    pub fn of(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
-        Finding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
+    pub fn of(standing: CheckStatus, code: &'static str, reason: impl Into<String>) -> CheckFinding {
+        CheckFinding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
     }
 }
 
-fn found(standing: Standing, code: &'static str, reason: impl Into<String>) -> Finding {
-    Finding::of(standing, code, reason)
+fn found(standing: CheckStatus, code: &'static str, reason: impl Into<String>) -> CheckFinding {
+    CheckFinding::of(standing, code, reason)
 }
 
-fn holds(code: &'static str, reason: impl Into<String>) -> Finding {
-    found(Standing::Holds, code, reason)
+fn holds(code: &'static str, reason: impl Into<String>) -> CheckFinding {
+    found(CheckStatus::Holds, code, reason)
 }
 
-fn fails(code: &'static str, reason: impl Into<String>) -> Finding {
-    found(Standing::Fails, code, reason)
+fn fails(code: &'static str, reason: impl Into<String>) -> CheckFinding {
+    found(CheckStatus::Fails, code, reason)
 }
 
-fn unverified(unknown: &Unknown) -> Finding {
-    found(Standing::Unverified, unknown.code, format!("cannot verify: {}", unknown.why))
+fn unverified(unknown: &FactError) -> CheckFinding {
+    found(CheckStatus::Unverified, unknown.code, format!("cannot verify: {}", unknown.why))
 }
 
 /// Of what a forge answered from a repository that is not the project's.
-fn of_another(what: &str, elsewhere: &Elsewhere) -> Finding {
+fn of_another(what: &str, elsewhere: &ForeignRepository) -> CheckFinding {
     let own: Vec<&str> = elsewhere.own.iter().map(String::as_str).collect();
     let found = quoted(&elsewhere.found);
     let reason = format!("{what} is one of {found}, and this project is {}; claim one of its own", list(&own));
@@ -194,8 +194,8 @@ fn of_another(what: &str, elsewhere: &Elsewhere) -> Finding {
 }
 
 /// Of a question that this check needed and whoever took the snapshot did not ask.
-fn not_asked(what: &str) -> Finding {
-    found(Standing::Unverified, "not-asked", format!("cannot verify: nobody looked at {what}; ask again"))
+fn not_asked(what: &str) -> CheckFinding {
+    found(CheckStatus::Unverified, "not-asked", format!("cannot verify: nobody looked at {what}; ask again"))
 }
 
 /// A word from outside as reasons quote it: short, on one line, and unable to end its backticks.

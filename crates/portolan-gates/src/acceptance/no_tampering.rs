@@ -1,14 +1,14 @@
 //! Nobody went past the guards: they are as they were installed, git finds its hooks and they have seen every commit that
 //! was made here, and integration branches hold what their remotes hold.
 
-use super::{CheckKind, Finding, fails, holds, not_asked, quoted, short, unverified};
+use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, short, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs};
 use crate::guidelines::Guidelines;
 
 pub(super) const KIND: CheckKind =
     CheckKind { id: "noTampering", invariant: None, needs: Needs { tripwire: true, ..Needs::NOTHING }, look };
 
-fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let wire = match (&facts.trouble, &facts.tripwire) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
         (None, Answer::NotAsked | Answer::Missing) => return not_asked("traces of work past the guards"),

@@ -1,6 +1,6 @@
 //! I-9: a pull request brings the work to an integration branch; it can be merged, and at the end it is.
 
-use super::{CheckKind, Finding, fails, found, holds, not_asked, of_another, quoted, unverified};
+use super::{CheckFinding, CheckKind, fails, found, holds, not_asked, of_another, quoted, unverified};
 use crate::facts::{
     Answer, Claims, Facts, ForgeCheck, ForgeCheckState, ForgeRequest, Needs, PullRequest, Pushed, Readiness,
     RequestState,
@@ -31,14 +31,14 @@ pub(super) const MERGED: CheckKind = CheckKind {
     look: merged,
 };
 
-fn opened(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn opened(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     judged(claims, facts, guidelines, |number, request| {
         Ok(holds("pull-request-open", is_open(number, request, guidelines)?))
     })
 }
 
 /// What makes a pull request one that is open, or was, and has all commits, as a sentence.
-fn is_open(number: u64, request: &ForgeRequest, guidelines: &Guidelines) -> Result<String, Finding> {
+fn is_open(number: u64, request: &ForgeRequest, guidelines: &Guidelines) -> Result<String, CheckFinding> {
     let state = match request.state {
         RequestState::Merged => "merged",
         RequestState::Open if request.draft && !guidelines.pull_requests.allow_draft => {
@@ -52,7 +52,7 @@ fn is_open(number: u64, request: &ForgeRequest, guidelines: &Guidelines) -> Resu
     Ok(format!("pull request #{number} to {} is {state} and has every commit", quoted(&request.base)))
 }
 
-fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     judged(claims, facts, guidelines, |number, request| {
         let open = is_open(number, request, guidelines)?;
         let Some(Readiness { mergeable, checks }) = &request.readiness else {
@@ -69,14 +69,14 @@ fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
         if mergeable.is_none() {
             let why = "the forge has not said yet whether anything conflicts; ask again in a moment";
             let reason = format!("cannot verify: of pull request #{number} {why}");
-            return Err(found(super::Standing::Unverified, "mergeable-unknown", reason));
+            return Err(found(super::CheckStatus::Unverified, "mergeable-unknown", reason));
         }
         Ok(holds("pull-request-ready", format!("{open}, nothing conflicts, and {passed}")))
     })
 }
 
 /// That all checks have passed, as a clause.
-fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, Finding> {
+fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, CheckFinding> {
     let failed = |check: &ForgeCheck| match &check.state {
         ForgeCheckState::Failed(word) => Some(format!("{} ({})", quoted(&check.name), quoted(word))),
         ForgeCheckState::Passed | ForgeCheckState::Running => None,
@@ -109,7 +109,7 @@ fn named(all: &[String]) -> String {
     }
 }
 
-fn merged(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn merged(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     if guidelines.pull_requests.stop_at_open {
         return opened(claims, facts, guidelines);
     }
@@ -136,8 +136,8 @@ fn judged(
     claims: &Claims,
     facts: &Facts,
     guidelines: &Guidelines,
-    last: impl FnOnce(u64, &ForgeRequest) -> Result<Finding, Finding>,
-) -> Finding {
+    last: impl FnOnce(u64, &ForgeRequest) -> Result<CheckFinding, CheckFinding>,
+) -> CheckFinding {
     let Some(number @ 1..) = claims.pull_request else {
         return match &facts.pull_request {
             // Nobody claimed one, and which one the branch has could not be found out.
@@ -170,12 +170,12 @@ fn judged(
             .unwrap_or_else(std::convert::identity),
     };
     match finding.standing {
-        super::Standing::Holds => Finding { sets: Some(("prNumber", number.to_string())), ..finding },
+        super::CheckStatus::Holds => CheckFinding { sets: Some(("prNumber", number.to_string())), ..finding },
         _ => finding,
     }
 }
 
-fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidelines) -> Result<(), Finding> {
+fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidelines) -> Result<(), CheckFinding> {
     let head = quoted(&request.head);
     if request.number != number {
         return Err(fails(
@@ -206,7 +206,7 @@ fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidel
     Ok(())
 }
 
-fn pushed(number: u64, request: &ForgeRequest) -> Result<(), Finding> {
+fn pushed(number: u64, request: &ForgeRequest) -> Result<(), CheckFinding> {
     match request.pushed {
         Pushed::All => Ok(()),
         Pushed::NotAll => Err(fails(
@@ -214,25 +214,25 @@ fn pushed(number: u64, request: &ForgeRequest) -> Result<(), Finding> {
             format!("pull request #{number} does not have every commit; push first: `git push`"),
         )),
         Pushed::Unknown => Err(found(
-            super::Standing::Unverified,
+            super::CheckStatus::Unverified,
             "head-unknown",
             format!("cannot verify: the head of pull request #{number} is not known here; run `git fetch`"),
         )),
     }
 }
 
-fn closed(number: u64) -> Finding {
+fn closed(number: u64) -> CheckFinding {
     fails("closed", format!("pull request #{number} was closed without being merged; reopen it, or claim another"))
 }
 
 /// Without a forge, work is merged when no commit of it is missing on the integration branches.
-fn by_record(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn by_record(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let record = judged(claims, facts, guidelines, |_, _| Ok(holds("review-record", "there is a record")));
     match (&facts.commits, record.standing) {
-        (_, super::Standing::Fails | super::Standing::Unverified) => record,
-        (Answer::Found(commits), super::Standing::Holds) if commits.is_empty() => {
+        (_, super::CheckStatus::Fails | super::CheckStatus::Unverified) => record,
+        (Answer::Found(commits), super::CheckStatus::Holds) if commits.is_empty() => {
             let reason = format!("{}, and every commit is on an integration branch", record.reason);
-            Finding { code: "merged-locally", reason, ..record }
+            CheckFinding { code: "merged-locally", reason, ..record }
         }
         (Answer::Unknown(unknown), _) => unverified(unknown),
         _ => fails("not-merged", "there are commits that no integration branch has; merge them, and try again"),

@@ -1,12 +1,12 @@
 //! The commits that checks of commits look at.
 
 use super::branch_matches_prefix::stands;
-use super::{Finding, fails, not_asked, quoted, unverified};
+use super::{CheckFinding, fails, not_asked, quoted, unverified};
 use crate::facts::{Answer, Claims, Commit, Facts};
 use crate::guidelines::Guidelines;
 
 /// The commits of the claimed branch, of which there is at least one.
-pub(super) fn range<'f>(claims: &Claims, facts: &'f Facts) -> Result<&'f [Commit], Box<Finding>> {
+pub(super) fn range<'f>(claims: &Claims, facts: &'f Facts) -> Result<&'f [Commit], Box<CheckFinding>> {
     let fault = match (&facts.trouble, &facts.base, &facts.commits) {
         (Some(unknown), ..) | (_, Answer::Unknown(unknown), _) | (_, _, Answer::Unknown(unknown)) => {
             unverified(unknown)
@@ -29,7 +29,7 @@ pub(super) fn range<'f>(claims: &Claims, facts: &'f Facts) -> Result<&'f [Commit
     Err(Box::new(fault))
 }
 
-fn nothing(branch: &str) -> Finding {
+fn nothing(branch: &str) -> CheckFinding {
     fails("nothing-committed", format!("nothing is committed on {}; commit the work", quoted(branch)))
 }
 

@@ -1,6 +1,6 @@
 //! I-5: the work is specified, where that is asked for.
 
-use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
+use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs, Spec};
 use crate::guidelines::Guidelines;
 use crate::pattern;
@@ -18,7 +18,7 @@ pub fn is_below(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(['/', '\\', '-', ':', '~']) && !upwards && !path.contains('\0')
 }
 
-fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let rules = &guidelines.specs;
     if !rules.required {
         return holds("not-required", "no specification is needed (`specs.required`)");
@@ -48,18 +48,18 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
             [] => missing(&shown),
             [file] => fault(file, guidelines, claims, facts).unwrap_or_else(|| {
                 let reason = format!("{} is there, tracked and not blank", quoted(&file.path));
-                Finding { sets: Some(("specPath", file.path.clone())), ..holds("spec-exists", reason) }
+                CheckFinding { sets: Some(("specPath", file.path.clone())), ..holds("spec-exists", reason) }
             }),
             several => fails("ambiguous", format!("{shown} means {} files; claim one of them", several.len())),
         },
     }
 }
 
-fn missing(shown: &str) -> Finding {
+fn missing(shown: &str) -> CheckFinding {
     fails("spec-missing", format!("there is no file {shown}; write it, or claim another path"))
 }
 
-fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
+fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<CheckFinding> {
     let rules = &guidelines.specs;
     let shown = quoted(&file.path);
     let in_folder = |folder: &String| {
@@ -83,7 +83,7 @@ fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -
     Some(fails(code, format!("{shown} {says}")))
 }
 
-fn content(text: &str, shown: &str, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<Finding> {
+fn content(text: &str, shown: &str, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -> Option<CheckFinding> {
     let has = |heading: &str| {
         let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_matches(['#', ' ', '\t']));
         titles.into_iter().any(|title| title.eq_ignore_ascii_case(heading.trim_matches(['#', ' '])))

@@ -72,7 +72,7 @@ fn facts() -> Facts {
             elsewhere: None,
         }),
         pull_request: Answer::Found(PullRequest::Forge(ForgeRequest { state: RequestState::Merged, ..request() })),
-        typecheck: Answer::Found(Typecheck::Judged {
+        typecheck: Answer::Found(TypecheckOutcome::Judged {
             command: "tsc".into(),
             passed: true,
             age_seconds: 9,
@@ -89,11 +89,11 @@ fn guidelines() -> Guidelines {
     guidelines
 }
 
-fn decide(id: &str, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn decide(id: &str, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let finding = find(id).expect("it is a check").decide(claims, facts, guidelines);
     assert!(!finding.reason.is_empty());
     let unverified = finding.reason.starts_with("cannot verify: ");
-    assert_eq!(unverified, finding.standing == Standing::Unverified, "{finding:?}");
+    assert_eq!(unverified, finding.standing == CheckStatus::Unverified, "{finding:?}");
     finding
 }
 
@@ -102,7 +102,7 @@ fn failure(id: &str, change: impl FnOnce(&mut Claims, &mut Facts, &mut Guideline
     let (mut claims, mut facts, mut guidelines) = (claims(), facts(), guidelines());
     change(&mut claims, &mut facts, &mut guidelines);
     let finding = decide(id, &claims, &facts, &guidelines);
-    assert_eq!(finding.standing, Standing::Fails, "{finding:?}");
+    assert_eq!(finding.standing, CheckStatus::Fails, "{finding:?}");
     finding.code
 }
 
@@ -111,7 +111,7 @@ fn well(id: &str, change: impl FnOnce(&mut Claims, &mut Facts, &mut Guidelines))
     let (mut claims, mut facts, mut guidelines) = (claims(), facts(), guidelines());
     change(&mut claims, &mut facts, &mut guidelines);
     let finding = decide(id, &claims, &facts, &guidelines);
-    assert_eq!(finding.standing, Standing::Holds, "{finding:?}");
+    assert_eq!(finding.standing, CheckStatus::Holds, "{finding:?}");
     finding.code
 }
 
@@ -128,20 +128,20 @@ fn every_check_has_a_name_of_its_own_and_can_hold() {
 #[test]
 fn without_a_repository_or_an_answer_nothing_that_needs_one_holds() {
     let trouble = Facts {
-        trouble: Some(Unknown { code: "no-repository", why: "there is none".into() }),
-        issue: Answer::Unknown(Unknown { code: "gh-missing", why: "install it".into() }),
+        trouble: Some(FactError { code: "no-repository", why: "there is none".into() }),
+        issue: Answer::Unknown(FactError { code: "gh-missing", why: "install it".into() }),
         ..facts()
     };
     for kind in &CHECKS {
         let finding = decide(kind.id, &claims(), &trouble, &guidelines());
-        assert_eq!(finding.standing, Standing::Unverified, "{finding:?}");
+        assert_eq!(finding.standing, CheckStatus::Unverified, "{finding:?}");
         let finding = decide(
             kind.id,
             &claims(),
             &Facts { head: facts().head, branch: facts().branch, ..Facts::default() },
             &guidelines(),
         );
-        let expected = if kind.id == "branchMatchesPrefix" { Standing::Holds } else { Standing::Unverified };
+        let expected = if kind.id == "branchMatchesPrefix" { CheckStatus::Holds } else { CheckStatus::Unverified };
         assert_eq!(finding.standing, expected, "{finding:?}");
     }
 }
@@ -151,7 +151,7 @@ fn levels_decide_what_a_failure_comes_to() {
     let (mut rules, detached) = (guidelines(), Facts { head: Head::default(), ..facts() });
     rules.levels.insert("I-4".into(), Level::Warn);
     let warned = decide("branchMatchesPrefix", &claims(), &detached, &rules);
-    assert_eq!((warned.standing, warned.code), (Standing::Holds, WARNED));
+    assert_eq!((warned.standing, warned.code), (CheckStatus::Holds, WARNED));
     assert!(warned.reason.ends_with("passed, for `policies.I-4` is `warn`"), "{}", warned.reason);
     rules.levels.insert("branchMatchesPrefix".into(), Level::Off);
     let off = decide("branchMatchesPrefix", &claims(), &detached, &rules);
@@ -289,10 +289,10 @@ fn commits_are_told_all_at_once_and_generated_ones_passed_over() {
         ..facts()
     };
     let bad = decide(id, &claims(), &messages(&["one", "feat: x", "two"]), &guidelines());
-    assert_eq!((bad.standing, bad.violations.len()), (Standing::Fails, 2));
+    assert_eq!((bad.standing, bad.violations.len()), (CheckStatus::Fails, 2));
     let revert = format!("Revert \"feat: x\"\n\nThis reverts commit {}.", "a".repeat(40));
     let good = decide(id, &claims(), &messages(&["fixup! squash! feat: x", &revert, "feat: x"]), &guidelines());
-    assert_eq!(good.standing, Standing::Holds, "{good:?}");
+    assert_eq!(good.standing, CheckStatus::Holds, "{good:?}");
     let cheating = decide(id, &claims(), &messages(&["fixup! whatever", "Revert \"x\""]), &guidelines());
     assert_eq!(cheating.violations.len(), 2);
     assert_eq!(failure(id, |_, facts, _| facts.commits = Answer::Found(vec![])), "nothing-committed");
@@ -340,17 +340,17 @@ fn pull_requests_that_are_not_what_they_should_be() {
     assert_eq!(failure("pullRequestMerged", with(|_| {})), "not-merged");
     let unknown = Answer::Found(PullRequest::Forge(ForgeRequest { pushed: Pushed::Unknown, ..request() }));
     let finding = decide(id, &claims(), &Facts { pull_request: unknown, ..facts() }, &guidelines());
-    assert_eq!((finding.standing, finding.code), (Standing::Unverified, "head-unknown"));
+    assert_eq!((finding.standing, finding.code), (CheckStatus::Unverified, "head-unknown"));
 }
 
 /// What is said of a pull request that is as `change` makes it.
-fn readiness(change: impl FnOnce(&mut ForgeRequest, &mut Readiness)) -> (Standing, &'static str, String) {
+fn readiness(change: impl FnOnce(&mut ForgeRequest, &mut Readiness)) -> (CheckStatus, &'static str, String) {
     let mut request = request();
     let mut readiness = request.readiness.take().expect("it is asked");
     change(&mut request, &mut readiness);
     request.readiness = Some(readiness);
     let facts = Facts { pull_request: Answer::Found(PullRequest::Forge(request)), ..facts() };
-    let Finding { standing, code, reason, .. } = decide("pull-request", &claims(), &facts, &guidelines());
+    let CheckFinding { standing, code, reason, .. } = decide("pull-request", &claims(), &facts, &guidelines());
     (standing, code, reason)
 }
 
@@ -399,7 +399,7 @@ fn a_pull_request_is_ready_where_nothing_conflicts_and_all_checks_have_passed() 
     let facts = Facts { pull_request: Answer::Found(PullRequest::Forge(unasked)), ..facts() };
     assert_eq!(decide("pull-request", &claims(), &facts, &guidelines()).code, "not-asked");
     // Which pull request the branch has may be as unknown as how it stands.
-    let unknown = Answer::Unknown(Unknown { code: "gh-auth", why: "`gh` is not logged in".into() });
+    let unknown = Answer::Unknown(FactError { code: "gh-auth", why: "`gh` is not logged in".into() });
     let facts = Facts { pull_request: unknown, ..facts };
     for claims in [claims(), Claims { pull_request: None, ..claims() }] {
         assert_eq!(decide("pull-request", &claims, &facts, &guidelines()).code, "gh-auth");
@@ -462,8 +462,12 @@ fn a_verdict_is_of_these_files_and_not_too_old() {
     let seen = |passed: bool, most: Option<u64>| {
         move |_: &mut Claims, facts: &mut Facts, rules: &mut Guidelines| {
             let command = "tsc".to_owned();
-            facts.typecheck =
-                Answer::Found(Typecheck::Judged { command, passed, age_seconds: 100, summary: "2 errors".into() });
+            facts.typecheck = Answer::Found(TypecheckOutcome::Judged {
+                command,
+                passed,
+                age_seconds: 100,
+                summary: "2 errors".into(),
+            });
             rules.typecheck.max_age_seconds = most;
         }
     };
@@ -471,7 +475,7 @@ fn a_verdict_is_of_these_files_and_not_too_old() {
     assert_eq!(failure(id, seen(true, Some(99))), "too-old");
     assert_eq!(failure(id, seen(false, None)), "typecheck-failed");
     let not_run = |_: &mut Claims, facts: &mut Facts, _: &mut Guidelines| {
-        facts.typecheck = Answer::Found(Typecheck::NotRun { command: "tsc".into() });
+        facts.typecheck = Answer::Found(TypecheckOutcome::NotRun { command: "tsc".into() });
     };
     assert_eq!(failure(id, not_run), "not-run");
 }

@@ -1,6 +1,6 @@
 //! I-3: there is an issue that the work is tracked by.
 
-use super::{CheckKind, Finding, Standing, fails, holds, not_asked, of_another, quoted, unverified};
+use super::{CheckFinding, CheckKind, CheckStatus, fails, holds, not_asked, of_another, quoted, unverified};
 use crate::facts::{Answer, Claims, Facts, Issue, Needs};
 use crate::guidelines::{Guidelines, IssueProvider};
 use crate::references::is_key;
@@ -13,10 +13,10 @@ pub(super) const KIND: CheckKind = CheckKind {
     look,
 };
 
-fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let found = exists(claims, facts, guidelines);
     match &facts.rivals {
-        _ if found.standing != Standing::Holds || guidelines.issues.allow_shared => found,
+        _ if found.standing != CheckStatus::Holds || guidelines.issues.allow_shared => found,
         Answer::Unknown(unknown) => unverified(unknown),
         Answer::Found(rivals) if !rivals.is_empty() => {
             let names: Vec<&str> = rivals.iter().map(String::as_str).collect();
@@ -27,7 +27,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
     }
 }
 
-fn exists(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn exists(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     match &guidelines.issues.provider {
         IssueProvider::Pattern { projects } => key(claims.issue_key.as_deref(), projects),
         IssueProvider::Offline => offline(claims),
@@ -41,7 +41,7 @@ fn exists(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
     }
 }
 
-fn asked(number: u64, issue: &Answer<Issue>, guidelines: &Guidelines) -> Finding {
+fn asked(number: u64, issue: &Answer<Issue>, guidelines: &Guidelines) -> CheckFinding {
     match issue {
         Answer::NotAsked => not_asked("the issue"),
         Answer::Unknown(unknown) => unverified(unknown),
@@ -63,7 +63,7 @@ fn asked(number: u64, issue: &Answer<Issue>, guidelines: &Guidelines) -> Finding
     }
 }
 
-fn key(key: Option<&str>, projects: &[String]) -> Finding {
+fn key(key: Option<&str>, projects: &[String]) -> CheckFinding {
     let Some(key) = key else {
         return fails("no-issue", "no issue is claimed; claim its key, such as `ABC-12`");
     };
@@ -79,7 +79,7 @@ fn key(key: Option<&str>, projects: &[String]) -> Finding {
     }
 }
 
-fn offline(claims: &Claims) -> Finding {
+fn offline(claims: &Claims) -> CheckFinding {
     match (claims.issue, &claims.issue_key) {
         (Some(number @ 1..), _) => {
             holds("not-looked-up", format!("issue #{number} is claimed; nobody looked whether it exists"))

@@ -1,13 +1,13 @@
 //! Nothing is half done: no conflicts, no operation under way, and nothing left uncommitted where that is asked for.
 
-use super::{CheckKind, Finding, WARNED, fails, holds, not_asked, unverified};
+use super::{CheckFinding, CheckKind, WARNED, fails, holds, not_asked, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs};
 use crate::guidelines::{Guidelines, Level};
 
 pub(super) const KIND: CheckKind =
     CheckKind { id: "treeIsSettled", invariant: None, needs: Needs { tree: true, ..Needs::NOTHING }, look };
 
-fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let tree = match (&facts.trouble, &facts.tree) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
         (None, Answer::NotAsked | Answer::Missing) => return not_asked("the working tree"),

@@ -1,7 +1,7 @@
 //! I-6: the type checker has seen exactly these files, and found nothing wrong.
 
-use super::{CheckKind, Finding, fails, holds, not_asked, quoted, unverified};
-use crate::facts::{Answer, Claims, Facts, Needs, Typecheck};
+use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, unverified};
+use crate::facts::{Answer, Claims, Facts, Needs, TypecheckOutcome};
 use crate::guidelines::Guidelines;
 
 pub(super) const KIND: CheckKind = CheckKind {
@@ -11,7 +11,7 @@ pub(super) const KIND: CheckKind = CheckKind {
     look,
 };
 
-fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
+fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let seen = match (&facts.trouble, &facts.typecheck) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
         (None, Answer::NotAsked | Answer::Missing) => return not_asked("the type checker's verdict"),
@@ -19,16 +19,16 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> Finding {
     };
     let again = "run `portolan qa typecheck`";
     match seen {
-        Typecheck::NotConfigured => {
+        TypecheckOutcome::NotConfigured => {
             holds("not-configured", "no type checker is configured, and the project's files suggest none")
         }
-        Typecheck::NotRun { command } => {
+        TypecheckOutcome::NotRun { command } => {
             fails("not-run", format!("{} has not seen the files as they are; {again}", quoted(command)))
         }
-        Typecheck::Judged { command, passed: false, summary, .. } => {
+        TypecheckOutcome::Judged { command, passed: false, summary, .. } => {
             fails("typecheck-failed", format!("{} failed: {}; mend it and {again}", quoted(command), quoted(summary)))
         }
-        Typecheck::Judged { command, age_seconds, .. } => match guidelines.typecheck.max_age_seconds {
+        TypecheckOutcome::Judged { command, age_seconds, .. } => match guidelines.typecheck.max_age_seconds {
             Some(most) if *age_seconds > most => fails(
                 "too-old",
                 format!("what {} said is {age_seconds} s old, more than {most}; {again}", quoted(command)),

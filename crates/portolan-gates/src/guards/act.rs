@@ -3,9 +3,9 @@
 
 use std::cell::OnceCell;
 
-use super::made::{self, Made};
+use super::context::{GuardContext, Place, Worktree, WorktreeHead};
+use super::made::{self, NewFolder};
 use super::named;
-use super::scene::{Head, Place, Scene, Worktree};
 use crate::shell::git::{self, Action, Invocation, Switch};
 use crate::shell::{Assignment, Command, Reading, Word};
 use crate::{Guidelines, Intent, Tool};
@@ -14,13 +14,13 @@ use crate::{Guidelines, Intent, Tool};
 pub(super) struct Act<'a> {
     pub(super) intent: &'a Intent,
     pub(super) reading: &'a Reading,
-    pub(super) scene: &'a Scene,
+    pub(super) scene: &'a GuardContext,
     pub(super) guidelines: &'a Guidelines,
     pub(super) calls: Vec<Call<'a>>,
     /// The calls that check something else out, by their places.
     switches: Vec<(usize, On)>,
     /// The worktrees and clones that the calls make.
-    made: Vec<Made<'a>>,
+    made: Vec<NewFolder<'a>>,
     /// The text may have a loop, so that what is told later may have happened before.
     loops: bool,
     /// A `PATH` is set somewhere.
@@ -68,7 +68,7 @@ pub(super) enum On {
 }
 
 /// A place that something happens in, with what may be checked out there.
-pub(super) struct Ground<'a> {
+pub(super) struct ActionPlace<'a> {
     pub(super) worktree: Option<&'a Worktree>,
     pub(super) on: Vec<On>,
 }
@@ -77,7 +77,7 @@ impl<'a> Act<'a> {
     pub(super) fn new(
         intent: &'a Intent,
         reading: &'a Reading,
-        scene: &'a Scene,
+        scene: &'a GuardContext,
         guidelines: &'a Guidelines,
     ) -> Act<'a> {
         let call = |command| Call { command, git: git::invocation(command) };
@@ -152,7 +152,7 @@ impl<'a> Act<'a> {
     }
 
     /// Where each call of git happens, and what may be checked out there by then.
-    pub(super) fn grounds(&self, at: usize, told: &Invocation) -> Vec<Ground<'a>> {
+    pub(super) fn grounds(&self, at: usize, told: &Invocation) -> Vec<ActionPlace<'a>> {
         let folders = folders(&self.intent.folder, told);
         folders.iter().map(|folder| self.ground(at, folder.as_deref())).collect()
     }
@@ -165,23 +165,23 @@ impl<'a> Act<'a> {
     }
 
     /// What may be checked out in a folder when the call at `at` happens in it.
-    pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> Ground<'a> {
+    pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> ActionPlace<'a> {
         let Some(place) = folder.and_then(|folder| self.place(folder)) else {
-            return Ground { worktree: None, on: vec![On::Unknown] };
+            return ActionPlace { worktree: None, on: vec![On::Unknown] };
         };
         if let Some(ground) = self.made_ground(place) {
             return ground;
         }
         let Some(worktree) = place.worktree.as_deref() else {
-            return Ground { worktree: None, on: vec![On::Outside] };
+            return ActionPlace { worktree: None, on: vec![On::Outside] };
         };
-        Ground { worktree: Some(worktree), on: self.heads(at, worktree) }
+        ActionPlace { worktree: Some(worktree), on: self.heads(at, worktree) }
     }
 
     /// The ground of a place in a worktree that the text itself makes, in whatever order.
-    pub(super) fn made_ground(&self, place: &'a Place) -> Option<Ground<'a>> {
+    pub(super) fn made_ground(&self, place: &'a Place) -> Option<ActionPlace<'a>> {
         if self.made.len() > MAX_SWITCHES {
-            return Some(Ground { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
+            return Some(ActionPlace { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
         }
         let around = || self.made.iter().filter(|made| made.holds(&place.path));
         let made = around().find(|made| made.on.is_some() && (made.is_known() || place.worktree.is_none()))?;
@@ -195,7 +195,7 @@ impl<'a> Act<'a> {
                 on.push(next.clone());
             }
         }
-        Some(Ground { worktree: made.from, on })
+        Some(ActionPlace { worktree: made.from, on })
     }
 
     /// Whether a folder may lie in a repository that the text makes.
@@ -282,10 +282,10 @@ impl<'a> Act<'a> {
 
 pub(super) fn present(worktree: &Worktree) -> On {
     match (&worktree.head, worktree.branch()) {
-        (Head::Unborn(branch), _) => On::Unborn(branch.clone()),
+        (WorktreeHead::Unborn(branch), _) => On::Unborn(branch.clone()),
         (_, Some(branch)) => On::Branch(branch.to_owned()),
-        (Head::Detached(_), None) => On::Detached,
-        (Head::Unknown | Head::Branch(_), None) => On::Unknown,
+        (WorktreeHead::Detached(_), None) => On::Detached,
+        (WorktreeHead::Unknown | WorktreeHead::Branch(_), None) => On::Unknown,
     }
 }
 
@@ -404,11 +404,14 @@ mod tests {
             let tool = Tool::Shell { command: one.repeat(3000) };
             let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
             let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
-            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
-            let worktree =
-                Worktree { root: "/repo".to_owned(), head: Head::Branch("feat/1".to_owned()), ..Worktree::default() };
+            let reading = guards::read(&intent, &crate::shell::ShellContext::default());
+            let worktree = Worktree {
+                root: "/repo".to_owned(),
+                head: WorktreeHead::Branch("feat/1".to_owned()),
+                ..Worktree::default()
+            };
             let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };
-            let scene = Scene { places: [("/repo".to_owned(), place)].into(), ..Scene::default() };
+            let scene = GuardContext { places: [("/repo".to_owned(), place)].into(), ..GuardContext::default() };
             let guidelines = Guidelines::default();
             let act = Act::new(&intent, &reading, &scene, &guidelines);
             (act.calls.len(), act.switches.len(), act.ground(2999, Some("/repo")).on)
@@ -426,8 +429,8 @@ mod tests {
             let tool = Tool::Shell { command: text.to_owned() };
             let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
             let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
-            let reading = guards::read(&intent, &crate::shell::Surroundings::default());
-            let (scene, guidelines) = (Scene::default(), Guidelines::default());
+            let reading = guards::read(&intent, &crate::shell::ShellContext::default());
+            let (scene, guidelines) = (GuardContext::default(), Guidelines::default());
             let act = Act::new(&intent, &reading, &scene, &guidelines);
             let found = (guards::protect::look(&act).len(), act.named.get().is_some());
             (act.calls.len(), found)

@@ -1,11 +1,11 @@
 //! Folders that are copied, moved or unpacked over what holds the gates: what is in them would take its place.
 
 use super::act::{self, Act};
+use super::context::Place;
 use super::finding::Finding;
 use super::named;
 use super::protect::block;
-use super::scene::Place;
-use crate::shell::{self, Command, Copied};
+use crate::shell::{self, Command, CopiedTree};
 use crate::{OPEN, is_protected, protected};
 
 /// The paths that must be looked at: the folders that are copied, and those that they come into.
@@ -49,7 +49,7 @@ enum Landing {
     Unknown,
 }
 
-fn landing(act: &Act<'_>, copied: &Copied, folder: Option<&str>) -> Landing {
+fn landing(act: &Act<'_>, copied: &CopiedTree, folder: Option<&str>) -> Landing {
     let seen = |word| act::absolute(folder?, word);
     let Some(place) = seen(&copied.to).and_then(|path| act.place(&path)) else { return Landing::Nowhere };
     let base = match &place.worktree {

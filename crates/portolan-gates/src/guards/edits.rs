@@ -1,8 +1,8 @@
 //! Whether a tool call writes files of a repository, whatever tool it is: for steps that deny edits.
 
 use super::act::{self, Act};
+use super::context::GuardContext;
 use super::integration::harmless;
-use super::scene::Scene;
 use crate::shell::{Command, Reading};
 use crate::{Guidelines, Intent};
 
@@ -17,7 +17,7 @@ pub enum Edit {
 
 /// The first file of a worktree that a call is known to write, or that it writes one which cannot be told; nothing where
 /// it writes none that counts. What git itself writes, and what programs do of their own, is not seen.
-pub fn edits(intent: &Intent, reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> Option<Edit> {
+pub fn edits(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Option<Edit> {
     let act = Act::new(intent, reading, scene, guidelines);
     let named = act.edited().iter().map(|path| act::absolute(&intent.folder, &path.as_str().into()));
     let makes_files = |command: &&Command| command.program() != Some("mkdir");

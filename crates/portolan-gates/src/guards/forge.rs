@@ -12,7 +12,7 @@ mod web;
 
 /// What a call does on a forge.
 #[derive(Debug, PartialEq, Eq)]
-enum Deed {
+enum ForgeAction {
     /// It only looks, or is an agent's work.
     Fine,
     /// A pull request is merged: the one of this number, where it is one of this repository's.
@@ -32,11 +32,11 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     act.calls.iter().enumerate().filter_map(found).collect()
 }
 
-fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<Deed> {
+fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<ForgeAction> {
     let arguments = call.command.words.get(1..)?;
     Some(match call.command.program()? {
         "gh" => match programs::gh(arguments) {
-            Deed::Merges(_) => Deed::Merges(merged(call.command).filter(|_| is_own(act, call.command))),
+            ForgeAction::Merges(_) => ForgeAction::Merges(merged(call.command).filter(|_| is_own(act, call.command))),
             deed => deed,
         },
         "glab" => programs::glab(arguments),
@@ -54,7 +54,7 @@ fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<Deed> {
 pub(super) fn merged(command: &Command) -> Option<u64> {
     let arguments = command.words.get(1..).filter(|_| command.program() == Some("gh"))?;
     match programs::gh(arguments) {
-        Deed::Merges(number) => number,
+        ForgeAction::Merges(number) => number,
         _ => None,
     }
 }
@@ -75,7 +75,7 @@ fn is_own(act: &Act<'_>, command: &Command) -> bool {
         })
 }
 
-fn finding(act: &Act<'_>, deed: Deed) -> Option<Finding> {
+fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
     let asked = |invariant: &'static str, reason: String| {
         let decision = match (act.guidelines.strict, act.guidelines.commit_directly && invariant == "I-2") {
             (_, true) => Decision::Allow,
@@ -86,8 +86,8 @@ fn finding(act: &Act<'_>, deed: Deed) -> Option<Finding> {
     };
     let person = "ask the person whom you work for to do it";
     Some(match deed {
-        Deed::Fine => return None,
-        Deed::Merges(Some(number)) if act.scene.blocked.contains_key(&number) => {
+        ForgeAction::Fine => return None,
+        ForgeAction::Merges(Some(number)) if act.scene.blocked.contains_key(&number) => {
             let decision = if act.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
             let why = act.scene.blocked.get(&number).map_or("", String::as_str);
             let reason =
@@ -96,20 +96,22 @@ fn finding(act: &Act<'_>, deed: Deed) -> Option<Finding> {
                 .remedy("put that right and push it")
                 .remedy(format!("portolan merge-gate --base origin/main --head HEAD --pr {number}"))
         }
-        Deed::Merges(_) => {
+        ForgeAction::Merges(_) => {
             let reason = "this would merge a pull request, which is for the merge gate and a person to say";
             asked("I-2", reason.to_owned())
                 .remedy("portolan merge-gate --base origin/main --head HEAD --pr <number>")
                 .remedy("then ask the person whom you work for to merge it")
         }
-        Deed::Approves => {
+        ForgeAction::Approves => {
             asked("", "this would approve a pull request, which counts as a person's review".to_owned()).remedy(person)
         }
-        Deed::Writes(what) => {
+        ForgeAction::Writes(what) => {
             asked("I-2", format!("`{what}` writes branches or files of a repository on its forge")).remedy(person)
         }
-        Deed::Changes(what) => asked("", format!("`{what}` changes something on the forge")).remedy(person),
-        Deed::Unknown(what) => Finding::ask(act, "", format!("it cannot be told what `{what}` does on the forge")),
+        ForgeAction::Changes(what) => asked("", format!("`{what}` changes something on the forge")).remedy(person),
+        ForgeAction::Unknown(what) => {
+            Finding::ask(act, "", format!("it cannot be told what `{what}` does on the forge"))
+        }
     })
 }
 
@@ -140,14 +142,14 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// `what` is the program, for the reason.
-    fn deed(&self, what: &str) -> Deed {
+    fn deed(&self, what: &str) -> ForgeAction {
         let address = self.address.unwrap_or_default();
         let method = match &self.method {
             None if self.sends => "POST".to_owned(),
             None => "GET".to_owned(),
             Some(word) => match word.known() {
                 Some(method) => method.to_ascii_uppercase(),
-                None => return Deed::Unknown(what.to_owned()),
+                None => return ForgeAction::Unknown(what.to_owned()),
             },
         };
         if address.trim_end_matches('/').ends_with("graphql") {
@@ -157,27 +159,31 @@ impl Request<'_> {
         let merges = path.ends_with("/merge") && (path.contains("/pulls/") || path.contains("/merge_requests/"));
         let writes = ["/merges", "/git/refs", "/contents", "/merge-upstream", "/branches", "/repository/"];
         match method.as_str() {
-            "GET" | "HEAD" | "OPTIONS" => Deed::Fine,
-            _ if merges => Deed::Merges(None),
-            _ if writes.iter().any(|part| path.contains(part)) => Deed::Writes(format!("{what} {method}")),
-            _ => Deed::Changes(format!("{what} {method}")),
+            "GET" | "HEAD" | "OPTIONS" => ForgeAction::Fine,
+            _ if merges => ForgeAction::Merges(None),
+            _ if writes.iter().any(|part| path.contains(part)) => ForgeAction::Writes(format!("{what} {method}")),
+            _ => ForgeAction::Changes(format!("{what} {method}")),
         }
     }
 
-    fn graphql(&self, what: &str) -> Deed {
+    fn graphql(&self, what: &str) -> ForgeAction {
         let texts: Vec<&str> = self.body.iter().filter_map(|word| word.known()).collect();
         let any = |name: &str| texts.iter().any(|text| text.contains(name));
         if any("mergePullRequest") || any("enablePullRequestAutoMerge") {
-            return Deed::Merges(None);
+            return ForgeAction::Merges(None);
         }
         if any("createCommitOnBranch") || any("updateRef") || any("createRef") || any("deleteRef") || any("mergeBranch")
         {
-            return Deed::Writes(format!("{what} graphql"));
+            return ForgeAction::Writes(format!("{what} graphql"));
         }
         if any("mutation") {
-            return Deed::Changes(format!("{what} graphql"));
+            return ForgeAction::Changes(format!("{what} graphql"));
         }
         let hidden = texts.len() < self.body.len() || texts.iter().any(|text| text.contains("query=@"));
-        if hidden || (self.sends && self.body.is_empty()) { Deed::Unknown(what.to_owned()) } else { Deed::Fine }
+        if hidden || (self.sends && self.body.is_empty()) {
+            ForgeAction::Unknown(what.to_owned())
+        } else {
+            ForgeAction::Fine
+        }
     }
 }

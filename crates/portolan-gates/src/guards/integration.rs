@@ -2,9 +2,9 @@
 //! such branch is moved but by what comes from its remote (I-2).
 
 use super::act::{self, Act, On};
+use super::context::Place;
 use super::finding::{Finding, own_branch};
 use super::moves::{self, Effect};
-use super::scene::Place;
 use super::settings;
 use crate::Decision;
 use crate::shell::Command;

@@ -3,7 +3,7 @@
 
 use super::act::{self, Act, On};
 use super::finding::Finding;
-use crate::shell::git::{Action, Commit, Invocation, Message};
+use crate::shell::git::{Action, CommitCall, Invocation, Message};
 use crate::tracked::Tracked;
 
 const RULE: &str = "I-8";
@@ -22,7 +22,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     found
 }
 
-fn finding(act: &Act<'_>, told: &Invocation, commit: &Commit) -> Finding {
+fn finding(act: &Act<'_>, told: &Invocation, commit: &CommitCall) -> Finding {
     let Some(text) = message(act, told, commit) else {
         return Finding::allow(RULE, "the message is not to be seen yet; it is looked at when git has it");
     };
@@ -41,7 +41,7 @@ fn finding(act: &Act<'_>, told: &Invocation, commit: &Commit) -> Finding {
 }
 
 /// The whole message, where all of it is known.
-fn message(act: &Act<'_>, told: &Invocation, commit: &Commit) -> Option<String> {
+fn message(act: &Act<'_>, told: &Invocation, commit: &CommitCall) -> Option<String> {
     let part = |message: &Message| match message {
         Message::Text(word) => word.known().map(str::to_owned),
         Message::Stdin(word) => word.as_ref().and_then(|word| word.known()).map(str::to_owned),

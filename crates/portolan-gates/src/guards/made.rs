@@ -1,12 +1,12 @@
 //! Worktrees and clones that a tool call makes before it works in them: nothing of them is to be seen yet.
 
 use super::act::{self, Act, On, branch_name, subcommand};
-use super::scene::Worktree;
+use super::context::Worktree;
 use crate::shell::Word;
 use crate::shell::git::{Action, Invocation};
 
 /// A folder that a call of git makes.
-pub(super) struct Made<'a> {
+pub(super) struct NewFolder<'a> {
     /// Where it is, after symlinks as far as they exist; nothing where only the run will know.
     path: Option<String>,
     /// What is checked out in it; nothing for a repository of its own.
@@ -36,7 +36,7 @@ pub(super) fn folder(told: &Invocation, arguments: &[Word]) -> Option<Word> {
 }
 
 /// Everything that the calls make.
-pub(super) fn all<'a>(act: &Act<'a>) -> Vec<Made<'a>> {
+pub(super) fn all<'a>(act: &Act<'a>) -> Vec<NewFolder<'a>> {
     let mut made = Vec::new();
     for (_, call, told) in act.git() {
         let Some((name, arguments)) = subcommand(call.command).filter(|(name, _)| *name != "init") else { continue };
@@ -47,13 +47,13 @@ pub(super) fn all<'a>(act: &Act<'a>) -> Vec<Made<'a>> {
             let from = place.and_then(|place| place.worktree.as_deref());
             let path = path.and_then(|path| Some(act.place(&path)?.path.clone()));
             let on = (name == "worktree").then(|| checked_out(arguments, &written));
-            made.push(Made { path, on, from });
+            made.push(NewFolder { path, on, from });
         }
     }
     made
 }
 
-impl Made<'_> {
+impl NewFolder<'_> {
     /// Whether `path` lies in it, or may.
     pub(super) fn holds(&self, path: &str) -> bool {
         let Some(own) = &self.path else { return true };

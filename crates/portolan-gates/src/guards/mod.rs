@@ -5,23 +5,24 @@
 //! decides over the two:
 //!
 //! ```
-//! use portolan_gates::guards::{self, Scene};
+//! use portolan_gates::guards::{self, GuardContext};
 //! use portolan_gates::{Decision, Guidelines, Intent, Tool};
-//! use portolan_gates::shell::Surroundings;
+//! use portolan_gates::shell::ShellContext;
 //!
 //! let intent = Intent {
 //!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![],
 //!     tool: Tool::Shell { command: "$X commit".into() },
 //! };
-//! let reading = guards::read(&intent, &Surroundings::default());
+//! let reading = guards::read(&intent, &ShellContext::default());
 //! assert!(!guards::wanted(&intent, &reading).aliases);
-//! let judgements = guards::judge(&intent, &reading, &Scene::default(), &Guidelines::default());
+//! let judgements = guards::judge(&intent, &reading, &GuardContext::default(), &Guidelines::default());
 //! assert_eq!(guards::overall(&judgements), Decision::Ask, "what cannot be told is never waved through");
 //! ```
 
 mod act;
 mod approvals;
 mod bygit;
+mod context;
 mod copied;
 mod edits;
 mod fetched;
@@ -36,7 +37,6 @@ mod named;
 mod protect;
 mod push;
 mod readers;
-mod scene;
 mod settings;
 mod shadow;
 mod starters;
@@ -49,13 +49,15 @@ use finding::Finding;
 
 use super::{Decision, Guidelines, Intent, Judgement, Tool};
 use crate::shell::git::{self, Action, Message};
-use crate::shell::{self, Reading, Surroundings};
+use crate::shell::{self, Reading, ShellContext};
 
 pub use act::integrates;
+pub use context::{
+    FactRequest, FlowContext, FolderContents, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead,
+};
 pub use edits::{Edit, edits};
 pub use push::ON_FORGE;
 pub use readers::only_reads;
-pub use scene::{FlowScene, Head, Held, Operation, Place, Scene, Verdict, Wanted, Worktree};
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
 struct Guard {
@@ -81,7 +83,7 @@ pub fn guards() -> impl Iterator<Item = &'static str> {
 
 /// What the tool call would run in a shell that begins in these surroundings. Aliases of git are not known yet: see
 /// [`shell::expand`].
-pub fn read(intent: &Intent, around: &Surroundings) -> Reading {
+pub fn read(intent: &Intent, around: &ShellContext) -> Reading {
     match intent.tool.deed() {
         Tool::Shell { command } => shell::read_in(command, around),
         Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Reads | Tool::Other => Reading::default(),
@@ -89,8 +91,8 @@ pub fn read(intent: &Intent, around: &Surroundings) -> Reading {
 }
 
 /// What must be known before [`judge`] can decide.
-pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
-    let mut wanted = Wanted::default();
+pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
+    let mut wanted = FactRequest::default();
     if let Tool::Edit { paths } = intent.tool.deed() {
         wanted.paths.extend(paths.iter().filter_map(|path| act::absolute(&intent.folder, &path.as_str().into())));
     }
@@ -127,7 +129,7 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> Wanted {
 }
 
 /// What every guard that applies says of a tool call. `reading` is that of the call, with the aliases of git expanded.
-pub fn judge(intent: &Intent, reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> Vec<Judgement> {
+pub fn judge(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Vec<Judgement> {
     let act = Act::new(intent, reading, scene, guidelines);
     GUARDS.iter().flat_map(|guard| finding::judgements(&act, guard.id, (guard.look)(&act))).collect()
 }

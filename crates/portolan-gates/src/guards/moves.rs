@@ -1,10 +1,10 @@
 //! What a call of git does to branches: whether it moves the present one, changes files, or writes a branch by its name.
 //! What only follows the remote of a branch moves nothing that is ours.
 
-use super::act::{Act, Ground, On, branch_name, has, operands, subcommand};
+use super::act::{Act, ActionPlace, On, branch_name, has, operands, subcommand};
 use super::fetched;
 use crate::shell::git::{
-    Action, Branch, Change, Commit, History, Invocation, Merge, Pull, Replay, ReplayKind, Reset, Switch,
+    Action, Branch, CommitCall, History, Invocation, Merge, Pull, Replay, ReplayKind, Reset, Switch, WorkingTreeChange,
 };
 use crate::shell::{Command, Word};
 
@@ -34,12 +34,12 @@ fn current(what: &'static str) -> Vec<Effect> {
 }
 
 /// What a call does on this ground. Nothing for one that only looks.
-pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, ground: &Ground<'_>) -> Vec<Effect> {
+pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
     let look = Look::new(act, command, told, ground);
     let name = subcommand(command).map_or("", |(name, _)| name);
     match &told.action {
         Action::Reads | Action::Config(_) | Action::NewRepository | Action::Unknown(_) => Vec::new(),
-        Action::Commit(Commit { dry_run: true, .. }) => Vec::new(),
+        Action::Commit(CommitCall { dry_run: true, .. }) => Vec::new(),
         Action::Commit(_) => current("this would commit on"),
         Action::Fetch(given) => fetched::effects(&look, given),
         Action::Push(given) => super::push::effects(&look, given),
@@ -60,7 +60,7 @@ pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, groun
 /// A call, and where it happens.
 pub(super) struct Look<'a> {
     pub(super) act: &'a Act<'a>,
-    pub(super) ground: &'a Ground<'a>,
+    pub(super) ground: &'a ActionPlace<'a>,
     pub(super) told: &'a Invocation,
     pub(super) arguments: &'a [Word],
 }
@@ -81,7 +81,7 @@ impl<'a> Look<'a> {
         act: &'a Act<'a>,
         command: &'a Command,
         told: &'a Invocation,
-        ground: &'a Ground<'a>,
+        ground: &'a ActionPlace<'a>,
     ) -> Look<'a> {
         Look { act, ground, told, arguments: subcommand(command).map_or(&[], |(_, arguments)| arguments) }
     }
@@ -393,13 +393,13 @@ impl Look<'_> {
         }
     }
 
-    fn files(&self, name: &str, change: Change) -> Vec<Effect> {
+    fn files(&self, name: &str, change: WorkingTreeChange) -> Vec<Effect> {
         let what = "files would change";
         match (change, name) {
-            (Change::Restore, "restore") if !self.takes_source() => {
+            (WorkingTreeChange::Restore, "restore") if !self.takes_source() => {
                 vec![Effect::Fine("files are set back to what is committed")]
             }
-            (Change::Restore, "checkout") => {
+            (WorkingTreeChange::Restore, "checkout") => {
                 let own =
                     self.arguments.iter().filter_map(Word::known).find(|word| !word.starts_with('-') || *word == "--");
                 match own {
@@ -409,8 +409,8 @@ impl Look<'_> {
                     Some(_) => vec![Effect::Files(what)],
                 }
             }
-            (Change::Stash, _) => vec![Effect::Fine("changes are put aside")],
-            (Change::Other, "submodule" | "sparse-checkout" | "bisect" | "mergetool") => {
+            (WorkingTreeChange::Stash, _) => vec![Effect::Fine("changes are put aside")],
+            (WorkingTreeChange::Other, "submodule" | "sparse-checkout" | "bisect" | "mergetool") => {
                 vec![Effect::Fine("no branch moves")]
             }
             _ => vec![Effect::Files(what)],

@@ -2,8 +2,8 @@
 //! the flows, and the repository's own folder.
 
 use super::act::{self, Act, Call};
+use super::context::Place;
 use super::finding::Finding;
-use super::scene::Place;
 use super::{bygit, copied, named, shadow, starters, taken};
 use crate::shell::{self, Word};
 use crate::{holds_protected, is_protected, may_be_protected};

@@ -2,14 +2,14 @@
 //! What would lead an integration branch elsewhere is refused or asked. Aliases are read where they are used, and the
 //! hooks have a guard of their own.
 
-use super::act::{Act, Ground, On, branch_name, operands, subcommand};
+use super::act::{Act, ActionPlace, On, branch_name, operands, subcommand};
 use super::fetched;
 use super::moves::{Effect, Look};
 use crate::shell::git::{self, Action, Invocation};
 use crate::shell::{Command, Word};
 
 /// What the configuration of a call, or one that it writes, does on this ground.
-pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, ground: &Ground<'_>) -> Vec<Effect> {
+pub(super) fn effects(act: &Act<'_>, command: &Command, told: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
     let look = Look::new(act, command, told, ground);
     let outside = ground.on == [On::Outside];
     let mut effects = Vec::new();

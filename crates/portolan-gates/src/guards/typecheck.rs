@@ -4,8 +4,8 @@
 //! at the exit of the phase.
 
 use super::act::{self, Act, On};
+use super::context::TypecheckVerdict;
 use super::finding::Finding;
-use super::scene::Verdict;
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Command, Word};
 
@@ -19,7 +19,8 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (at, call, told) in act.git() {
         let commits = matches!(&told.action, Action::Commit(commit) if !commit.dry_run);
-        let unseen = past_the_check(call.command, told).filter(|_| act.scene.typecheck != Verdict::NotConfigured);
+        let unseen =
+            past_the_check(call.command, told).filter(|_| act.scene.typecheck != TypecheckVerdict::NotConfigured);
         if (!commits && unseen.is_none()) || act.grounds(at, told).iter().all(|ground| ground.on == [On::Outside]) {
             continue;
         }
@@ -71,13 +72,13 @@ pub(super) fn past_the_check(command: &Command, told: &Invocation) -> Option<Str
 fn verdict(act: &Act<'_>) -> Finding {
     let run = "portolan qa typecheck";
     match &act.scene.typecheck {
-        Verdict::Passed => Finding::allow(RULE, "the present content passed the type check"),
-        Verdict::NotConfigured => Finding::allow(RULE, "no type checker is configured"),
-        Verdict::Failed(why) => Finding::block(RULE, format!("the type check failed: {why}"))
+        TypecheckVerdict::Passed => Finding::allow(RULE, "the present content passed the type check"),
+        TypecheckVerdict::NotConfigured => Finding::allow(RULE, "no type checker is configured"),
+        TypecheckVerdict::Failed(why) => Finding::block(RULE, format!("the type check failed: {why}"))
             .remedy("put right what it says")
             .remedy(run)
             .remedy("then commit again"),
-        Verdict::Unknown => Finding::block(RULE, "nobody ran the type check on the present content")
+        TypecheckVerdict::Unknown => Finding::block(RULE, "nobody ran the type check on the present content")
             .remedy(run)
             .remedy("then commit again"),
     }

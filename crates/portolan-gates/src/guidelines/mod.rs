@@ -38,9 +38,9 @@ pub struct Guidelines {
     /// What becomes of a pull request.
     pub pull_requests: PullRequests,
     /// What must pass before a commit.
-    pub typecheck: Typecheck,
+    pub typecheck: TypecheckRules,
     /// Who looks at changes.
-    pub review: Review,
+    pub review: ReviewRules,
     /// How closely each rule is kept, by the id of a check, a guard or an invariant; what is not named blocks.
     pub levels: BTreeMap<String, Level>,
     /// Who may get past a rule, by its name.
@@ -176,7 +176,7 @@ pub enum Forge {
 
 /// What must pass before a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Typecheck {
+pub struct TypecheckRules {
     /// The commands, each a program and its arguments; nothing means what the project's files suggest.
     pub commands: Option<Vec<Vec<String>>>,
     /// After how many seconds a verdict is too old, though nothing has changed; nothing means never.
@@ -187,7 +187,7 @@ pub struct Typecheck {
 
 /// Who looks at changes that an agent has made, where a workflow wants somebody else to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Review {
+pub struct ReviewRules {
     /// The model, as `provider:name`; nothing means a person.
     pub model: Option<String>,
 }
@@ -254,8 +254,8 @@ impl Default for Guidelines {
                 stop_at_open: false,
                 open_at_stop: false,
             },
-            typecheck: Typecheck { commands: None, max_age_seconds: None, timeout_seconds: 30 },
-            review: Review::default(),
+            typecheck: TypecheckRules { commands: None, max_age_seconds: None, timeout_seconds: 30 },
+            review: ReviewRules::default(),
             levels: BTreeMap::new(),
             bypass: BTreeMap::new(),
             bypass_unnamed: Who::HumanOnly,

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use super::names::{self, KEPT};
 use super::words::{self, Fault, LEVELS, OTHERS, WHO};
-use super::{Branches, Commits, Forge, Guidelines, IssueProvider, Issues, Level, PullRequests, Specs, Typecheck, Who};
+use super::{
+    Branches, Commits, Forge, Guidelines, IssueProvider, Issues, Level, PullRequests, Specs, TypecheckRules, Who,
+};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
-use portolan_core::source::fields::{Faults, Fields, distinct};
+use portolan_core::source::fields::{FaultList, Fields, distinct};
 use portolan_core::source::{self, Source, Spanned, Tree, TreeKind};
 
 /// The folder of issues that are files.
@@ -36,17 +38,17 @@ pub fn read(source: &Source) -> (Guidelines, Vec<Diagnostic>) {
         return (rules, Vec::new());
     }
     let (tree, faults) = source::parse(source);
-    let mut faults = Faults(faults);
+    let mut faults = FaultList(faults);
     if let Some(mut fields) = tree.as_ref().and_then(|tree| Fields::of(tree, "the file", &mut faults)) {
         whole(&mut fields, &mut rules, &mut faults);
         fields.finish(&mut faults);
     }
-    let Faults(mut faults) = faults;
+    let FaultList(mut faults) = faults;
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
     (rules, faults)
 }
 
-fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Faults) {
+fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut FaultList) {
     integration(fields, rules, faults);
     set(&mut rules.commit_directly, fields.flag("commitDirectly", faults));
     set(&mut rules.strict, fields.flag("strict", faults));
@@ -69,7 +71,7 @@ fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Faults) {
 }
 
 /// One word for all rules, or a word for each.
-fn bypass(tree: &Tree, rules: &mut Guidelines, faults: &mut Faults) {
+fn bypass(tree: &Tree, rules: &mut Guidelines, faults: &mut FaultList) {
     let key = "bypass";
     if let Some(written) = tree.as_str() {
         match WHO.iter().find(|(word, _)| *word == written) {
@@ -88,8 +90,8 @@ fn bypass(tree: &Tree, rules: &mut Guidelines, faults: &mut Faults) {
 fn section<'t>(
     fields: &mut Fields<'t>,
     key: &'static str,
-    faults: &mut Faults,
-    read: impl FnOnce(&mut Fields<'t>, &mut Faults),
+    faults: &mut FaultList,
+    read: impl FnOnce(&mut Fields<'t>, &mut FaultList),
 ) {
     let Some(tree) = fields.optional(key) else { return };
     let Some(mut inner) = Fields::of(tree, format!("`{key}`"), faults) else { return };
@@ -97,7 +99,7 @@ fn section<'t>(
     inner.finish(faults);
 }
 
-fn integration(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Faults) {
+fn integration(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut FaultList) {
     let Some(tree) = fields.optional("integration") else { return };
     let branches = match &tree.kind {
         TreeKind::String(text) => {
@@ -115,12 +117,12 @@ fn integration(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Fau
     rules.integration = branches;
 }
 
-fn branches(fields: &mut Fields<'_>, rules: &mut Branches, faults: &mut Faults) {
+fn branches(fields: &mut Fields<'_>, rules: &mut Branches, faults: &mut FaultList) {
     set_texts(&mut rules.prefixes, texts(fields, "prefixes", words::prefix, faults));
     rules.pattern = one_text(fields, "pattern", words::branch_pattern, faults);
 }
 
-fn issues(fields: &mut Fields<'_>, rules: &mut Issues, faults: &mut Faults) {
+fn issues(fields: &mut Fields<'_>, rules: &mut Issues, faults: &mut FaultList) {
     let providers = [("github", 0), ("file", 1), ("pattern", 2), ("offline", 3)];
     let provider = fields.choice("provider", &providers, faults).unwrap_or(0);
     let folder = belongs(fields, "folder", provider == 1, "only files have one; set `provider: file`", faults)
@@ -140,7 +142,7 @@ fn issues(fields: &mut Fields<'_>, rules: &mut Issues, faults: &mut Faults) {
     set(&mut rules.allow_closing_keywords, fields.flag("allowClosingKeywords", faults));
 }
 
-fn specs(fields: &mut Fields<'_>, rules: &mut Specs, prefixes: &[String], faults: &mut Faults) {
+fn specs(fields: &mut Fields<'_>, rules: &mut Specs, prefixes: &[String], faults: &mut FaultList) {
     set(&mut rules.required, fields.flag("required", faults));
     set_texts(&mut rules.folders, texts(fields, "folders", words::folder, faults));
     rules.pattern = one_text(fields, "pattern", words::glob, faults);
@@ -159,7 +161,7 @@ fn specs(fields: &mut Fields<'_>, rules: &mut Specs, prefixes: &[String], faults
     set(&mut rules.names_issue, fields.flag("namesIssue", faults));
 }
 
-fn commits(fields: &mut Fields<'_>, rules: &mut Commits, faults: &mut Faults) {
+fn commits(fields: &mut Fields<'_>, rules: &mut Commits, faults: &mut FaultList) {
     set_texts(&mut rules.types, texts(fields, "types", words::commit_type, faults));
     set_texts(&mut rules.scopes, texts(fields, "scopes", words::scope, faults));
     set(&mut rules.require_scope, fields.flag("requireScope", faults));
@@ -171,7 +173,7 @@ fn commits(fields: &mut Fields<'_>, rules: &mut Commits, faults: &mut Faults) {
     }
 }
 
-fn requests(fields: &mut Fields<'_>, rules: &mut PullRequests, faults: &mut Faults) {
+fn requests(fields: &mut Fields<'_>, rules: &mut PullRequests, faults: &mut FaultList) {
     let files = fields.choice("forge", &[("github", false), ("file", true)], faults).unwrap_or(false);
     let folder = belongs(fields, "folder", files, "only files have one; set `forge: file`", faults)
         .then(|| one_text(fields, "folder", words::folder, faults))
@@ -185,7 +187,7 @@ fn requests(fields: &mut Fields<'_>, rules: &mut PullRequests, faults: &mut Faul
     set(&mut rules.open_at_stop, fields.flag("openAtStop", faults));
 }
 
-fn typecheck(fields: &mut Fields<'_>, rules: &mut Typecheck, faults: &mut Faults) {
+fn typecheck(fields: &mut Fields<'_>, rules: &mut TypecheckRules, faults: &mut FaultList) {
     if let Some(tree) = fields.optional("commands") {
         rules.commands = commands(tree, faults);
     }
@@ -196,7 +198,7 @@ fn typecheck(fields: &mut Fields<'_>, rules: &mut Typecheck, faults: &mut Faults
 }
 
 /// Commands, each a list of words: nothing here goes through a shell.
-fn commands(tree: &Tree, faults: &mut Faults) -> Option<Vec<Vec<String>>> {
+fn commands(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Vec<String>>> {
     let TreeKind::Array(items) = &tree.kind else {
         faults.push(no_command(tree));
         return None;
@@ -234,7 +236,7 @@ fn belongs(
     key: &'static str,
     means_something: bool,
     help: &'static str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> bool {
     if !means_something && let Some(tree) = fields.optional(key) {
         let message = format!("`{key}` means nothing here");
@@ -251,7 +253,7 @@ fn table<T: Copy + PartialEq>(
     tree: &Tree,
     known: &[&'static str],
     (choices, kept): (&[(&'static str, T)], T),
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> BTreeMap<String, T> {
     let Some(entries) = tree.entries() else {
         let message =
@@ -297,7 +299,7 @@ fn texts(
     fields: &mut Fields<'_>,
     key: &'static str,
     fault: fn(&str) -> Fault,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Vec<String>> {
     let there = fields.has(key);
     let found = fields.strings(key, faults);
@@ -308,14 +310,14 @@ fn one_text(
     fields: &mut Fields<'_>,
     key: &'static str,
     fault: fn(&str) -> Fault,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<String> {
     let text = fields.string(key, faults)?;
     sound(key, vec![text], fault, faults).pop()
 }
 
 /// The texts that can be meant.
-fn sound(key: &str, texts: Vec<Spanned<String>>, fault: fn(&str) -> Fault, faults: &mut Faults) -> Vec<String> {
+fn sound(key: &str, texts: Vec<Spanned<String>>, fault: fn(&str) -> Fault, faults: &mut FaultList) -> Vec<String> {
     let mut kept = Vec::new();
     for text in texts {
         match fault(&text.value) {

@@ -4,12 +4,12 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// The files; their order does not matter.
-    pub files: Vec<Change>,
+    pub files: Vec<FileChange>,
 }
 
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Its path in the repository; of a file that is deleted, the one it had.
     pub path: String,
     /// The path that it had, where it has another one now.
@@ -35,7 +35,7 @@ pub enum Text {
     Of(String),
 }
 
-impl Change {
+impl FileChange {
     /// The path that it had.
     pub(super) fn old_path(&self) -> &str {
         self.from.as_deref().unwrap_or(&self.path)

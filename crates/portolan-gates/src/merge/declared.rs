@@ -10,7 +10,7 @@ use super::shape::Shape;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
     /// Its commits.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<DeclaringCommit>,
     /// The pull request's title and body.
     pub request: Option<String>,
     /// Specifications: their paths and texts. What stands below a heading with `Removals` in it counts.
@@ -19,7 +19,7 @@ pub struct Declared {
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct DeclaringCommit {
     /// Its hash.
     pub id: String,
     /// Its whole message.

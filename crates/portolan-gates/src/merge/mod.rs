@@ -16,11 +16,11 @@ mod tests;
 mod tests_kept;
 mod zone;
 
-pub use change::{Change, Diff, Text};
-pub use declared::{Commit, Declared};
-pub use policy::{AutoMerge, Policy, Thresholds, Wanted};
+pub use change::{Diff, FileChange, Text};
+pub use declared::{Declared, DeclaringCommit};
+pub use policy::{AutoMerge, Policy, RequiredEvidence, Thresholds};
 pub use removal::{Removal, What};
-pub use ruling::{Evidence, Finding, POLICY, Reason, Review, Ruling, Verdict, ZoneReport, gate};
+pub use ruling::{Evidence, MergeFinding, MergeVerdict, POLICY, PersonReview, Reason, Ruling, ZoneReport, gate};
 pub use shape::Shape;
 pub use tests_kept::{is_test_path, tests_gained, tests_lost};
 pub use zone::{Require, Zone};

@@ -13,7 +13,7 @@ pub struct Policy {
     /// The parts of the repository. What belongs to none needs a person.
     pub zones: Vec<Zone>,
     /// The evidence that each sort of change needs.
-    pub shapes: BTreeMap<Shape, Vec<Wanted>>,
+    pub shapes: BTreeMap<Shape, Vec<RequiredEvidence>>,
     /// The limits.
     pub thresholds: Thresholds,
     /// What may be merged without anybody.
@@ -22,7 +22,7 @@ pub struct Policy {
 
 /// A piece of evidence that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequiredEvidence {
     /// Its name: `scope` and `zone` are what the gate itself finds out.
     pub name: String,
     /// The line of the policy that says so.
@@ -154,7 +154,7 @@ impl Reader<'_> {
         zones
     }
 
-    fn shapes(&mut self, tree: &Tree) -> BTreeMap<Shape, Vec<Wanted>> {
+    fn shapes(&mut self, tree: &Tree) -> BTreeMap<Shape, Vec<RequiredEvidence>> {
         let mut shapes = BTreeMap::new();
         let names = Shape::ALL.map(Shape::name);
         for entry in self.fields(tree, "`shapes`", &names) {
@@ -168,10 +168,10 @@ impl Reader<'_> {
         shapes
     }
 
-    fn wanted(&mut self, tree: &Tree) -> Option<Wanted> {
+    fn wanted(&mut self, tree: &Tree) -> Option<RequiredEvidence> {
         let words = EVIDENCE.map(|name| (name, name));
         let name = self.word(tree, "evidence", &words)?.to_owned();
-        Some(Wanted { name, line: self.source.location(tree.span.start).line as u64 })
+        Some(RequiredEvidence { name, line: self.source.location(tree.span.start).line as u64 })
     }
 
     fn verdicts(&mut self, tree: &Tree, policy: &mut Policy) {

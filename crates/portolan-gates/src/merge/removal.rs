@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::change::{Change, Diff, Text};
+use super::change::{Diff, FileChange, Text};
 use super::facts::{Fact, Facts, facts};
 
 /// What can be taken away.
@@ -101,7 +101,7 @@ pub(super) fn removals(diff: &Diff) -> (Vec<Removal>, BTreeMap<(What, String), u
     (removals, gained)
 }
 
-fn of_file(change: &Change, facts: Facts) -> Removal {
+fn of_file(change: &FileChange, facts: Facts) -> Removal {
     let (path, name) = (change.path.clone(), change.path.clone());
     Removal { path, line: 1, what: What::File, name, count: 1, is_muted: false, held: facts.held }
 }

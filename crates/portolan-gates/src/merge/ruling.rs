@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::change::{Change, Diff, Text};
+use super::change::{Diff, FileChange, Text};
 use super::declared::{Declared, Intent};
 use super::facts::knows;
 use super::policy::Policy;
@@ -15,7 +15,7 @@ use super::zone::{self, Require};
 /// What may become of a merge. The later one outweighs the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum MergeVerdict {
     /// It may be merged.
     Pass,
     /// A person decides.
@@ -32,14 +32,14 @@ pub struct Evidence {
     /// The commit that would be merged: a review of another one does not count.
     pub head: String,
     /// The reviews, the oldest first.
-    pub reviews: Vec<Review>,
+    pub reviews: Vec<PersonReview>,
     /// What was looked at, by the names that policies know it by.
-    pub findings: BTreeMap<String, Finding>,
+    pub findings: BTreeMap<String, MergeFinding>,
 }
 
 /// A person's review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Review {
+pub struct PersonReview {
     /// Who.
     pub by: String,
     /// They approve of it; otherwise they ask for changes.
@@ -50,7 +50,7 @@ pub struct Review {
 
 /// What came of looking at something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct MergeFinding {
     /// It is as it should be.
     pub is_ok: bool,
     /// In words.
@@ -62,7 +62,7 @@ pub struct Finding {
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {
     /// What may become of it.
-    pub verdict: Verdict,
+    pub verdict: MergeVerdict,
     /// The share of what is taken away that was announced, from 0 to 1.
     pub score: f64,
     /// What sort of change it is, where its commits say so.
@@ -79,7 +79,7 @@ pub struct Ruling {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// What follows from it: one that lets it pass is a warning.
-    pub verdict: Verdict,
+    pub verdict: MergeVerdict,
     /// A stable word for programs.
     pub code: &'static str,
     /// One lower-case sentence.
@@ -109,13 +109,13 @@ pub fn gate(diff: &Diff, declared: &Declared, policy: &Policy, evidence: &Eviden
     let zones = gate.zones(diff);
     gate.unread(diff);
     gate.evidence(&intent, evidence);
-    let warnings = gate.reasons.iter().filter(|reason| reason.verdict == Verdict::Pass).count() as u64;
+    let warnings = gate.reasons.iter().filter(|reason| reason.verdict == MergeVerdict::Pass).count() as u64;
     if warnings > policy.thresholds.max_findings && !gate.is_approved {
         let most = policy.thresholds.max_findings;
-        let first = gate.reasons.iter().find(|reason| reason.verdict == Verdict::Pass);
+        let first = gate.reasons.iter().find(|reason| reason.verdict == MergeVerdict::Pass);
         let (path, line) = first.map_or((String::new(), 1), |reason| (reason.path.clone(), reason.line));
         gate.say(
-            Verdict::HumanReview,
+            MergeVerdict::HumanReview,
             "findings",
             format!("there are {warnings} warnings, more than {most}"),
             &path,
@@ -127,11 +127,11 @@ pub fn gate(diff: &Diff, declared: &Declared, policy: &Policy, evidence: &Eviden
         let key = |reason: &Reason| (reason.path.clone(), reason.line, reason.code, reason.message.clone());
         b.verdict.cmp(&a.verdict).then_with(|| key(a).cmp(&key(b)))
     });
-    let verdict = reasons.first().map_or(Verdict::Pass, |reason| reason.verdict);
+    let verdict = reasons.first().map_or(MergeVerdict::Pass, |reason| reason.verdict);
     let auto = &policy.auto_merge;
     let is_excluded = intent.shape.is_none_or(|shape| auto.exclude_shapes.contains(&shape))
         || auto.exclude_zones.iter().any(|zone| zones.contains_key(zone));
-    let auto_merge = auto.enabled && verdict == Verdict::Pass && !is_excluded;
+    let auto_merge = auto.enabled && verdict == MergeVerdict::Pass && !is_excluded;
     Ruling { verdict, score, shape: intent.shape, reasons, zones, auto_merge }
 }
 
@@ -139,12 +139,12 @@ impl Evidence {
     /// Whether somebody else looked at this very commit and approves of it, and nobody asks for changes.
     fn is_approved(&self) -> bool {
         let Some(author) = &self.author else { return false };
-        let mut latest: BTreeMap<String, &Review> = BTreeMap::new();
+        let mut latest: BTreeMap<String, &PersonReview> = BTreeMap::new();
         for review in &self.reviews {
             latest.insert(review.by.to_lowercase(), review);
         }
         let others = latest.iter().filter(|(by, _)| **by != author.to_lowercase()).map(|(_, review)| *review);
-        let (approving, asking): (Vec<&Review>, Vec<&Review>) = others.partition(|review| review.approves);
+        let (approving, asking): (Vec<&PersonReview>, Vec<&PersonReview>) = others.partition(|review| review.approves);
         asking.is_empty() && approving.iter().any(|review| !review.commit.is_empty() && review.commit == self.head)
     }
 }
@@ -156,7 +156,7 @@ struct Gate<'p> {
 }
 
 impl Gate<'_> {
-    fn say(&mut self, verdict: Verdict, code: &'static str, message: String, path: &str, line: u64) {
+    fn say(&mut self, verdict: MergeVerdict, code: &'static str, message: String, path: &str, line: u64) {
         self.reasons.push(Reason { verdict, code, message, path: path.to_owned(), line });
     }
 
@@ -172,9 +172,9 @@ impl Gate<'_> {
         for removal in unannounced {
             let require = zone::of(&self.policy.zones, &removal.path).require;
             let verdict = match require {
-                Require::GatePassOrHuman if is_enough && self.is_approved => Verdict::Pass,
-                Require::GatePassOrHuman if is_enough => Verdict::HumanReview,
-                Require::GatePassOrHuman | Require::GatePass | Require::HumanReview => Verdict::Block,
+                Require::GatePassOrHuman if is_enough && self.is_approved => MergeVerdict::Pass,
+                Require::GatePassOrHuman if is_enough => MergeVerdict::HumanReview,
+                Require::GatePassOrHuman | Require::GatePass | Require::HumanReview => MergeVerdict::Block,
             };
             let message = format!("{}, which nothing announces", removal.told());
             self.say(verdict, "unannounced", message, &removal.path, removal.line);
@@ -182,10 +182,10 @@ impl Gate<'_> {
         for (item, used) in intent.items.iter().zip(used) {
             if item.is_blanket() {
                 let message = format!("`{}` would announce anything, and announces nothing", item.text);
-                self.say(Verdict::Pass, "blanket", message, &item.place, item.line);
+                self.say(MergeVerdict::Pass, "blanket", message, &item.place, item.line);
             } else if !used {
                 let message = format!("`{}` was announced to go, and nothing of that name does", item.text);
-                self.say(Verdict::Pass, "unmatched", message, &item.place, item.line);
+                self.say(MergeVerdict::Pass, "unmatched", message, &item.place, item.line);
             }
         }
         (score * 100.0).round() / 100.0
@@ -215,7 +215,7 @@ impl Gate<'_> {
             for (path, zone) in kernel {
                 let message =
                     format!("`{path}` belongs to the zone `{zone}`, and nobody else has approved of this commit");
-                self.say(Verdict::HumanReview, "kernel", message, path, 1);
+                self.say(MergeVerdict::HumanReview, "kernel", message, path, 1);
             }
         }
         self.long_zones(diff, &zones);
@@ -225,10 +225,10 @@ impl Gate<'_> {
     fn long_zones(&mut self, diff: &Diff, zones: &BTreeMap<String, ZoneReport>) {
         let most = self.policy.thresholds.max_zone_lines;
         for (name, report) in zones.iter().filter(|(_, report)| report.lines > most) {
-            let of_zone = |change: &&Change| zone::of(&self.policy.zones, &change.path).zone == name;
+            let of_zone = |change: &&FileChange| zone::of(&self.policy.zones, &change.path).zone == name;
             let path = diff.files.iter().filter(of_zone).map(|change| change.path.clone()).min().unwrap_or_default();
             let message = format!("{} lines of the zone `{name}` change, more than {most}", report.lines);
-            self.say(Verdict::HumanReview, "zone-lines", message, &path, 1);
+            self.say(MergeVerdict::HumanReview, "zone-lines", message, &path, 1);
         }
     }
 
@@ -239,7 +239,7 @@ impl Gate<'_> {
             if unread && !change.is_deleted() && (knows(&change.path) || knows(change.old_path())) && !self.is_approved
             {
                 let message = format!("`{}` cannot be compared: it is no text, or too long", change.path);
-                self.say(Verdict::HumanReview, "unread", message, &change.path, 1);
+                self.say(MergeVerdict::HumanReview, "unread", message, &change.path, 1);
             }
         }
     }
@@ -249,8 +249,8 @@ impl Gate<'_> {
         for wanted in wanted.into_iter().flatten().filter(|wanted| !["scope", "zone"].contains(&wanted.name.as_str())) {
             let (verdict, message) = match evidence.findings.get(&wanted.name) {
                 Some(found) if found.is_ok => continue,
-                Some(found) => (Verdict::Block, format!("`{}` failed: {}", wanted.name, found.summary)),
-                None => (Verdict::HumanReview, format!("the evidence `{}` is missing", wanted.name)),
+                Some(found) => (MergeVerdict::Block, format!("`{}` failed: {}", wanted.name, found.summary)),
+                None => (MergeVerdict::HumanReview, format!("the evidence `{}` is missing", wanted.name)),
             };
             self.say(verdict, "evidence", message, POLICY, wanted.line);
         }

@@ -20,7 +20,7 @@ fn text(text: &str) -> Text {
 }
 
 fn branch(subject: &str) -> Case {
-    let commit = Commit { id: "0a3b87a2d6be".into(), message: subject.into() };
+    let commit = DeclaringCommit { id: "0a3b87a2d6be".into(), message: subject.into() };
     let evidence = Evidence { author: Some("ann".into()), head: "0a3b87a2d6be".into(), ..Evidence::default() };
     Case { declared: Declared { commits: vec![commit], ..Declared::default() }, evidence, ..Case::default() }
 }
@@ -34,7 +34,7 @@ impl Case {
     fn renamed(mut self, from: &str, path: &str, before: &str, after: &str) -> Case {
         let from = (from != path).then(|| from.to_owned());
         let (added, deleted) = (after.lines().count() as u64, before.lines().count() as u64);
-        let change = Change { path: path.into(), from, before: text(before), after: text(after), added, deleted };
+        let change = FileChange { path: path.into(), from, before: text(before), after: text(after), added, deleted };
         self.diff.files.push(change);
         self
     }
@@ -47,7 +47,7 @@ impl Case {
     }
 
     fn reviewed(mut self, by: &str, commit: &str, approves: bool) -> Case {
-        self.evidence.reviews.push(Review { by: by.into(), approves, commit: commit.into() });
+        self.evidence.reviews.push(PersonReview { by: by.into(), approves, commit: commit.into() });
         self
     }
 
@@ -313,12 +313,12 @@ fn zones_need_what_they_need() {
     {
         assert_eq!(
             kernel.clone().reviewed(by, commit, approves).ruling().verdict,
-            Verdict::HumanReview,
+            MergeVerdict::HumanReview,
             "{by} {commit}"
         );
     }
     let torn = kernel.reviewed("bob", "0a3b87a2d6be", true).reviewed("eve", "0", false);
-    assert_eq!(torn.ruling().verdict, Verdict::HumanReview, "somebody asks for changes");
+    assert_eq!(torn.ruling().verdict, MergeVerdict::HumanReview, "somebody asks for changes");
     let other = branch("fix: x").policy(ZONES).file("src/engine/notes/a.rs", "pub fn a() {}\n", "").file(
         "elsewhere",
         "",
@@ -366,7 +366,7 @@ fn evidence_that_is_missing_is_missing() {
         HumanReview .portolan/merge-policy.yaml:13 evidence: the evidence `owasp` is missing
     "#]],
     );
-    case.evidence.findings.insert("owasp".into(), Finding { is_ok: false, summary: "an injection".into() });
+    case.evidence.findings.insert("owasp".into(), MergeFinding { is_ok: false, summary: "an injection".into() });
     check(
         &case,
         &expect![[r#"
@@ -374,8 +374,8 @@ fn evidence_that_is_missing_is_missing() {
         Block .portolan/merge-policy.yaml:13 evidence: `owasp` failed: an injection
     "#]],
     );
-    case.evidence.findings.insert("owasp".into(), Finding { is_ok: true, summary: String::new() });
-    assert_eq!((case.ruling().verdict, case.ruling().auto_merge), (Verdict::Pass, true));
+    case.evidence.findings.insert("owasp".into(), MergeFinding { is_ok: true, summary: String::new() });
+    assert_eq!((case.ruling().verdict, case.ruling().auto_merge), (MergeVerdict::Pass, true));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub trait Guard: fmt::Debug + Send + Sync {
     fn id(&self) -> &str;
 
     /// What it says of a tool call; nothing where it is not about it.
-    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement>;
+    fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement>;
 }
 
 /// A guard that is data, as `.portolan/plugins.yaml` has it.
@@ -67,7 +67,7 @@ impl PartialEq for DeclaredGuard {
 
 /// What is known around a tool call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Around<'a> {
+pub struct GuardInput<'a> {
     /// The root of the project: absolute.
     pub root: &'a str,
     /// The branch that is checked out.
@@ -83,7 +83,7 @@ impl Guard for DeclaredGuard {
         &self.id
     }
 
-    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+    fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
         let names = names(intent);
         let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
         if !self.tools.is_empty() && !self.tools.iter().any(is_meant) {
@@ -103,7 +103,7 @@ impl Guard for DeclaredGuard {
 }
 
 impl DeclaredGuard {
-    fn of(&self, intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Option<Judgement> {
+    fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
         let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
         let data = seen(intent, around, path);
         let why = match Expr::Jsonata(when.clone()).eval(&Scope::of(&data)) {
@@ -124,7 +124,7 @@ impl DeclaredGuard {
 }
 
 /// What the condition sees. What is not known is left out, so that functions of it come to nothing.
-fn seen(intent: &Intent, around: &Around<'_>, path: Option<&str>) -> Value {
+fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     let command = match intent.tool.deed() {
         Tool::Shell { command } => Some(command.as_str()),
         _ => None,

@@ -6,7 +6,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use guard::{Around, DeclaredGuard, Guard};
+pub use guard::{DeclaredGuard, Guard, GuardInput};
 
 use super::supervisor::Budget;
 

@@ -109,8 +109,8 @@ guards:
   - {id: servers, tools: ["mcp:github/*"], reason: not this server}
 "#,
     );
-    let around = Around { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false };
-    let said = |intent: &Intent, around: &Around<'_>| {
+    let around = GuardInput { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false };
+    let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
         judged.map(|said| format!("{} {:?}", said.guard, said.decision)).collect::<Vec<_>>().join(" ")
     };
@@ -121,7 +121,7 @@ guards:
         assert_eq!(said(&edit(path), &around), "", "{path}");
     }
     assert_eq!(said(&shell("make deploy"), &around), "when Ask");
-    assert_eq!(said(&shell("make deploy"), &Around { phase: Some("merge"), ..around }), "");
+    assert_eq!(said(&shell("make deploy"), &GuardInput { phase: Some("merge"), ..around }), "");
     assert_eq!(said(&shell("make test"), &around), "");
     let mcp = Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None };
     assert_eq!(said(&intent("mcp__github__create_issue", mcp), &around), "servers Block");
@@ -132,7 +132,7 @@ fn a_guard_that_cannot_tell_lets_nothing_happen() {
     for when in ["$error('x')", "1 + 1", "($f := function($n) { $f($n + 1) + 1 }; $f(1))", "$number(tool) > 1"] {
         let text = format!("guards: [{{id: a, when: {}, reason: r}}]", serde_json::Value::from(when));
         let plugins = read(&text);
-        let said = |strict| plugins.guards[0].judge(&shell("ls"), &Around { strict, ..Around::default() });
+        let said = |strict| plugins.guards[0].judge(&shell("ls"), &GuardInput { strict, ..GuardInput::default() });
         assert_eq!(said(false).map(|said| said.decision), Some(Decision::Ask), "{when}");
         let strict = said(true).expect("it is not allowed");
         assert_eq!(strict.decision, Decision::Block, "{when}");

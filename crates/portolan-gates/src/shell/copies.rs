@@ -5,7 +5,7 @@ use super::{Command, Word};
 
 /// Something that is copied with all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Copied {
+pub(crate) struct CopiedTree {
     /// Where it comes from; dynamic for an archive.
     pub(crate) from: Word,
     /// The folder that it comes into.
@@ -19,7 +19,7 @@ pub(crate) struct Copied {
 }
 
 /// What a command copies, moves or unpacks.
-pub(crate) fn copied(command: &Command) -> Vec<Copied> {
+pub(crate) fn copied(command: &Command) -> Vec<CopiedTree> {
     let arguments = command.words.get(1..).unwrap_or_default();
     match command.program().unwrap_or_default() {
         "cp" | "gcp" | "mv" | "gmv" | "rsync" | "ditto" => between(command, arguments),
@@ -27,7 +27,7 @@ pub(crate) fn copied(command: &Command) -> Vec<Copied> {
             let mut to = valued(arguments, &["-C", "--directory", "-d", "-o"]);
             to.retain(|word| word.known() != Some(""));
             let to = to.pop().filter(|_| name != "cpio").unwrap_or_else(|| Word::from("."));
-            vec![Copied { from: Word::Dynamic, to, name: None, pattern: None, without: Vec::new() }]
+            vec![CopiedTree { from: Word::Dynamic, to, name: None, pattern: None, without: Vec::new() }]
         }
         _ => Vec::new(),
     }
@@ -64,7 +64,7 @@ const VALUED: &[&str] = &[
     "--files-from",
 ];
 
-fn between(command: &Command, arguments: &[Word]) -> Vec<Copied> {
+fn between(command: &Command, arguments: &[Word]) -> Vec<CopiedTree> {
     let targets = valued(arguments, &["-t", "--target-directory"]);
     let syncs = command.program() == Some("rsync");
     // `-f` is no option with a value but for `rsync`.
@@ -105,8 +105,8 @@ struct How {
 }
 
 impl How {
-    fn copies(&self, from: &Word, to: &Word) -> Vec<Copied> {
-        let one = |from: Word, name: Option<&str>, pattern: Option<&str>| Copied {
+    fn copies(&self, from: &Word, to: &Word) -> Vec<CopiedTree> {
+        let one = |from: Word, name: Option<&str>, pattern: Option<&str>| CopiedTree {
             from,
             to: to.clone(),
             name: name.map(str::to_owned),

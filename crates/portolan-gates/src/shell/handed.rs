@@ -1,10 +1,10 @@
 //! Texts that programs hand to a shell, now or later: `su -c`, `ssh localhost`, `at`, `npx -c`.
 
-use super::wrap::{Told, run_words, text_of};
+use super::wrap::{WrapperResult, run_words, text_of};
 use super::{Command, Why, Word};
 
 /// `su -c text`, `sg group text`: the text after the option, also in a bundle.
-pub(super) fn option_text(command: &Command, told: &mut Told) {
+pub(super) fn option_text(command: &Command, told: &mut WrapperResult) {
     let attached = |word: &Word| {
         let text = word.known()?;
         // Options may be cut short.
@@ -31,7 +31,7 @@ pub(super) fn option_text(command: &Command, told: &mut Told) {
 }
 
 /// Texts that a program hands to a shell, here or later.
-pub(super) fn handed(name: &str, command: &Command, told: &mut Told) {
+pub(super) fn handed(name: &str, command: &Command, told: &mut WrapperResult) {
     let arguments = &command.words[1..];
     let has = |names: &[&str]| arguments.iter().filter_map(Word::known).any(|word| names.contains(&word));
     match name {

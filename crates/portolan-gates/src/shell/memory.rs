@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shuck_ast::DeclOperand as Declared;
 
 use super::walk::Folders;
-use super::{Surroundings, Word};
+use super::{ShellContext, Word};
 
 /// How many variables are known at once, and how long their values may be.
 const MAX_VARIABLES: usize = 64;
@@ -49,7 +49,7 @@ pub(super) struct Memory {
     previous: Folders,
     /// Where `popd` leads; nothing where that cannot be told.
     stack: Option<Vec<Folders>>,
-    around: Arc<Surroundings>,
+    around: Arc<ShellContext>,
 }
 
 impl Default for Memory {
@@ -65,7 +65,7 @@ struct Variable {
 }
 
 impl Memory {
-    pub(super) fn new(around: Arc<Surroundings>) -> Self {
+    pub(super) fn new(around: Arc<ShellContext>) -> Self {
         let mut memory = Self {
             variables: BTreeMap::new(),
             strange: BTreeSet::new(),
@@ -86,7 +86,7 @@ impl Memory {
     }
 
     /// What is known of where the shell begins.
-    pub(super) fn around(&self) -> &Surroundings {
+    pub(super) fn around(&self) -> &ShellContext {
         &self.around
     }
 

@@ -35,7 +35,7 @@ mod wrap;
 mod wrappers;
 mod writes;
 
-pub(crate) use copies::{Copied, copied};
+pub(crate) use copies::{CopiedTree, copied};
 pub use git::alias::expand;
 pub(crate) use programs::{is_interpreter, starts_others};
 pub(crate) use rights::only_adds as only_adds_rights;
@@ -169,7 +169,7 @@ pub struct Reading {
 
 /// What a shell finds where it is started, as far as somebody knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ShellContext {
     /// The folder that it begins in, from the root.
     pub folder: Option<String>,
     /// The folder that `~` and `$HOME` lead to.
@@ -189,19 +189,19 @@ pub struct Surroundings {
 /// Every simple command that could run when a shell is given `text`.
 #[must_use]
 pub fn read(text: &str) -> Reading {
-    read_in(text, &Surroundings::default())
+    read_in(text, &ShellContext::default())
 }
 
 /// The same, where more is known than the text says.
 ///
 /// ```
-/// use portolan_gates::shell::{self, Surroundings, Word};
+/// use portolan_gates::shell::{self, ShellContext, Word};
 ///
-/// let around = Surroundings { home: Some("/home/me".into()), ..Surroundings::default() };
+/// let around = ShellContext { home: Some("/home/me".into()), ..ShellContext::default() };
 /// let reading = shell::read_in("d=~/x; rm \"$d\"/{a,b}", &around);
 /// assert_eq!(reading.commands[0].words[1..], [Word::from("/home/me/x/a"), Word::from("/home/me/x/b")]);
 /// ```
 #[must_use]
-pub fn read_in(text: &str, around: &Surroundings) -> Reading {
+pub fn read_in(text: &str, around: &ShellContext) -> Reading {
     queue::read(queue::Pending::new(text, around.clone()))
 }

@@ -10,7 +10,7 @@ use shuck_parser::{ShellDialect, ShellProfile};
 use super::late::Late;
 use super::memory::Memory;
 use super::walk::Walk;
-use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, Surroundings, Why, Word};
+use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, ShellContext, Why, Word};
 
 /// How often a text may lead to another text.
 const MAX_LEVELS: usize = 12;
@@ -38,7 +38,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(text: &str, around: Surroundings) -> Self {
+    pub(super) fn new(text: &str, around: ShellContext) -> Self {
         Self {
             text: text.to_owned(),
             folders: vec![Word::from(".")],

@@ -17,12 +17,12 @@ use super::{Assignment, Command, MAX_BYTES, Reading, Why, Word, programs, wrap, 
 pub(super) type Folders = Vec<Word>;
 
 /// Where a statement leaves the shell: after success, and after failure. None: it does not come back.
-pub(super) struct Left {
+pub(super) struct StatementExits {
     pub(super) success: Folders,
     pub(super) failure: Folders,
 }
 
-impl Left {
+impl StatementExits {
     fn same(folders: &Folders) -> Self {
         Self { success: folders.clone(), failure: folders.clone() }
     }
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
         folders
     }
 
-    fn statement(&mut self, statement: &Stmt, mut folders: Folders) -> Left {
+    fn statement(&mut self, statement: &Stmt, mut folders: Folders) -> StatementExits {
         // After an `exit` nothing runs, but a trap or a function may see to it that something does.
         if folders.is_empty() {
             folders = vec![Word::Dynamic];
@@ -161,13 +161,13 @@ impl<'a> Walk<'a> {
         let left = self.command(&statement.command, folders.clone(), redirections);
         self.memory = memory.unwrap_or_else(|| self.memory.clone());
         match (background, statement.negated) {
-            (true, _) => Left::same(&folders),
-            (false, true) => Left { success: left.failure, failure: left.success },
+            (true, _) => StatementExits::same(&folders),
+            (false, true) => StatementExits { success: left.failure, failure: left.success },
             (false, false) => left,
         }
     }
 
-    fn command(&mut self, command: &CommandSyntax, folders: Folders, redirections: Redirections) -> Left {
+    fn command(&mut self, command: &CommandSyntax, folders: Folders, redirections: Redirections) -> StatementExits {
         match command {
             CommandSyntax::Simple(simple) => {
                 let empty = simple.args.is_empty() && simple.name.span.slice(self.source).is_empty();
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
                 self.statement(&function.body, vec![Word::Dynamic]);
                 self.repeats -= 1;
                 (self.carried, self.memory) = (carried, memory);
-                Left::same(&folders)
+                StatementExits::same(&folders)
             }
             CommandSyntax::AnonymousFunction(function) => {
                 self.writes_only(redirections, &folders);
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `a && b | c …`. A long row nests to the left, so this does not call itself for it.
-    fn row(&mut self, last: &BinaryCommand, folders: Folders, redirections: Redirections) -> Left {
+    fn row(&mut self, last: &BinaryCommand, folders: Folders, redirections: Redirections) -> StatementExits {
         self.writes_only(redirections, &folders);
         let mut row = vec![last];
         while let CommandSyntax::Binary(inner) = &row[row.len() - 1].left.command {
@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
                     self.statement(&binary.right, folders.clone());
                     self.memory = start.clone();
                     skipped = Skipped::new(false);
-                    Left::same(&folders)
+                    StatementExits::same(&folders)
                 }
                 BinaryOp::And => {
                     self.after = Arc::new(latest(&outer, &sure));
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
                     let right = self.statement(&binary.right, left.success);
                     sure.extend(self.succeeded(&binary.right, before));
                     self.after = outer.clone();
-                    Left { success: right.success, failure: union(left.failure, right.failure) }
+                    StatementExits { success: right.success, failure: union(left.failure, right.failure) }
                 }
                 BinaryOp::Or => {
                     sure.clear();
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
                     skipped.add(&self.memory, false);
                     skipped.join(&mut self.memory);
                     let right = self.statement(&binary.right, left.failure);
-                    Left { success: union(left.success, right.success), failure: right.failure }
+                    StatementExits { success: union(left.success, right.success), failure: right.failure }
                 }
             };
         }
@@ -285,32 +285,32 @@ impl<'a> Walk<'a> {
         Some(Command { after: Arc::default(), ..last.clone() })
     }
 
-    fn compound(&mut self, compound: &CompoundCommand, folders: Folders) -> Left {
+    fn compound(&mut self, compound: &CompoundCommand, folders: Folders) -> StatementExits {
         match compound {
             CompoundCommand::Subshell(body) => {
                 self.subshell(body);
-                return Left::same(&folders);
+                return StatementExits::same(&folders);
             }
             CompoundCommand::BraceGroup(body) => return self.last_of(body, folders),
             CompoundCommand::Time(time) => {
                 return match &time.command {
                     Some(command) => self.statement(command, folders),
-                    None => Left::same(&folders),
+                    None => StatementExits::same(&folders),
                 };
             }
             CompoundCommand::Coproc(coproc) => {
                 self.statement(&coproc.body, folders.clone());
-                return Left::same(&folders);
+                return StatementExits::same(&folders);
             }
             _ => {}
         }
         let after = self.branching(compound, folders);
-        Left { success: after.clone(), failure: after }
+        StatementExits { success: after.clone(), failure: after }
     }
 
     /// A group comes to what its last statement comes to.
-    pub(super) fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> Left {
-        let Some((last, before)) = body.as_slice().split_last() else { return Left::same(&folders) };
+    pub(super) fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> StatementExits {
+        let Some((last, before)) = body.as_slice().split_last() else { return StatementExits::same(&folders) };
         for statement in before {
             folders = self.statement(statement, folders).either();
         }
@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `exit` and the like: nothing after them runs, but for what they fail at.
-    fn leaving(&mut self, builtin: &BuiltinCommand, folders: &Folders, redirections: Redirections) -> Left {
+    fn leaving(&mut self, builtin: &BuiltinCommand, folders: &Folders, redirections: Redirections) -> StatementExits {
         let (word, more, assignments, leaves) = match builtin {
             BuiltinCommand::Break(given) => (&given.depth, &given.extra_args, &given.assignments, false),
             BuiltinCommand::Continue(given) => (&given.depth, &given.extra_args, &given.assignments, false),
@@ -337,7 +337,7 @@ impl<'a> Walk<'a> {
             self.word(word);
         }
         self.all(more);
-        if leaves { Left { success: Vec::new(), failure: Vec::new() } } else { Left::same(folders) }
+        if leaves { StatementExits { success: Vec::new(), failure: Vec::new() } } else { StatementExits::same(folders) }
     }
 
     fn redirections(&mut self, given: &[Redirect]) -> Redirections {
@@ -393,7 +393,7 @@ impl<'a> Walk<'a> {
         assignments: Vec<Assignment>,
         redirections: Redirections,
         folders: &Folders,
-    ) -> Left {
+    ) -> StatementExits {
         self.evaluated(&words, &assignments, redirections.stdin.as_ref());
         if words.is_empty() {
             // Nothing is left where variables come to nothing; such assignments hold for what follows as well.
@@ -405,7 +405,7 @@ impl<'a> Walk<'a> {
             }
             self.carry(assignments);
             self.writes_only(redirections, folders);
-            return Left::same(folders);
+            return StatementExits::same(folders);
         }
         let command = Command {
             words,
@@ -428,10 +428,10 @@ impl<'a> Walk<'a> {
             let (after, level) = (self.after.clone(), self.level + 1);
             self.pending.push(Pending { text: text.text, folders: text.folders, carried, after, level, memory });
         }
-        let mut left = Left::same(folders);
+        let mut left = StatementExits::same(folders);
         for mut command in told.commands {
             if let Some(success) = self.moved(&command, folders) {
-                left = Left { success, failure: folders.clone() };
+                left = StatementExits { success, failure: folders.clone() };
             }
             self.prompted(&command.assignments);
             self.forgets(&command);
@@ -443,7 +443,7 @@ impl<'a> Walk<'a> {
             if self.functions.contains(&called) {
                 Arc::make_mut(&mut self.memory).forget_all();
                 if programs::may_move(self.source) {
-                    left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+                    left = StatementExits::same(&union(folders.clone(), vec![Word::Dynamic]));
                 }
             }
             if !programs::only_moves(&command) || !command.writes.is_empty() {
@@ -452,7 +452,7 @@ impl<'a> Walk<'a> {
         }
         if told.moves {
             Arc::make_mut(&mut self.memory).forget_all();
-            left = Left::same(&union(folders.clone(), vec![Word::Dynamic]));
+            left = StatementExits::same(&union(folders.clone(), vec![Word::Dynamic]));
         }
         left
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::making::{Making, Piece};
 use super::walk::{Folders, Walk, join};
-use super::{Command, Surroundings, Why, Word};
+use super::{Command, ShellContext, Why, Word};
 
 impl Walk<'_> {
     /// The words that `word` comes to; the commands in it are told on the way.
@@ -435,7 +435,7 @@ pub(super) fn names_branch(command: &Command) -> bool {
 }
 
 /// Where the search path leads to a program, for a text that asks it: `command -v git`.
-fn located(around: &Surroundings, text: &str) -> Option<String> {
+fn located(around: &ShellContext, text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name = match words[..] {
         ["which", name] | ["command", "-v", name] | ["type", "-P" | "-p", name] => name,
@@ -445,7 +445,7 @@ fn located(around: &Surroundings, text: &str) -> Option<String> {
 }
 
 /// Whether a folder, seen from where the shell begins, lies in the worktree around that.
-fn is_within(around: &Surroundings, folder: &str) -> bool {
+fn is_within(around: &ShellContext, folder: &str) -> bool {
     let (Some(start), Some(root)) = (&around.folder, &around.root) else { return false };
     let whole = if folder.starts_with('/') { folder.to_owned() } else { format!("{start}/{folder}") };
     let mut parts: Vec<&str> = Vec::new();

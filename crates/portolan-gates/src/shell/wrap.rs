@@ -21,7 +21,7 @@ pub(super) struct Text {
 
 /// What a command comes to.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct WrapperResult {
     pub(super) commands: Vec<Command>,
     pub(super) texts: Vec<Text>,
     pub(super) doubts: Vec<(Why, String)>,
@@ -33,8 +33,8 @@ pub(super) struct Told {
 const MAX_LAYERS: usize = 64;
 
 /// Takes off what only starts something else.
-pub(super) fn unwrap(command: Command) -> Told {
-    let mut told = Told::default();
+pub(super) fn unwrap(command: Command) -> WrapperResult {
+    let mut told = WrapperResult::default();
     let mut waiting = vec![(command, 0)];
     while let Some((command, layers)) = waiting.pop() {
         if layers > MAX_LAYERS {
@@ -48,7 +48,7 @@ pub(super) fn unwrap(command: Command) -> Told {
 }
 
 /// One layer: what is left to be looked at, or nothing when the command itself was told.
-fn step(command: Command, told: &mut Told) -> Vec<Command> {
+fn step(command: Command, told: &mut WrapperResult) -> Vec<Command> {
     let Some(first) = command.words.first() else {
         if !command.writes.is_empty() {
             told.commands.push(command);
@@ -148,7 +148,7 @@ fn step(command: Command, told: &mut Told) -> Vec<Command> {
 }
 
 /// What `wrapper` starts.
-fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut Told) -> Vec<Command> {
+fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut WrapperResult) -> Vec<Command> {
     if name == "command" && matches!(command.words.get(1).and_then(Word::known), Some("-v" | "-V")) {
         return Vec::new();
     }
@@ -241,7 +241,7 @@ fn fed(words: &mut Vec<Word>, given: &[(String, Word)]) {
 }
 
 /// Assignments before the program, as `env` takes them.
-fn assigned(command: &mut Command, mut at: usize, told: &mut Told) -> usize {
+fn assigned(command: &mut Command, mut at: usize, told: &mut WrapperResult) -> usize {
     while let Some(word) = command.words.get(at) {
         match word.known().map(|text| text.split_once('=')) {
             Some(Some((name, value))) => {
@@ -258,7 +258,7 @@ fn assigned(command: &mut Command, mut at: usize, told: &mut Told) -> usize {
 }
 
 /// `sh -c text`, `sh file`, `sh < text`.
-fn shell(command: &Command, told: &mut Told) {
+fn shell(command: &Command, told: &mut WrapperResult) {
     if programs::is_reached(command) {
         told.commands.push(Command { writes: Vec::new(), ..command.clone() });
     }
@@ -304,7 +304,7 @@ fn shell(command: &Command, told: &mut Told) {
 }
 
 /// A shell with its text among the arguments of a program that is not known to only print them: it may start it.
-fn handed_shell(name: &str, command: &Command, told: &mut Told) {
+fn handed_shell(name: &str, command: &Command, told: &mut WrapperResult) {
     // What runs on other machines, or in a container, is in other folders.
     const NOT_HERE: [&str; 14] = [
         "echo", "printf", "grep", "rg", "which", "type", "git", "ssh", "docker", "podman", "kubectl", "vagrant",
@@ -328,7 +328,7 @@ fn handed_shell(name: &str, command: &Command, told: &mut Told) {
 }
 
 /// Words that are run as one text.
-pub(super) fn run_words(words: &[Word], command: &Command, told: &mut Told) {
+pub(super) fn run_words(words: &[Word], command: &Command, told: &mut WrapperResult) {
     let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
     let Some(known) = known else {
         told.doubts.push((Why::DynamicText, text_of(&command.words)));
@@ -369,7 +369,7 @@ fn found(command: &Command) -> Vec<Command> {
 }
 
 /// What is written by a program that is not told itself.
-fn keep_writes(mut command: Command, told: &mut Told) {
+fn keep_writes(mut command: Command, told: &mut WrapperResult) {
     if !command.writes.is_empty() {
         command.words.clear();
         told.commands.push(command);

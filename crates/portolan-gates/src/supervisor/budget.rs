@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::board::Board;
 use super::calendar::{day, month};
+use super::state::SupervisorState;
 use portolan_core::value::Timestamp;
 
 /// What is counted. Costs are counted in millionths of a US dollar, time in milliseconds.
@@ -182,14 +182,14 @@ impl Usage {
 /// A sum of what was stated, and how many did not state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tally {
+pub struct UsageSum {
     /// The sum; nothing where nobody has stated any.
     pub sum: Option<u64>,
     /// How many have not.
     pub unstated: u64,
 }
 
-impl Tally {
+impl UsageSum {
     fn take(&mut self, amount: Option<u64>) {
         match amount {
             Some(amount) => self.sum = Some(self.sum.unwrap_or(0).saturating_add(amount)),
@@ -201,24 +201,24 @@ impl Tally {
 /// What was used up in a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
+pub struct WindowUsage {
     /// When the last of it was recorded.
     pub at: Timestamp,
     /// Turns.
-    pub turns: Tally,
+    pub turns: UsageSum,
     /// Tokens that were read.
-    pub tokens_in: Tally,
+    pub tokens_in: UsageSum,
     /// Tokens that were written.
-    pub tokens_out: Tally,
+    pub tokens_out: UsageSum,
     /// Millionths of a US dollar.
-    pub cost_micros: Tally,
+    pub cost_micros: UsageSum,
     /// Milliseconds.
-    pub wall_ms: Tally,
+    pub wall_ms: UsageSum,
     /// Calls of tools.
-    pub tool_calls: Tally,
+    pub tool_calls: UsageSum,
 }
 
-impl Spent {
+impl WindowUsage {
     pub(super) fn take(&mut self, usage: &Usage, at: Timestamp) {
         self.at = at;
         self.turns.take(usage.turns);
@@ -245,7 +245,7 @@ impl Spent {
 
 /// How far a budget is used up in the window that is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct BudgetStatus {
     /// Over what is counted.
     pub scope: Scope,
     /// What is counted.
@@ -262,7 +262,7 @@ pub struct Standing {
     pub halts: bool,
 }
 
-impl Standing {
+impl BudgetStatus {
     /// Why work stops, as a sentence.
     pub fn sentence(&self) -> String {
         let used = self.used.map_or(Value::Null, |used| self.unit.shown(used));
@@ -285,17 +285,17 @@ impl Standing {
 /// How the budgets stand for a task and a session. Budgets without an open window are left out.
 pub fn standings(
     budgets: &[Budget],
-    board: &Board,
+    board: &SupervisorState,
     task: Option<&str>,
     session: Option<&str>,
     now: Timestamp,
-) -> Vec<Standing> {
+) -> Vec<BudgetStatus> {
     let standing = |budget: &Budget| {
         let window = budget.scope.window(task, session, now)?;
         let used = board.spent.get(&window).and_then(|spent| spent.of(budget.unit));
         let cap = board.raised_to(&window, budget.unit).unwrap_or(0).max(budget.cap);
         let share = u128::from(used.unwrap_or(0)) * 100;
-        Some(Standing {
+        Some(BudgetStatus {
             scope: budget.scope,
             unit: budget.unit,
             used,

@@ -1,16 +1,16 @@
 //! Supervising: questions that hold up their task and nothing else, a queue of tasks, and budgets that stop the work when
-//! they are used up. Everything is a fold over the event log: see [`Board`].
+//! they are used up. Everything is a fold over the event log: see [`SupervisorState`].
 
 mod answer;
-mod board;
 mod budget;
 mod calendar;
 mod queue;
+mod state;
 #[cfg(test)]
 mod tests;
 
 pub use answer::answer;
-pub use board::{Board, MAX_WINDOWS};
-pub use budget::{Budget, Scope, Spent, Standing, Tally, Unit, Usage, WARN_AT, standings};
+pub use budget::{Budget, BudgetStatus, Scope, Unit, Usage, UsageSum, WARN_AT, WindowUsage, standings};
 pub use calendar::{day, month};
-pub use queue::{Answered, Item, Progress, Question};
+pub use queue::{Item, Progress, Question, QuestionAnswer};
+pub use state::{MAX_WINDOWS, SupervisorState};

@@ -27,12 +27,12 @@ pub struct Question {
     /// Whether somebody was told that the deadline has passed.
     pub reminded: bool,
     /// What was answered.
-    pub answer: Option<Answered>,
+    pub answer: Option<QuestionAnswer>,
 }
 
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct QuestionAnswer {
     /// The choice, or the text.
     pub body: String,
     /// The digest of it: what is kept of a text may be cut, and secrets in it are masked.

@@ -2,15 +2,15 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::seen::Seen;
+use crate::seen::LogLine;
 use portolan_core::value::Timestamp;
 
 /// Lines, each `kind task {data}`, a minute apart.
-fn board(lines: &[(&str, &str, Value)]) -> Board {
-    let mut board = Board::default();
+fn board(lines: &[(&str, &str, Value)]) -> SupervisorState {
+    let mut board = SupervisorState::default();
     for (at, (kind, task, data)) in (0_i64..).zip(lines) {
         let task = (!task.is_empty()).then_some(*task);
-        board.apply(&Seen { id: "e", kind, at: Timestamp(at * 60_000), task, run: Some("r"), data });
+        board.apply(&LogLine { id: "e", kind, at: Timestamp(at * 60_000), task, run: Some("r"), data });
     }
     board
 }
@@ -79,7 +79,7 @@ fn a_budget_warns_and_halts_and_the_unknown_is_not_zero() {
     };
     let told = |lines: &[(&str, &str, Value)]| {
         let standing = standings(&budgets, &board(lines), Some("t"), Some("s"), Timestamp(0));
-        let told = |s: &Standing| format!("{} {:?} {} {}", s.window, s.used, s.warns, s.halts);
+        let told = |s: &BudgetStatus| format!("{} {:?} {} {}", s.window, s.used, s.warns, s.halts);
         standing.iter().map(told).collect::<Vec<_>>().join("; ")
     };
     let nothing = "task:t None false false; day:1970-01-01 None false false; session:s None false false";
@@ -146,7 +146,7 @@ proptest! {
         prop_assert_eq!(next.is_some(), TASKS.into_iter().any(free));
         prop_assert!(next.is_none_or(free));
         // What is kept beside the log is the same as what the log says.
-        let kept: Board = serde_json::from_value(serde_json::to_value(&at).expect("data")).expect("data");
+        let kept: SupervisorState = serde_json::from_value(serde_json::to_value(&at).expect("data")).expect("data");
         prop_assert_eq!(kept, at);
     }
 }

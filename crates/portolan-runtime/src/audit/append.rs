@@ -8,7 +8,7 @@ use portolan_core::value::Timestamp;
 
 use super::back::latest_in_turn;
 use super::error::AuditError;
-use super::line::{Entry, Line, Link};
+use super::line::{Line, Link, LogEntry};
 use super::place::{self, Place};
 use super::repair::{End, end_of};
 use super::segments::{full, numbered};
@@ -83,7 +83,7 @@ impl Log {
     ///
     /// # Errors
     /// Nothing was appended, unless the code is `log_unsynced`.
-    pub fn append(&self, entries: &[Entry], durability: Durability) -> Result<Vec<Line>, AuditError> {
+    pub fn append(&self, entries: &[LogEntry], durability: Durability) -> Result<Vec<Line>, AuditError> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
@@ -97,10 +97,10 @@ impl Log {
     /// As for [`append`](Log::append); or the log cannot be read.
     pub fn append_missing(
         &self,
-        entries: &[Entry],
+        entries: &[LogEntry],
         durability: Durability,
         is_wanted: impl FnMut(&Line) -> bool,
-        is_missing: impl Fn(&Entry, Option<&Line>) -> bool,
+        is_missing: impl Fn(&LogEntry, Option<&Line>) -> bool,
     ) -> Result<Vec<Line>, AuditError> {
         self.in_turn(durability, || {
             let newest = latest_in_turn(self.path(), is_wanted)?;
@@ -123,7 +123,7 @@ impl Log {
     fn in_turn(
         &self,
         durability: Durability,
-        entries: impl FnOnce() -> Result<Vec<Entry>, AuditError>,
+        entries: impl FnOnce() -> Result<Vec<LogEntry>, AuditError>,
     ) -> Result<Vec<Line>, AuditError> {
         let unwritable = |error: io::Error| AuditError::unwritable(self.path(), &error);
         self.place.make_folder().map_err(unwritable)?;
@@ -177,7 +177,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn of<'e>(end: &End, entries: impl Iterator<Item = &'e Entry>, at: Timestamp) -> Batch {
+    fn of<'e>(end: &End, entries: impl Iterator<Item = &'e LogEntry>, at: Timestamp) -> Batch {
         let mut link = end.link.clone();
         let mut batch = Batch { lines: Vec::new(), text: String::new() };
         for entry in entries {

@@ -19,7 +19,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 /// Something to put on record.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LogEntry {
     /// What it is.
     pub kind: Kind,
     /// The phase that the run was in.
@@ -32,10 +32,10 @@ pub struct Entry {
     pub data: Value,
 }
 
-impl Entry {
+impl LogEntry {
     /// An entry that belongs to no run.
-    pub fn of(kind: Kind, data: Value) -> Entry {
-        Entry { kind, phase: None, task: None, run: None, data }
+    pub fn of(kind: Kind, data: Value) -> LogEntry {
+        LogEntry { kind, phase: None, task: None, run: None, data }
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Line {
 /// A line as it stands in the file; the order of the fields is that of the keys.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct LineFields {
     v: u64,
     seq: u64,
     id: String,
@@ -96,7 +96,7 @@ impl Link {
     }
 
     /// The line that tells of `entry`, next in the chain.
-    pub(super) fn next(&self, entry: &Entry, at: Timestamp) -> Line {
+    pub(super) fn next(&self, entry: &LogEntry, at: Timestamp) -> Line {
         let line = self.holding(entry, at, secrets::redacted(&entry.data));
         if line.text.len() < MAX_LINE_BYTES {
             return line;
@@ -111,11 +111,11 @@ impl Link {
         }
     }
 
-    fn holding(&self, entry: &Entry, at: Timestamp, data: Value) -> Line {
+    fn holding(&self, entry: &LogEntry, at: Timestamp, data: Value) -> Line {
         let name = |text: &Option<String>| {
             text.as_deref().map(|text| secrets::text(text).chars().take(MAX_NAME_CHARS).collect::<String>())
         };
-        let mut written = Written {
+        let mut written = LineFields {
             v: VERSION,
             seq: self.seq + 1,
             id: String::new(),
@@ -145,11 +145,11 @@ impl Link {
 }
 
 /// What a line is called whose name is not written yet.
-fn name_of(written: &Written) -> String {
+fn name_of(written: &LineFields) -> String {
     Digest::of(text(written)).as_str()[..20].to_owned()
 }
 
-fn text(written: &Written) -> String {
+fn text(written: &LineFields) -> String {
     serde_json::to_string(written).expect("texts, numbers and JSON are JSON")
 }
 
@@ -157,7 +157,7 @@ impl Line {
     /// Reads a line, without its end.
     pub(super) fn parse(bytes: &[u8]) -> Option<Line> {
         let text = std::str::from_utf8(bytes).ok()?;
-        let written: Written = serde_json::from_str(text).ok()?;
+        let written: LineFields = serde_json::from_str(text).ok()?;
         let at = Timestamp(DateTime::parse_from_rfc3339(&written.at).ok()?.timestamp_millis());
         Some(Line {
             seq: written.seq,
@@ -175,7 +175,7 @@ impl Line {
 
     /// Whether its text is what [`Log::append`](super::Log::append) makes of its content, and its name is made of it.
     pub(super) fn is_as_written(&self) -> bool {
-        let Ok(mut written) = serde_json::from_str::<Written>(&self.text) else { return false };
+        let Ok(mut written) = serde_json::from_str::<LineFields>(&self.text) else { return false };
         let is_same = text(&written) == self.text;
         let id = std::mem::take(&mut written.id);
         is_same && name_of(&written) == id

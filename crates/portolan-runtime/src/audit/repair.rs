@@ -10,7 +10,7 @@ use serde_json::json;
 use super::back::{Backwards, Piece};
 use super::error::AuditError;
 use super::kinds::Kind;
-use super::line::{Entry, Line, Link};
+use super::line::{Line, Link, LogEntry};
 use super::segments::full;
 use crate::digest::Digest;
 
@@ -23,7 +23,7 @@ pub(super) struct End {
     /// Its last line.
     pub(super) link: Link,
     /// What is done with what does not belong there, and the entry that tells of it.
-    mending: Option<(Mending, Entry)>,
+    mending: Option<(Mending, LogEntry)>,
 }
 
 #[derive(Debug)]
@@ -102,25 +102,25 @@ impl Debris {
             Some(piece) => End::mended(link, Mending::Cut(piece.at), told("cut", &piece, len)),
             None if lines > 0 => {
                 let data = json!({ "done": "passed-over", "lines": lines });
-                End::mended(link, Mending::PassOver, Entry::of(Kind::LogRepaired, data))
+                End::mended(link, Mending::PassOver, LogEntry::of(Kind::LogRepaired, data))
             }
             None => End { link, mending: None },
         }
     }
 }
 
-fn told(done: &str, piece: &Piece, len: u64) -> Entry {
+fn told(done: &str, piece: &Piece, len: u64) -> LogEntry {
     let digest = piece.bytes.as_ref().map(Digest::of);
-    Entry::of(Kind::LogRepaired, json!({ "done": done, "bytes": len - piece.at, "digest": digest }))
+    LogEntry::of(Kind::LogRepaired, json!({ "done": done, "bytes": len - piece.at, "digest": digest }))
 }
 
 impl End {
-    fn mended(link: Link, mending: Mending, entry: Entry) -> End {
+    fn mended(link: Link, mending: Mending, entry: LogEntry) -> End {
         End { link, mending: Some((mending, entry)) }
     }
 
     /// Mends the end; the entry that tells of it, where there was something to mend.
-    pub(super) fn mend(&mut self, mut file: &File) -> io::Result<Option<Entry>> {
+    pub(super) fn mend(&mut self, mut file: &File) -> io::Result<Option<LogEntry>> {
         let Some((mending, entry)) = self.mending.take() else { return Ok(None) };
         match mending {
             Mending::Cut(at) => file.set_len(at)?,

@@ -16,12 +16,12 @@ pub struct Verification {
     /// The digest of the last of them. Kept elsewhere, it tells whether a log was cut or written anew since.
     pub head: Option<Digest>,
     /// What is wrong first; what follows it was not looked at.
-    pub first_fault: Option<Fault>,
+    pub first_fault: Option<LogFault>,
 }
 
 /// What is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct LogFault {
     /// The file.
     pub segment: PathBuf,
     /// The line in it, from 1 on.
@@ -57,12 +57,12 @@ pub fn verify(path: &Path) -> Result<Verification, AuditError> {
     Ok(Verification { lines: end.seq, head: end.digest, first_fault })
 }
 
-fn missing(path: &Path, number: u64) -> Fault {
-    Fault { segment: numbered(path, number), line: 1, what: "the file is missing".to_owned() }
+fn missing(path: &Path, number: u64) -> LogFault {
+    LogFault { segment: numbered(path, number), line: 1, what: "the file is missing".to_owned() }
 }
 
 /// Goes through one file; the fault that it stops at.
-fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<Fault>, AuditError> {
+fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<LogFault>, AuditError> {
     while let Some(piece) = forwards.next()? {
         let what = match piece {
             Piece::Torn => Some("it ends in the middle of a line".to_owned()),
@@ -76,7 +76,7 @@ fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<Fault>, AuditEr
             },
         };
         if let Some(what) = what {
-            return Ok(Some(Fault { segment: forwards.segment.path, line: forwards.pieces, what }));
+            return Ok(Some(LogFault { segment: forwards.segment.path, line: forwards.pieces, what }));
         }
     }
     Ok(None)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip, closest, list};
 use portolan_core::dialect::{self, Dialect, RunAs};
-use portolan_core::source::{self, Source, Span, Tree, TreeKind, Unfit, appended, spliced};
+use portolan_core::source::{self, Source, Span, SpliceError, Tree, TreeKind, appended, spliced};
 use serde_json::{Map, Value, json};
 
 use super::{checks, refused};
@@ -35,7 +35,7 @@ pub struct Present {
 }
 
 /// A tool of a file.
-pub struct Named<'p> {
+pub struct ToolName<'p> {
     /// Its name.
     pub name: &'p str,
     /// What it does.
@@ -122,11 +122,11 @@ impl Present {
     }
 
     /// The tools, in the order written. What has no name is none yet.
-    pub fn tools(&self) -> Vec<Named<'_>> {
+    pub fn tools(&self) -> Vec<ToolName<'_>> {
         let tools = self.items().iter().enumerate().filter_map(|(at, item)| {
             let name = item.get("name")?.as_str()?;
             let description = item.get("description").and_then(Tree::as_str).unwrap_or_default();
-            Some(Named { name, description, at })
+            Some(ToolName { name, description, at })
         });
         tools.collect()
     }
@@ -135,7 +135,7 @@ impl Present {
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn tool(&self, name: &str) -> Result<Named<'_>, DefinitionError> {
+    pub fn tool(&self, name: &str) -> Result<ToolName<'_>, DefinitionError> {
         let tools = self.tools();
         let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
         let help = match closest(name, names.iter().copied()) {
@@ -148,7 +148,7 @@ impl Present {
     }
 
     /// The definition of a tool, with its nodes wherever they stand.
-    pub fn definition(&self, tool: &Named<'_>) -> Value {
+    pub fn definition(&self, tool: &ToolName<'_>) -> Value {
         let mut definition = self.items()[tool.at].value();
         if let (Some(nodes), Some(fields), 1) = (self.beside(), definition.as_object_mut(), self.items().len()) {
             fields.insert("nodes".to_owned(), nodes.value());
@@ -157,7 +157,7 @@ impl Present {
     }
 
     /// What the text of a tool is known by: it changes with every byte of it.
-    pub fn revision(&self, tool: &Named<'_>) -> Option<String> {
+    pub fn revision(&self, tool: &ToolName<'_>) -> Option<String> {
         let text = |tree: &Tree| self.source.text.get(tree.span.start..tree.span.end).unwrap_or_default().as_bytes();
         let own = self.items().get(tool.at)?;
         let value = own.value().to_string();
@@ -207,7 +207,7 @@ impl Present {
     }
 
     /// The text of the file with another value.
-    pub(super) fn written(&self, wanted: &Value) -> Result<String, Unfit> {
+    pub(super) fn written(&self, wanted: &Value) -> Result<String, SpliceError> {
         match &self.tree {
             Some(tree) => spliced(&self.source, tree, wanted),
             None => appended(&self.source, wanted),

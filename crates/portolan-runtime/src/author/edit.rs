@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_core::dialect::editing::{self, Refused};
+use portolan_core::dialect::editing::{self, EditError};
 use portolan_core::source::{self, MAX_SOURCE_BYTES, Source, Span, Tree};
 use serde_json::Value;
 
@@ -125,7 +125,7 @@ fn performed(
     let mut target = before.names()[place].to_owned();
     let (mut source, mut nodes) = (before.source.clone(), Vec::new());
     for step in steps {
-        let not_done = |Refused { message, help }: Refused| {
+        let not_done = |EditError { message, help }: EditError| {
             refused("not_editable", format!("{}: {message}; nothing was written", step.title), help)
         };
         let graphs = graphs_of(&source);
@@ -134,7 +134,7 @@ fn performed(
         let Some(graph) = named.or_else(|| graphs.get(place).filter(|_| graphs.len() == before.graphs.len())) else {
             let message = format!("after the operations before it, `{target}` can no longer be read");
             let help = "do those before it differently: each must leave a text that can be read".to_owned();
-            return Err(not_done(Refused { message, help }));
+            return Err(not_done(EditError { message, help }));
         };
         target.clone_from(&graph.id.value);
         let operation = step.on(graph).map_err(not_done)?;

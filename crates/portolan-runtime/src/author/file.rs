@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::carrier::task_file::{Durability, exchange, sync_folder, write_new};
+use crate::carrier::task_file::{WriteDurability, exchange, sync_folder, write_new};
 use crate::disk::{self, NoTurn, WAIT, turn_unseen};
 use crate::error::{ServiceError, plain};
 
@@ -108,10 +108,9 @@ impl Locked {
             };
         }
         let written = match self.like()? {
-            None => write_new(&self.folder, &self.target, text.as_bytes(), Durability::Fsync),
-            like => {
-                exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), Durability::Fsync).map(|_| true)
-            }
+            None => write_new(&self.folder, &self.target, text.as_bytes(), WriteDurability::Fsync),
+            like => exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), WriteDurability::Fsync)
+                .map(|_| true),
         };
         written.map_err(|error| unwritable(&self.file, &error))
     }

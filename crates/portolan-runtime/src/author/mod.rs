@@ -26,19 +26,19 @@ use serde_json::Value;
 
 use crate::definition::{Definition, DefinitionError, Findings};
 use crate::error::ServiceError;
-use crate::graphs::Loaded;
-use crate::library::{FunctionFiles, Functions, Library};
+use crate::graphs::GraphVersion;
+use crate::library::{FunctionFiles, FunctionSet, Library};
 use crate::servers::PoolOptions;
 use crate::service::Service;
 
-pub use change::{Change, Named, Present};
+pub use change::{Change, Present, ToolName};
 pub use edit::{Edit, Edited};
 pub(crate) use file::Locked;
 pub use operations::MAX_OPERATIONS;
 pub use places::{Moving, Places, forget, keep};
 pub(crate) use save::MARK;
 pub use save::{OnDisk, Saved, save};
-pub use servers::Known;
+pub use servers::ServerList;
 pub use template::template;
 pub use whole::{Whole, edge_names};
 
@@ -57,7 +57,7 @@ fn refused(code: &'static str, message: impl Into<String>, help: impl Into<Strin
 
 /// A change that was written.
 #[derive(Debug)]
-pub struct Written {
+pub struct AppliedChange {
     /// The tool.
     pub name: String,
     /// What its text is known by afterwards; nothing when it is gone.
@@ -103,7 +103,7 @@ impl Author {
         library: &Library,
         change: Change,
         revision: Option<&str>,
-    ) -> Result<Written, DefinitionError> {
+    ) -> Result<AppliedChange, DefinitionError> {
         let mut locked = file::Locked::wait(&self.file).await?;
         loop {
             let text = locked.read()?;
@@ -115,7 +115,7 @@ impl Author {
                 let after = Present::of(&self.file, Some(&planned.text))?;
                 let revision = after.tool(&planned.name).ok().and_then(|tool| after.revision(&tool));
                 let checks::Checked { findings, sound } = checked;
-                return Ok(Written { name: planned.name, revision, findings, sound });
+                return Ok(AppliedChange { name: planned.name, revision, findings, sound });
             }
         }
     }
@@ -124,7 +124,7 @@ impl Author {
     ///
     /// # Errors
     /// It has faults.
-    pub fn loaded(&self, service: &Service) -> Result<Loaded, DefinitionError> {
+    pub fn loaded(&self, service: &Service) -> Result<GraphVersion, DefinitionError> {
         self.load(service, &self.present()?, None)
     }
 
@@ -132,7 +132,7 @@ impl Author {
     ///
     /// # Errors
     /// The draft, or the rest of the file, has faults.
-    pub fn drafted(&self, service: &Service, tool: Value) -> Result<(Loaded, Arc<Definition>), DefinitionError> {
+    pub fn drafted(&self, service: &Service, tool: Value) -> Result<(GraphVersion, Arc<Definition>), DefinitionError> {
         let present = self.present()?;
         let draft = present.draft(tool)?;
         let loaded = self.load(service, &present, Some(&draft.source))?;
@@ -140,10 +140,15 @@ impl Author {
         Ok((loaded, definition))
     }
 
-    fn load(&self, service: &Service, present: &Present, text: Option<&Source>) -> Result<Loaded, DefinitionError> {
+    fn load(
+        &self,
+        service: &Service,
+        present: &Present,
+        text: Option<&Source>,
+    ) -> Result<GraphVersion, DefinitionError> {
         let servers = self.servers(service, present)?;
         match self.functions(service.library(), text.unwrap_or(&present.source)) {
-            Ok(functions) => Ok(Loaded { functions, servers }),
+            Ok(functions) => Ok(GraphVersion { functions, servers }),
             Err(DefinitionError { findings, .. }) if !findings.is_empty() => {
                 Err(checks::faulty("the definition has faults, and was not run", findings))
             }
@@ -152,7 +157,7 @@ impl Author {
     }
 
     /// What a text comes to, as if it stood in the file.
-    fn functions(&self, library: &Library, text: &Source) -> Result<Functions, DefinitionError> {
+    fn functions(&self, library: &Library, text: &Source) -> Result<FunctionSet, DefinitionError> {
         let files = std::slice::from_ref(&self.file);
         library.functions(FunctionFiles { text: Some(text), ..FunctionFiles::served(files, self.mcp.as_deref()) })
     }

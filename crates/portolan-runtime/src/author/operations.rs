@@ -1,7 +1,7 @@
 //! What is to be done to a definition, as it is sent: operations whose edges go by their names.
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_core::dialect::editing::{Operation, Refused};
+use portolan_core::dialect::editing::{EditError, Operation};
 use portolan_core::graph::Graph;
 use portolan_core::source::MAX_SOURCE_BYTES;
 use serde_json::Value;
@@ -77,7 +77,7 @@ impl Step {
     }
 
     /// The operation on a graph as it is when its turn has come.
-    pub(super) fn on(&self, graph: &Graph) -> Result<Operation, Refused> {
+    pub(super) fn on(&self, graph: &Graph) -> Result<Operation, EditError> {
         let mut operation = self.operation.clone();
         let Some(name) = &self.edge else { return Ok(operation) };
         let number = edge_named(graph, name)?;
@@ -104,13 +104,13 @@ fn words() -> String {
     format!("is one of `{}`", WORDS.join("`, `"))
 }
 
-fn edge_named(graph: &Graph, name: &str) -> Result<usize, Refused> {
+fn edge_named(graph: &Graph, name: &str) -> Result<usize, EditError> {
     let names = edge_names(graph);
     names.iter().position(|known| known == name).ok_or_else(|| {
         let help = match closest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "getDefinition names the edges; each operation sees what those before it have made".to_owned(),
         };
-        Refused { message: format!("there is no edge `{}`", clip(name)), help }
+        EditError { message: format!("there is no edge `{}`", clip(name)), help }
     })
 }

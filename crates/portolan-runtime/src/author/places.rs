@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use portolan_core::present::{FARTHEST, Moved};
+use portolan_core::present::{FARTHEST, NodeOffsets};
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 1_000;
 pub struct Places {
     form: String,
     /// By the path of the definition's file, from the project's folder on, and by the flow that is drawn.
-    definitions: BTreeMap<String, BTreeMap<String, Moved>>,
+    definitions: BTreeMap<String, BTreeMap<String, NodeOffsets>>,
 }
 
 /// A definition of which something is moved: the file and the flow of it.
@@ -72,7 +72,7 @@ impl Places {
     }
 
     /// What was moved in a flow of a file.
-    pub fn moved(&self, of: Moving<'_>) -> Moved {
+    pub fn moved(&self, of: Moving<'_>) -> NodeOffsets {
         let flows = self.definitions.get(&name_of(of.project, of.file));
         flows.and_then(|flows| flows.get(of.flow)).cloned().unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Places {
 ///
 /// # Errors
 /// A move is too far, or there are too many; what is kept cannot be read, or not be written.
-pub async fn keep(of: Moving<'_>, moves: &Moved) -> Result<(), ServiceError> {
+pub async fn keep(of: Moving<'_>, moves: &NodeOffsets) -> Result<(), ServiceError> {
     may_be_kept(moves)?;
     change(of, |moved| {
         moved.extend(moves.iter().map(|(node, by)| (node.clone(), *by)));
@@ -108,7 +108,10 @@ pub async fn forget(of: Moving<'_>) -> Result<(), ServiceError> {
     .await
 }
 
-async fn change(of: Moving<'_>, act: impl FnOnce(&mut Moved) -> Result<(), ServiceError>) -> Result<(), ServiceError> {
+async fn change(
+    of: Moving<'_>,
+    act: impl FnOnce(&mut NodeOffsets) -> Result<(), ServiceError>,
+) -> Result<(), ServiceError> {
     let _turn: File = turn_in(of.project).await?;
     let mut places = Places::of(of.project)?;
     let flows = places.definitions.entry(name_of(of.project, of.file)).or_default();
@@ -125,7 +128,7 @@ async fn change(of: Moving<'_>, act: impl FnOnce(&mut Moved) -> Result<(), Servi
     disk::replace(&path, &text).map_err(|error| unwritable(&path, &error))
 }
 
-fn may_be_kept(moves: &Moved) -> Result<(), ServiceError> {
+fn may_be_kept(moves: &NodeOffsets) -> Result<(), ServiceError> {
     if moves.keys().any(|node| node.len() > LONGEST_NAME) {
         return Err(refused(format!("the name of a node has more than {LONGEST_NAME} bytes")));
     }

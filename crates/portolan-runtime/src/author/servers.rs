@@ -12,17 +12,17 @@ use super::change::Present;
 use crate::definition::DefinitionError;
 use crate::disk;
 use crate::error::ServiceError;
-use crate::servers::{Servers, Setup};
+use crate::servers::{ServerSetup, Servers};
 use crate::service::Service;
 
 /// The pool, and which servers it is of.
 pub(super) struct Pool {
-    setups: Vec<Setup>,
+    setups: Vec<ServerSetup>,
     servers: Arc<Servers>,
 }
 
 /// The servers as they are now.
-pub struct Known {
+pub struct ServerList {
     /// The pool that starts them.
     pub servers: Arc<Servers>,
     /// What must not be shown of what they say.
@@ -35,7 +35,7 @@ pub struct Known {
     untrusted: Option<ServiceError>,
 }
 
-impl Known {
+impl ServerList {
     /// Whether a server may be started, or asked.
     ///
     /// # Errors
@@ -63,21 +63,23 @@ impl Author {
     ///
     /// # Errors
     /// A file of servers cannot be read.
-    pub fn known(&self, service: &Service) -> Result<Known, DefinitionError> {
+    pub fn known(&self, service: &Service) -> Result<ServerList, DefinitionError> {
         let present = self.present()?;
         let servers = self.servers(service, &present)?;
-        let names = |setups: Vec<Setup>| setups.into_iter().map(|setup| setup.server.name).collect::<Vec<String>>();
+        let names =
+            |setups: Vec<ServerSetup>| setups.into_iter().map(|setup| setup.server.name).collect::<Vec<String>>();
         let (brought, own) = (names(self.brought(&present)), names(self.own(service)?));
         let untrusted = if brought.is_empty() { None } else { self.untrusted(service, &present) };
-        let hidden = Redaction::default().hiding(self.setups(service, &present)?.iter().flat_map(Setup::confidential));
-        Ok(Known { servers, hidden, brought, own, untrusted })
+        let hidden =
+            Redaction::default().hiding(self.setups(service, &present)?.iter().flat_map(ServerSetup::confidential));
+        Ok(ServerList { servers, hidden, brought, own, untrusted })
     }
 
     /// The pool of the servers that can be called: the one there was, as long as they are the same.
     pub(super) fn servers(&self, service: &Service, present: &Present) -> Result<Arc<Servers>, DefinitionError> {
         let setups = self.setups(service, present)?;
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pool.as_ref().filter(|pool| Setup::same(&pool.setups, &setups)) {
+        if let Some(pool) = pool.as_ref().filter(|pool| ServerSetup::same(&pool.setups, &setups)) {
             return Ok(Arc::clone(&pool.servers));
         }
         let servers = Arc::new(Servers::new(setups.clone(), self.options.clone()));
@@ -93,26 +95,26 @@ impl Author {
         }
     }
 
-    fn setups(&self, service: &Service, present: &Present) -> Result<Vec<Setup>, DefinitionError> {
+    fn setups(&self, service: &Service, present: &Present) -> Result<Vec<ServerSetup>, DefinitionError> {
         let mut setups = self.brought(present);
         let ours = ["filesystem", "echo"].into_iter().filter_map(|name| {
-            Setup::builtin(&Spanned { value: name.to_owned(), span: Span::default() }, service.project())
+            ServerSetup::builtin(&Spanned { value: name.to_owned(), span: Span::default() }, service.project())
         });
         self.own(service)?.into_iter().chain(ours).for_each(|setup| setup.add(&mut setups));
         Ok(setups)
     }
 
-    fn own(&self, service: &Service) -> Result<Vec<Setup>, ServiceError> {
+    fn own(&self, service: &Service) -> Result<Vec<ServerSetup>, ServiceError> {
         Ok(self.mcp.as_deref().map(|path| service.library().own_servers(path)).transpose()?.unwrap_or_default())
     }
 
     /// The servers of the file, as far as they can be understood.
-    fn brought(&self, present: &Present) -> Vec<Setup> {
+    fn brought(&self, present: &Present) -> Vec<ServerSetup> {
         if present.field("mcpServers").or_else(|| present.field("servers")).is_none() {
             return Vec::new();
         }
         let folder = disk::folder_of(&self.file);
-        dialect::servers(&present.source).0.iter().map(|server| Setup::of(server, folder)).collect()
+        dialect::servers(&present.source).0.iter().map(|server| ServerSetup::of(server, folder)).collect()
     }
 
     /// Why the servers of the file may not be started.

@@ -14,7 +14,7 @@ use super::{Author, refused};
 use crate::definition::{DefinitionError, Findings};
 use crate::digest::Digest;
 use crate::error::ServiceError;
-use crate::library::{Found, Library, read_definition, workflow_files};
+use crate::library::{Library, WorkflowFile, read_definition, workflow_files};
 
 /// A definition as it is, or as it would become.
 pub struct Whole {
@@ -130,7 +130,7 @@ impl Author {
 /// The one file that is meant by a folder: the `workflow` in it, or that of its only workflow.
 pub(super) fn file_in(folder: &Path) -> Result<PathBuf, ServiceError> {
     let mut files = workflow_files(folder)?;
-    let own = |file: &Found| {
+    let own = |file: &WorkflowFile| {
         file.path.parent() == Some(folder) && file.path.file_stem().is_some_and(|stem| stem == "workflow")
     };
     if let Some(own) = files.iter().find(|file| own(file)) {

@@ -21,17 +21,17 @@ use serde_json::json;
 
 use crate::audit::Kind;
 use crate::disk::try_alone;
-use crate::drivers::{AgentDriver, Assignment, Posed, Worked};
+use crate::drivers::{AgentDriver, AgentQuestion, Assignment, SessionResult};
 use crate::error::{ErrorKind, ServiceError};
 use crate::notifiers::{Notice, Notifiers};
 use crate::project_folder;
 use crate::service::{Brief, Caller, Ending, Service, Tick};
-use crate::supervisor::{Ask, Report, Supervisor, Task};
+use crate::supervisor::{Ask, Supervisor, Task, UsageReport};
 use pulse::Pulse;
 
 /// How far the autopilot may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AutopilotLimits {
     /// How many sessions there may be in all, over every task.
     pub sessions: u32,
     /// How many sessions there may be for a task.
@@ -46,9 +46,9 @@ pub struct Limits {
     pub heartbeat: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for AutopilotLimits {
+    fn default() -> AutopilotLimits {
+        AutopilotLimits {
             sessions: 200,
             sessions_per_task: 50,
             attempts: 5,
@@ -64,7 +64,7 @@ pub struct Autopilot<'s> {
     service: &'s Service,
     driver: Arc<dyn AgentDriver>,
     notifiers: Notifiers,
-    limits: Limits,
+    limits: AutopilotLimits,
     caller: Caller,
 }
 
@@ -103,7 +103,7 @@ impl<'s> Autopilot<'s> {
         service: &'s Service,
         driver: Arc<dyn AgentDriver>,
         notifiers: Notifiers,
-        limits: Limits,
+        limits: AutopilotLimits,
     ) -> Autopilot<'s> {
         let caller = Caller { by: Actor::Agent(format!("autopilot/{}", driver.id())), can_ask: false };
         Autopilot { service, driver, notifiers, limits, caller }
@@ -179,7 +179,7 @@ impl<'s> Autopilot<'s> {
             return Err(error);
         }
         let body = format!("`{}` cannot be begun: {}; {}", item.task, error.message, error.help);
-        self.ask(item, &Posed { body, choices: vec!["try again".to_owned()], default: None }).await
+        self.ask(item, &AgentQuestion { body, choices: vec!["try again".to_owned()], default: None }).await
     }
 
     /// One session of the driver on the present phase, and what the engine says of it.
@@ -205,7 +205,7 @@ impl<'s> Autopilot<'s> {
         self.beat(item, "started", None).await?;
         let worked = self.working(item, &assignment, pulse).await?;
         let session = worked.session.clone().unwrap_or_else(|| format!("{}-{}", item.task, item.sessions + 1));
-        let report = Report {
+        let report = UsageReport {
             task: Some(item.task.clone()),
             phase: Some(brief.phase.clone()),
             session: Some(session),
@@ -223,7 +223,7 @@ impl<'s> Autopilot<'s> {
     }
 
     /// Has the engine decide what a session came to.
-    async fn judge(&self, item: &Item, worked: &Worked) -> Result<(), ServiceError> {
+    async fn judge(&self, item: &Item, worked: &SessionResult) -> Result<(), ServiceError> {
         let supervisor = self.service.supervisor();
         let flow = self.service.flow();
         // Agents may have ended the task themselves, or asked.
@@ -263,7 +263,12 @@ impl<'s> Autopilot<'s> {
     }
 
     /// Waits for the driver, and tells meanwhile that work goes on.
-    async fn working(&self, item: &Item, assignment: &Assignment, pulse: &mut Pulse) -> Result<Worked, ServiceError> {
+    async fn working(
+        &self,
+        item: &Item,
+        assignment: &Assignment,
+        pulse: &mut Pulse,
+    ) -> Result<SessionResult, ServiceError> {
         let mut work = self.driver.run_phase(assignment);
         loop {
             match tokio::time::timeout(pulse.patience(), &mut work).await {
@@ -308,7 +313,7 @@ impl<'s> Autopilot<'s> {
         let state = self.service.flow().status().await?;
         let last = state.last_error.map_or_else(String::new, |last| format!(" It was refused last because: {last}"));
         let body = format!("`{}` is stuck in `{}`: {why}.{last}", item.task, state.phase);
-        let posed = Posed { body, choices: STUCK.map(str::to_owned).to_vec(), default: None };
+        let posed = AgentQuestion { body, choices: STUCK.map(str::to_owned).to_vec(), default: None };
         self.ask(item, &posed).await?;
         self.service.supervisor().park(&item.task, why, &self.caller).await
     }
@@ -330,7 +335,7 @@ impl<'s> Autopilot<'s> {
         })
     }
 
-    async fn ask(&self, item: &Item, posed: &Posed) -> Result<(), ServiceError> {
+    async fn ask(&self, item: &Item, posed: &AgentQuestion) -> Result<(), ServiceError> {
         let ask = Ask {
             task: Some(item.task.clone()),
             channel: "autopilot".to_owned(),

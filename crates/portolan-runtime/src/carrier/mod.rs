@@ -8,6 +8,6 @@ pub mod token;
 
 pub use task_journal::{TaskJournal, TaskRecord};
 pub use task_state::{Parent, TaskState};
-pub(crate) use task_state::{Read as Found, VERSION as TASK_STATE_VERSION, is_child, read as read_state};
+pub(crate) use task_state::{TaskFileState as Found, VERSION as TASK_STATE_VERSION, is_child, read as read_state};
 
 pub use crate::address::Address;

@@ -42,7 +42,7 @@ pub struct Parent {
 pub(crate) const VERSION: u32 = 1;
 
 /// What was found in a task file.
-pub(crate) enum Read {
+pub(crate) enum TaskFileState {
     /// No workflow yet.
     Nothing,
     /// A run that Portolan wrote.
@@ -63,14 +63,14 @@ pub(crate) struct Legacy {
 }
 
 /// Reads the state out of a task file.
-pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<Read, ServiceError> {
-    let Some(metadata) = file.get("metadata").and_then(Value::as_object) else { return Ok(Read::Nothing) };
+pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileState, ServiceError> {
+    let Some(metadata) = file.get("metadata").and_then(Value::as_object) else { return Ok(TaskFileState::Nothing) };
     let text = |key: &str| metadata.get(key).and_then(Value::as_str);
     let Some(state) = metadata.get("portolan").filter(|state| !state.is_null()) else {
         let (Some(workflow), Some(step)) = (text("workflowType"), text("currentStep")) else {
-            return Ok(Read::Nothing);
+            return Ok(TaskFileState::Nothing);
         };
-        return Ok(Read::Legacy(Legacy {
+        return Ok(TaskFileState::Legacy(Legacy {
             workflow: workflow.to_owned(),
             step: step.to_owned(),
             retries: metadata.get("retryCount").and_then(Value::as_u64).map_or(0, |count| count.min(1_000_000) as u32),
@@ -107,7 +107,7 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<Read, Servic
                 format!("set `metadata.currentStep` back to `{shown}`; positions are changed by Start and Next"),
             ))
         }
-        _ => Ok(Read::State(Box::new(state))),
+        _ => Ok(TaskFileState::State(Box::new(state))),
     }
 }
 

@@ -27,20 +27,20 @@ pub trait Keep: Send + Sync {
 }
 
 /// A run in a store.
-pub struct Stored<'s> {
+pub struct StoreRun<'s> {
     store: &'s dyn Store,
     id: RunId,
     seq: u64,
 }
 
-impl<'s> Stored<'s> {
+impl<'s> StoreRun<'s> {
     /// The run `id`, whose last record has the number `seq`.
-    pub fn new(store: &'s dyn Store, id: RunId, seq: u64) -> Stored<'s> {
-        Stored { store, id, seq }
+    pub fn new(store: &'s dyn Store, id: RunId, seq: u64) -> StoreRun<'s> {
+        StoreRun { store, id, seq }
     }
 }
 
-impl Keep for Stored<'_> {
+impl Keep for StoreRun<'_> {
     fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k> {
         Box::pin(async move {
             let record = Record { seq: self.seq + 1, event: event.clone(), changes: changes.to_vec() };

@@ -8,7 +8,7 @@
 //! Where a run is kept, every event is kept before what follows from it is done. Knows no protocol and no terminal.
 //!
 //! [`Drive`] drives every run: functions, and the checks of what agents report. Who performs is a [`Perform`], where the
-//! run is kept a [`Keep`]; [`Performers`] and [`Stored`] are those of this crate. A worker on another machine is a `Drive`
+//! run is kept a [`Keep`]; [`Performers`] and [`StoreRun`] are those of this crate. A worker on another machine is a `Drive`
 //! that takes what it can perform there.
 //!
 //! # Example
@@ -95,8 +95,8 @@ use std::time::{Duration, Instant};
 use portolan_core::engine::{self, Effect, EffectKind, ToolCall};
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Actor, Change, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame, FramePath, Hold, Place, Reply,
-    Run,
+    Actor, Change, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame, FramePath, Place, Reply, Run,
+    WaitReason,
 };
 use portolan_core::value::{NodeId, Timestamp};
 use serde_json::{Map, Value};
@@ -105,18 +105,18 @@ use tracing::Instrument as _;
 
 use crate::clock::Clock;
 use crate::conflict::Retries;
-use crate::control::{Next, Permit, Wanted};
+use crate::control::{Next, PendingEvent, Permit};
 use crate::error::ServiceError;
 use crate::logging;
 
 pub use crate::conflict::CommitError;
-pub use crate::control::{Breakpoint, Changes, Control, Phase};
-pub use crate::trace::{Over, Request, SpanId, TraceContext, TraceId};
-pub use keep::{Keep, Keeping, Stored};
-pub use pace::Pace;
+pub use crate::control::{Breakpoint, Control, Phase, StateChanges};
+pub use crate::trace::{Over, SpanId, TraceContext, TraceId, TracedRequest};
+pub use keep::{Keep, Keeping, StoreRun};
+pub use pace::StepTimer;
 pub use perform::{EffectFuture, EffectRequest, Perform, Performers};
 pub use spans::CallSpan;
-pub use watch::{Began, Ended, Talked, Watch};
+pub use watch::{Began, ExecutionObserver, NodeEnd, Talked};
 
 use spans::Spans;
 
@@ -127,7 +127,7 @@ const TURN_TIME: Duration = Duration::from_millis(5);
 
 /// What drives a run besides its definition.
 #[derive(Clone)]
-pub struct Setup {
+pub struct DriveSetup {
     /// Who performs its effects.
     pub performers: Arc<dyn Perform>,
     /// Where time comes from.
@@ -135,20 +135,20 @@ pub struct Setup {
     /// What chance is drawn from.
     pub seed: u64,
     /// Who is told of each node.
-    pub watch: Option<Watch>,
+    pub watch: Option<ExecutionObserver>,
     /// Who may stop it, pause it and step through it.
     pub control: Option<Control>,
     /// The trace that it belongs to.
     pub trace: TraceContext,
     /// How long steps have taken lately, of all runs.
-    pub pace: Arc<Pace>,
+    pub pace: Arc<StepTimer>,
 }
 
-impl Setup {
+impl DriveSetup {
     /// It is driven without anybody looking on, by the machine's clock. `seed` is what chance is drawn from.
-    pub fn of(performers: Arc<dyn Perform>, seed: u64) -> Setup {
+    pub fn of(performers: Arc<dyn Perform>, seed: u64) -> DriveSetup {
         let (clock, trace, pace) = (Clock::System, TraceContext::fresh(), Arc::default());
-        Setup { performers, clock, seed, watch: None, control: None, trace, pace }
+        DriveSetup { performers, clock, seed, watch: None, control: None, trace, pace }
     }
 }
 
@@ -174,7 +174,7 @@ impl Outcome {
     /// It waits at the first of its positions.
     fn waits(run: &Run) -> Outcome {
         let place = &run.positions()[0].1.place;
-        Outcome::Waiting { node: place.node().to_string(), why: place.held().map(Hold::text) }
+        Outcome::Waiting { node: place.node().to_string(), why: place.held().map(WaitReason::text) }
     }
 }
 
@@ -182,7 +182,7 @@ impl Outcome {
 pub struct Drive<'d> {
     workflow: Arc<Workflow>,
     run: Run,
-    setup: Setup,
+    setup: DriveSetup,
     /// Whether a step may take long whatever it is given.
     heavy: bool,
     keep: Option<Box<dyn Keep + 'd>>,
@@ -198,7 +198,7 @@ pub struct Drive<'d> {
 
 impl<'d> Drive<'d> {
     /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not kept first.
-    pub fn new(workflow: Arc<Workflow>, run: Run, setup: Setup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
+    pub fn new(workflow: Arc<Workflow>, run: Run, setup: DriveSetup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
         let spans = Spans::new(&setup.trace);
         let heavy = workflow.flows().any(|(_, flow)| flow.heavy);
         Drive {
@@ -291,7 +291,7 @@ impl<'d> Drive<'d> {
     }
 
     /// Takes up what somebody wants to happen while the run waits. That it is refused stops nothing.
-    async fn take_up(&mut self, wanted: Box<Wanted>) {
+    async fn take_up(&mut self, wanted: Box<PendingEvent>) {
         let result = self.happened(wanted.by.clone(), wanted.what.clone()).await;
         if let Some(control) = &self.setup.control {
             control.moved(&self.run);
@@ -497,7 +497,7 @@ impl Drive<'_> {
                         Place::Calling { arguments, .. } => Some(&**arguments),
                         _ => None,
                     };
-                    watch.ended(&Ended {
+                    watch.ended(&NodeEnd {
                         index,
                         path: frame,
                         flow: &at.flow,

@@ -17,12 +17,12 @@ const CAREFUL: u32 = 256;
 
 /// How long steps have taken lately.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct StepTimer {
     /// How many of the next steps are to be taken with care.
     careful: AtomicU32,
 }
 
-impl Pace {
+impl StepTimer {
     /// Takes a step, of a definition that may be heavy. On a runtime of a single thread there is nobody to hand over to.
     pub(crate) fn take<T>(&self, heavy: bool, step: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     /// Whether a task that was just spawned is heard during a step on the only thread there is, by this way of listening.
-    fn is_heard(pace: Pace, heavy: bool, listen: fn(&Receiver<()>) -> bool) -> bool {
+    fn is_heard(pace: StepTimer, heavy: bool, listen: fn(&Receiver<()>) -> bool) -> bool {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         runtime.block_on(async {
             let alone = tokio::spawn(async move {
@@ -69,23 +69,23 @@ mod tests {
         hear.recv_timeout(Duration::from_secs(20)).is_ok()
     }
 
-    fn careful(pace: &Pace) -> u32 {
+    fn careful(pace: &StepTimer) -> u32 {
         pace.careful.load(Ordering::Relaxed)
     }
 
     #[test]
     fn others_go_on_during_steps_that_may_be_long() {
-        let (quick, slow) = (Pace::default(), Pace::default());
+        let (quick, slow) = (StepTimer::default(), StepTimer::default());
         slow.learn(LONG);
         assert!(is_heard(slow, false, patiently), "after a long step");
-        assert!(is_heard(Pace::default(), true, patiently), "of a heavy definition");
+        assert!(is_heard(StepTimer::default(), true, patiently), "of a heavy definition");
         let at_once = |hear: &Receiver<()>| hear.try_recv().is_ok();
         assert!(!is_heard(quick, false, at_once), "and not else: handing over costs more than most steps take");
     }
 
     #[test]
     fn care_ends_when_enough_steps_were_short() {
-        let pace = Pace::default();
+        let pace = StepTimer::default();
         pace.learn(LONG);
         (0..CAREFUL).for_each(|_| pace.learn(Duration::ZERO));
         assert_eq!(careful(&pace), 0);
@@ -94,6 +94,6 @@ mod tests {
     #[test]
     fn where_there_is_one_thread_steps_are_taken_all_the_same() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        assert_eq!(runtime.block_on(async { Pace::default().take(true, || 2) }), 2);
+        assert_eq!(runtime.block_on(async { StepTimer::default().take(true, || 2) }), 2);
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use portolan_core::graph::Node;
 use portolan_core::present::Redaction;
-use portolan_core::run::{Fault, FramePath, Said, Spend};
+use portolan_core::run::{Fault, FramePath, ModelStateChange, Spend};
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Value;
 
@@ -14,21 +14,21 @@ use crate::trace::SpanId;
 
 /// A watcher. It is called in the middle of a run, and must not keep it.
 #[derive(Clone)]
-pub struct Watch {
+pub struct ExecutionObserver {
     began: Arc<dyn Fn(&Began<'_>) + Send + Sync>,
-    ended: Arc<dyn Fn(&Ended<'_>) + Send + Sync>,
+    ended: Arc<dyn Fn(&NodeEnd<'_>) + Send + Sync>,
     dropped: Arc<dyn Fn(SpanId) + Send + Sync>,
     answered: Arc<dyn Fn(&Value) + Send + Sync>,
     talked: Arc<dyn Fn(&Talked<'_>) + Send + Sync>,
 }
 
-impl Watch {
+impl ExecutionObserver {
     /// A watcher that is told of nodes that begin, and of nodes that are done.
     pub fn new(
         began: impl Fn(&Began<'_>) + Send + Sync + 'static,
-        ended: impl Fn(&Ended<'_>) + Send + Sync + 'static,
-    ) -> Watch {
-        Watch {
+        ended: impl Fn(&NodeEnd<'_>) + Send + Sync + 'static,
+    ) -> ExecutionObserver {
+        ExecutionObserver {
             began: Arc::new(began),
             ended: Arc::new(ended),
             dropped: Arc::new(|_| {}),
@@ -39,33 +39,33 @@ impl Watch {
 
     /// A watcher that teaches `hidden` what must not be shown of what the run meets; nothing where it marks no field.
     /// Watchers that show what they are told come after it.
-    pub fn learning(hidden: &Redaction) -> Option<Watch> {
+    pub fn learning(hidden: &Redaction) -> Option<ExecutionObserver> {
         let (begins, ends, answers) = (hidden.clone(), hidden.clone(), hidden.clone());
-        let watch = Watch::new(
+        let watch = ExecutionObserver::new(
             move |began| began.arguments.iter().for_each(|arguments| begins.learn(arguments)),
             move |ended| ended.output.iter().for_each(|output| ends.learn(output)),
         );
-        hidden.marks().then(|| Watch { answered: Arc::new(move |answer| answers.learn(answer)), ..watch })
+        hidden.marks().then(|| ExecutionObserver { answered: Arc::new(move |answer| answers.learn(answer)), ..watch })
     }
 
     /// The same, told also of nodes that began and that nobody waits for any more: they are never done.
     #[must_use]
-    pub fn dropping(self, dropped: impl Fn(SpanId) + Send + Sync + 'static) -> Watch {
-        Watch { dropped: Arc::new(dropped), ..self }
+    pub fn dropping(self, dropped: impl Fn(SpanId) + Send + Sync + 'static) -> ExecutionObserver {
+        ExecutionObserver { dropped: Arc::new(dropped), ..self }
     }
 
     /// The same, told also of everything that becomes true of states at work.
     #[must_use]
-    pub fn talking(self, talked: impl Fn(&Talked<'_>) + Send + Sync + 'static) -> Watch {
-        Watch { talked: Arc::new(talked), ..self }
+    pub fn talking(self, talked: impl Fn(&Talked<'_>) + Send + Sync + 'static) -> ExecutionObserver {
+        ExecutionObserver { talked: Arc::new(talked), ..self }
     }
 
     /// Both of two watchers.
     #[must_use]
-    pub fn and(self, other: Watch) -> Watch {
+    pub fn and(self, other: ExecutionObserver) -> ExecutionObserver {
         let both = Arc::new((self, other));
         let (begins, ends, answers, talks) = (both.clone(), both.clone(), both.clone(), both.clone());
-        let watch = Watch::new(
+        let watch = ExecutionObserver::new(
             move |began| {
                 begins.0.began(began);
                 begins.1.began(began);
@@ -87,14 +87,14 @@ impl Watch {
             talks.0.talked(told);
             talks.1.talked(told);
         };
-        Watch { answered: Arc::new(answered), talked: Arc::new(talked), ..watch }
+        ExecutionObserver { answered: Arc::new(answered), talked: Arc::new(talked), ..watch }
     }
 
     pub(super) fn began(&self, began: &Began<'_>) {
         (self.began)(began);
     }
 
-    pub(super) fn ended(&self, ended: &Ended<'_>) {
+    pub(super) fn ended(&self, ended: &NodeEnd<'_>) {
         (self.ended)(ended);
     }
 
@@ -145,14 +145,14 @@ pub struct Talked<'a> {
     /// The state.
     pub node: &'a NodeId,
     /// What.
-    pub said: &'a Said,
+    pub said: &'a ModelStateChange,
     /// What the run had used up before.
     pub spent: Spend,
 }
 
 /// A node is done.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended<'a> {
+pub struct NodeEnd<'a> {
     /// Its number among the nodes that the run executed, from 0.
     pub index: u64,
     /// In which frame.

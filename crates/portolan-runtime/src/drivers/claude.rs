@@ -4,7 +4,7 @@ use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, Worked, Working, on_path};
+use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
 /// Claude Code.
 pub struct Claude;
@@ -32,12 +32,12 @@ impl AgentDriver for Claude {
 
 /// What the result says: `{"type":"result","is_error":…,"result":…,"session_id":…,"num_turns":…,"total_cost_usd":…,
 /// "usage":{"input_tokens":…,"output_tokens":…}}`. Tokens that come from the cache are read as well.
-pub(super) fn told(printed: &Printed) -> Worked {
+pub(super) fn told(printed: &Printed) -> SessionResult {
     let failure = printed.failure("claude");
     let Some(result) = printed.json().and_then(result) else {
         let failed = failure.unwrap_or_else(|| "`claude` did not answer with a result".to_owned());
         let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
-        return Worked { usage, ..Worked::failed(failed) };
+        return SessionResult { usage, ..SessionResult::failed(failed) };
     };
     let number = |of: &Value, name: &str| of.get(name).and_then(Value::as_u64);
     let usage = result.get("usage").cloned().unwrap_or(Value::Null);
@@ -46,7 +46,7 @@ pub(super) fn told(printed: &Printed) -> Worked {
     let said = result.get("result").and_then(Value::as_str).unwrap_or_default();
     let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(false);
     let failed = is_error.then(|| format!("`claude` reports an error: {}", portolan_core::diagnostic::clip(said)));
-    Worked {
+    SessionResult {
         said: short(said),
         usage: Usage {
             turns: number(&result, "num_turns"),
@@ -61,7 +61,7 @@ pub(super) fn told(printed: &Printed) -> Worked {
         },
         session: result.get("session_id").and_then(Value::as_str).map(str::to_owned),
         failed: failure.or(failed),
-        ..Worked::default()
+        ..SessionResult::default()
     }
 }
 

@@ -4,7 +4,7 @@ use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, Worked, Working, on_path};
+use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
 /// Codex.
 pub struct Codex;
@@ -32,9 +32,9 @@ impl AgentDriver for Codex {
 
 /// Of its events: `thread.started {thread_id}`, `item.completed {item: {type, text}}`, `turn.completed {usage:
 /// {input_tokens, output_tokens}}`, `turn.failed {error: {message}}`.
-pub(super) fn told(printed: &Printed) -> Worked {
+pub(super) fn told(printed: &Printed) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
-    let mut worked = Worked { usage, ..Worked::default() };
+    let mut worked = SessionResult { usage, ..SessionResult::default() };
     for event in printed.lines() {
         let text = |path: &str| event.pointer(path).and_then(Value::as_str).map(str::to_owned);
         match text("/type").as_deref() {

@@ -4,7 +4,7 @@ use portolan_gates::plugins::Driver;
 use portolan_gates::supervisor::Usage;
 
 use super::process::{Program, run, short};
-use super::{AgentDriver, Assignment, Worked, Working, on_path};
+use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
 /// A driver of a project's own.
 pub struct Declared(pub Driver);
@@ -31,11 +31,11 @@ impl AgentDriver for Declared {
                 Ok(printed) => printed,
                 Err(failed) => return failed,
             };
-            Worked {
+            SessionResult {
                 said: short(&printed.out),
                 usage: Usage { wall_ms: Some(printed.took_ms), ..Usage::default() },
                 failed: printed.failure(&self.0.argv[0]),
-                ..Worked::default()
+                ..SessionResult::default()
             }
         })
     }

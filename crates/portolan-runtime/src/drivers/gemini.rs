@@ -4,7 +4,7 @@ use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, Worked, Working, on_path};
+use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
 /// Gemini CLI.
 pub struct Gemini;
@@ -32,7 +32,7 @@ impl AgentDriver for Gemini {
 
 /// `{"session_id":…,"response":…,"stats":{"models":{…:{"tokens":{"prompt":…,"candidates":…}}},"tools":{"totalCalls":…}},
 /// "error":{"message":…}}`.
-pub(super) fn told(printed: &Printed) -> Worked {
+pub(super) fn told(printed: &Printed) -> SessionResult {
     let answer = printed.json().unwrap_or(Value::Null);
     let text = |path: &str| answer.pointer(path).and_then(Value::as_str).map(str::to_owned);
     let models = answer.pointer("/stats/models").and_then(Value::as_object);
@@ -42,7 +42,7 @@ pub(super) fn told(printed: &Printed) -> Worked {
     };
     let reported = text("/error/message")
         .map(|why| format!("`gemini` reports an error: {}", portolan_core::diagnostic::clip(&why)));
-    Worked {
+    SessionResult {
         said: short(&text("/response").unwrap_or_else(|| printed.out.clone())),
         usage: Usage {
             tokens_in: tokens("/tokens/prompt"),
@@ -53,6 +53,6 @@ pub(super) fn told(printed: &Printed) -> Worked {
         },
         session: text("/session_id"),
         failed: printed.failure("gemini").or(reported),
-        ..Worked::default()
+        ..SessionResult::default()
     }
 }

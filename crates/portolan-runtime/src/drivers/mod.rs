@@ -31,7 +31,7 @@ pub use opencode::OpenCode;
 pub use scripted::Scripted;
 
 /// What a driver comes to, later. Dropping it stops what it started.
-pub type Working<'a> = Pin<Box<dyn Future<Output = Worked> + Send + 'a>>;
+pub type Working<'a> = Pin<Box<dyn Future<Output = SessionResult> + Send + 'a>>;
 
 /// A program that works on phases.
 pub trait AgentDriver: Send + Sync {
@@ -71,7 +71,7 @@ pub struct Assignment {
 
 /// What a session came to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Worked {
+pub struct SessionResult {
     /// What the agent said at its end, in short.
     pub said: String,
     /// What it used up.
@@ -81,7 +81,7 @@ pub struct Worked {
     /// What the task claims.
     pub claims: Map<String, Value>,
     /// It cannot go on before this is answered.
-    pub question: Option<Posed>,
+    pub question: Option<AgentQuestion>,
     /// Why the phase goes back to the work, where it does.
     pub back: Option<String>,
     /// Why the session came to nothing, where it did.
@@ -90,7 +90,7 @@ pub struct Worked {
 
 /// A question of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Posed {
+pub struct AgentQuestion {
     /// What is asked.
     pub body: String,
     /// What may be answered; none means any text.
@@ -99,9 +99,9 @@ pub struct Posed {
     pub default: Option<String>,
 }
 
-impl Worked {
-    pub(crate) fn failed(why: impl Into<String>) -> Worked {
-        Worked { failed: Some(why.into()), ..Worked::default() }
+impl SessionResult {
+    pub(crate) fn failed(why: impl Into<String>) -> SessionResult {
+        SessionResult { failed: Some(why.into()), ..SessionResult::default() }
     }
 }
 

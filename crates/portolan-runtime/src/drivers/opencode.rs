@@ -4,7 +4,7 @@ use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
 use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, Worked, Working, on_path};
+use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
 /// OpenCode.
 pub struct OpenCode;
@@ -32,9 +32,9 @@ impl AgentDriver for OpenCode {
 
 /// Lines such as `{"type":"step_finish","sessionID":…,"part":{"cost":…,"tokens":{"input":…,"output":…}}}`, and `text` and
 /// `tool_use` for what was said and done.
-pub(super) fn told(printed: &Printed) -> Worked {
+pub(super) fn told(printed: &Printed) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
-    let mut worked = Worked { usage, ..Worked::default() };
+    let mut worked = SessionResult { usage, ..SessionResult::default() };
     let add = |to: &mut Option<u64>, more: Option<u64>| {
         if let Some(more) = more {
             *to = Some(to.unwrap_or(0).saturating_add(more));

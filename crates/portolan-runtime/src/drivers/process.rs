@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Worked;
+use super::SessionResult;
 
 /// A program that is to be started.
 pub(crate) struct Program<'p> {
@@ -64,9 +64,9 @@ pub(crate) fn short(text: &str) -> String {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn run(program: Program<'_>) -> Result<Printed, Worked> {
+pub(crate) async fn run(program: Program<'_>) -> Result<Printed, SessionResult> {
     let _ = (program.folder, program.input, program.deadline, program.secrets);
-    Err(Worked::failed("agents are only started on Unix"))
+    Err(SessionResult::failed("agents are only started on Unix"))
 }
 
 #[cfg(unix)]
@@ -83,7 +83,7 @@ mod unix {
     use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
     use tokio::time::timeout;
 
-    use super::{Printed, Program, Worked};
+    use super::{Printed, Program, SessionResult};
     use crate::process::{Environment, Group, clean};
 
     /// How much of its output is kept, in bytes: the result of an agent stands at its end.
@@ -91,8 +91,8 @@ mod unix {
     const COMPLAINT_BYTES: usize = 8 << 10;
 
     /// Runs it to its end.
-    pub(crate) async fn run(program: Program<'_>) -> Result<Printed, Worked> {
-        let [name, arguments @ ..] = program.argv else { return Err(Worked::failed("it names no program")) };
+    pub(crate) async fn run(program: Program<'_>) -> Result<Printed, SessionResult> {
+        let [name, arguments @ ..] = program.argv else { return Err(SessionResult::failed("it names no program")) };
         let environment = Environment::inherited();
         let mut command = Command::new(name);
         command.args(arguments).current_dir(program.folder).process_group(0);
@@ -102,12 +102,12 @@ mod unix {
         }
         let begun = Instant::now();
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Worked::failed(format!("`{name}` was not found on the `PATH`; install it")),
-            _ => Worked::failed(format!("`{name}` cannot be started: {error}")),
+            ErrorKind::NotFound => SessionResult::failed(format!("`{name}` was not found on the `PATH`; install it")),
+            _ => SessionResult::failed(format!("`{name}` cannot be started: {error}")),
         })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (group, ended) = Group::lead(child);
-        let lost = |error: std::io::Error| Worked::failed(format!("`{name}` was lost: {error}"));
+        let lost = |error: std::io::Error| SessionResult::failed(format!("`{name}` was lost: {error}"));
         let stdin = stdin.map(ChildStdin::from_std).transpose().map_err(lost)?;
         let mut stdout = stdout.map(ChildStdout::from_std).transpose().map_err(lost)?;
         let mut stderr = stderr.map(ChildStderr::from_std).transpose().map_err(lost)?;
@@ -143,7 +143,7 @@ mod unix {
         let status = match status {
             Err(_elapsed) => {
                 let seconds = program.deadline.as_secs();
-                return Err(Worked::failed(format!("`{name}` took longer than {seconds} s and was stopped")));
+                return Err(SessionResult::failed(format!("`{name}` took longer than {seconds} s and was stopped")));
             }
             Ok(Err(error)) => return Err(lost(std::io::Error::other(error))),
             Ok(Ok(status)) => status.map_err(lost)?,

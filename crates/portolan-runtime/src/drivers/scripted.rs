@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::process::{Program, run};
-use super::{AgentDriver, Assignment, Posed, Worked, Working};
+use super::{AgentDriver, AgentQuestion, Assignment, SessionResult, Working};
 use crate::error::{ErrorKind, ServiceError};
 use portolan_core::source::{Source, parse};
 
@@ -122,7 +122,7 @@ impl AgentDriver for Scripted {
 
     fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
         Box::pin(async move {
-            let mut worked = Worked::default();
+            let mut worked = SessionResult::default();
             let steps = self.phases.get(&assignment.phase).map(Vec::as_slice).unwrap_or_default();
             let session = self.begun(assignment);
             let is_due = |step: &&Step| step.attempt.is_none_or(|attempt| attempt == session);
@@ -137,14 +137,14 @@ impl AgentDriver for Scripted {
     }
 }
 
-async fn perform(step: &Step, assignment: &Assignment, worked: &mut Worked) {
+async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResult) {
     if let Some(why) = &step.fail {
         worked.failed = Some(why.clone());
     }
     if let Some(asking) = step.ask.as_ref().filter(|ask| !assignment.answers.iter().any(|(body, _)| *body == ask.body))
     {
         let Asking { body, choices, default } = asking.clone();
-        worked.question = Some(Posed { body, choices, default });
+        worked.question = Some(AgentQuestion { body, choices, default });
         return;
     }
     if let Some(argv) = &step.run {

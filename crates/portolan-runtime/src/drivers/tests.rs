@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::process::{Printed, Program, run};
-use super::{Worked, claude, codex, gemini, opencode};
+use super::{SessionResult, claude, codex, gemini, opencode};
 
 fn printed(out: &str) -> Printed {
     Printed { code: Some(0), out: out.to_owned(), complaint: String::new(), took_ms: 5 }
 }
 
-fn told(worked: &Worked) -> String {
+fn told(worked: &SessionResult) -> String {
     let usage = worked.usage.told();
     format!("{:?} {:?} {:?} {usage}", worked.said, worked.session, worked.failed)
 }
@@ -78,7 +78,7 @@ fn opencode_tells_each_step() {
     );
 }
 
-async fn shell(text: &str, input: &str, deadline: Duration) -> Result<Printed, Worked> {
+async fn shell(text: &str, input: &str, deadline: Duration) -> Result<Printed, SessionResult> {
     let argv = ["sh", "-c", text].map(str::to_owned);
     run(Program { argv: &argv, folder: Path::new("/"), input, deadline, secrets: false }).await
 }

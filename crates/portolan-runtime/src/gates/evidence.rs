@@ -5,14 +5,14 @@ use std::path::Path;
 use portolan_core::graph::{Evidence, Fact, Since};
 use portolan_core::run::Verdict;
 use portolan_gates::Guidelines;
-use portolan_gates::acceptance::{Finding, Standing as Holds, evidence, switched_off, weighed};
-use portolan_gates::facts::Unknown;
+use portolan_gates::acceptance::{CheckFinding, CheckStatus as Holds, evidence, switched_off, weighed};
+use portolan_gates::facts::FactError;
 use serde_json::{Map, Value};
 
-use super::review::{self, Wanted};
+use super::review::{self, ReviewBrief};
 use crate::disk;
 use crate::merge_gate::texts_since;
-use crate::repository::{OnRemote, Repository, Standing};
+use crate::repository::{FileSnapshot, OnRemote, Repository};
 use crate::rules;
 use crate::runner;
 
@@ -23,11 +23,11 @@ const OWN_FOLDER: &str = ".portolan/";
 
 /// How the files stood before.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
+pub struct FileBaseline {
     /// When the step began; nothing where that was not noted.
-    pub step: Option<Standing>,
+    pub step: Option<FileSnapshot>,
     /// When the run began.
-    pub run: Option<Standing>,
+    pub run: Option<FileSnapshot>,
     /// The file that the run lives in, relative to the project, where it lives in one: what changes there is no work.
     pub own: Option<String>,
 }
@@ -35,33 +35,33 @@ pub struct Before {
 /// Why evidence cannot be weighed by anybody but a person, as a sentence.
 pub(super) struct ForPerson(pub(super) String);
 
-impl From<Unknown> for ForPerson {
-    fn from(unknown: Unknown) -> ForPerson {
+impl From<FactError> for ForPerson {
+    fn from(unknown: FactError) -> ForPerson {
         ForPerson(unknown.why)
     }
 }
 
 /// What evidence is looked for in.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'g> {
+pub(super) struct EvidenceContext<'g> {
     pub(super) claims: &'g Map<String, Value>,
     pub(super) repository: &'g Repository,
-    pub(super) before: &'g Before,
-    pub(super) wanted: &'g Wanted,
+    pub(super) before: &'g FileBaseline,
+    pub(super) wanted: &'g ReviewBrief,
     pub(super) guidelines: &'g Guidelines,
 }
 
 /// What a piece of evidence comes to. What nobody can tell, a person is asked; what is switched off is not looked at.
-pub(super) async fn look(wanted: &Evidence, seen: &Seen<'_>) -> Verdict {
+pub(super) async fn look(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Verdict {
     let gate = [wanted.fact.gate()];
     if let Some(off) = switched_off(&gate, seen.guidelines) {
         return Verdict::Shown { reason: off.reason, sets: None };
     }
     let (found, output) = match find(wanted, seen).await {
         Ok(found) => found,
-        Err(ForPerson(reason)) => (Finding::of(Holds::Unverified, "for-person", reason), String::new()),
+        Err(ForPerson(reason)) => (CheckFinding::of(Holds::Unverified, "for-person", reason), String::new()),
     };
-    let Finding { standing, reason, .. } = weighed(&gate, seen.guidelines, || found);
+    let CheckFinding { standing, reason, .. } = weighed(&gate, seen.guidelines, || found);
     match standing {
         Holds::Holds => Verdict::Shown { reason, sets: None },
         Holds::Fails => Verdict::Broken { reason, output },
@@ -70,8 +70,8 @@ pub(super) async fn look(wanted: &Evidence, seen: &Seen<'_>) -> Verdict {
 }
 
 /// What is found, and what the next attempt is told besides.
-async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), ForPerson> {
-    let Seen { claims, before, guidelines, .. } = *seen;
+async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
+    let EvidenceContext { claims, before, guidelines, .. } = *seen;
     let whole;
     let repository = match wanted.fact.needs_before() && before.since(wanted.since).is_ok() {
         // Whoever has git pass over a file changes it all the same.
@@ -102,20 +102,20 @@ async fn find(wanted: &Evidence, seen: &Seen<'_>) -> Result<(Finding, String), F
         Fact::NoConflictMarks => evidence::no_conflict_marks(&repository.marks_since(then()?).await?),
         Fact::File { path, .. } => file(&wanted.fact, path, repository, then()?).await?,
         Fact::Output { name, .. } => match claims.get(name).map(|value| wanted.fact.misfit(value)) {
-            Some(None) => Finding::of(Holds::Holds, "reported", format!("the report gave `{name}`")),
-            Some(Some(misfit)) => Finding::of(Holds::Fails, "misfit", format!("`{name}` does not fit: {misfit}")),
-            None => Finding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
+            Some(None) => CheckFinding::of(Holds::Holds, "reported", format!("the report gave `{name}`")),
+            Some(Some(misfit)) => CheckFinding::of(Holds::Fails, "misfit", format!("`{name}` does not fit: {misfit}")),
+            None => CheckFinding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
         },
         Fact::ReviewedByAnother if guidelines.review.model.is_none() => return Err(review::nobody()),
         Fact::ReviewedByAnother => {
-            return review::look(then()?, &Seen { repository, ..*seen }).await;
+            return review::look(then()?, &EvidenceContext { repository, ..*seen }).await;
         }
         Fact::Person => return Err(ForPerson("a person says whether it is so".to_owned())),
     };
     Ok((found, String::new()))
 }
 
-impl Before {
+impl FileBaseline {
     /// Whether what changes at a path is anybody's work.
     pub(super) fn is_work(&self, path: &str) -> bool {
         !path.starts_with(OWN_FOLDER) && !self.is_own(path)
@@ -126,7 +126,7 @@ impl Before {
         self.own.as_deref() == Some(path)
     }
 
-    fn since(&self, since: Since) -> Result<&Standing, ForPerson> {
+    fn since(&self, since: Since) -> Result<&FileSnapshot, ForPerson> {
         let (found, what) = match since {
             Since::Step => (&self.step, "step"),
             Since::Run => (&self.run, "run"),
@@ -140,28 +140,35 @@ impl Before {
     }
 }
 
-fn pushed(found: &OnRemote) -> Result<Finding, ForPerson> {
+fn pushed(found: &OnRemote) -> Result<CheckFinding, ForPerson> {
     Ok(match found {
         OnRemote::NoRemote => {
             return Err(ForPerson(
                 "the repository has no remote that could have it, so a person says how it is".to_owned(),
             ));
         }
-        OnRemote::NoBranch => {
-            Finding::of(Holds::Fails, "no-branch", "no branch with a commit is checked out; check it out and push it")
-        }
+        OnRemote::NoBranch => CheckFinding::of(
+            Holds::Fails,
+            "no-branch",
+            "no branch with a commit is checked out; check it out and push it",
+        ),
         OnRemote::Has(remote, branch, true) => {
-            Finding::of(Holds::Holds, "pushed", format!("`{remote}` has the commit on `{branch}`"))
+            CheckFinding::of(Holds::Holds, "pushed", format!("`{remote}` has the commit on `{branch}`"))
         }
         OnRemote::Has(remote, branch, false) => {
             let reason = format!("`{remote}` does not have the commit on `{branch}`; push it");
-            Finding::of(Holds::Fails, "not-pushed", reason)
+            CheckFinding::of(Holds::Fails, "not-pushed", reason)
         }
     })
 }
 
 /// Whether a file has been written since, and is what it must be.
-async fn file(fact: &Fact, path: &str, repository: &Repository, then: &Standing) -> Result<Finding, ForPerson> {
+async fn file(
+    fact: &Fact,
+    path: &str,
+    repository: &Repository,
+    then: &FileSnapshot,
+) -> Result<CheckFinding, ForPerson> {
     let project = repository.project();
     match runner::file(path, project) {
         Verdict::Held | Verdict::Shown { .. } => {}
@@ -169,20 +176,24 @@ async fn file(fact: &Fact, path: &str, repository: &Repository, then: &Standing)
         | Verdict::Unknown { reason }
         | Verdict::ForPerson { reason }
         | Verdict::Excused { reason, .. } => {
-            return Ok(Finding::of(Holds::Fails, "no-file", reason));
+            return Ok(CheckFinding::of(Holds::Fails, "no-file", reason));
         }
     }
     if !repository.has_changed(path, then).await? {
-        return Ok(Finding::of(Holds::Fails, "not-written", format!("`{path}` is as it was before; write it anew")));
+        return Ok(CheckFinding::of(
+            Holds::Fails,
+            "not-written",
+            format!("`{path}` is as it was before; write it anew"),
+        ));
     }
     let Fact::File { schema: Some(_), .. } = fact else {
-        return Ok(Finding::of(Holds::Holds, "written", format!("`{path}` has been written")));
+        return Ok(CheckFinding::of(Holds::Holds, "written", format!("`{path}` has been written")));
     };
     Ok(match json(&project.join(path)) {
-        Err(why) => Finding::of(Holds::Fails, "no-json", format!("`{path}` is no JSON: {why}")),
+        Err(why) => CheckFinding::of(Holds::Fails, "no-json", format!("`{path}` is no JSON: {why}")),
         Ok(value) => match fact.misfit(&value) {
-            None => Finding::of(Holds::Holds, "written", format!("`{path}` has been written and fits its schema")),
-            Some(misfit) => Finding::of(Holds::Fails, "misfit", format!("`{path}` does not fit: {misfit}")),
+            None => CheckFinding::of(Holds::Holds, "written", format!("`{path}` has been written and fits its schema")),
+            Some(misfit) => CheckFinding::of(Holds::Fails, "misfit", format!("`{path}` does not fit: {misfit}")),
         },
     })
 }

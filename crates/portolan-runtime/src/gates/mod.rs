@@ -1,10 +1,10 @@
 //! Gates, from the side of the world: what there is to find out for them.
 
 mod evidence;
-mod ground;
 pub(crate) mod own_server;
 pub mod qa;
 pub mod review;
+mod workspace;
 
-pub use evidence::Before;
-pub use ground::{Ground, Other, REMOVALS, perform};
+pub use evidence::FileBaseline;
+pub use workspace::{CheckWorkspace, Other, REMOVALS, perform};

@@ -4,26 +4,26 @@ use std::path::Path;
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_core::run::Verdict;
-use portolan_gates::acceptance::{self, Finding, Standing};
-use portolan_gates::facts::{Answer, Claims, Facts, Needs, Tree, Typecheck};
+use portolan_gates::acceptance::{self, CheckFinding, CheckStatus};
+use portolan_gates::facts::{Answer, Claims, Facts, Needs, Tree, TypecheckOutcome};
 use portolan_gates::guidelines::IssueProvider;
 use portolan_gates::references::is_key;
 use portolan_gates::{Guidelines, names};
 use serde_json::{Map, json};
 
-use super::{Ground, REMOVALS};
+use super::{CheckWorkspace, REMOVALS};
 use crate::clock::Clock;
 use crate::error::ServiceError;
 use crate::repository::Repository;
 use crate::rules::rules;
-use crate::typecheck::{Ran, Typechecks, Verdict as Judged, checker};
+use crate::typecheck::{TypecheckRun, Typechecks, Verdict as Judged, checker};
 
 /// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.
 pub const TYPECHECK: &str = "typecheck";
 
 /// What is asked, and what is claimed. What is not given is told by the branch that is checked out.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ChecklistRequest {
     /// The check.
     pub check: String,
     /// The issue: a number, or a tracker's key.
@@ -40,9 +40,9 @@ pub struct Asked {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ChecklistReport {
     /// What the check found.
-    pub finding: Finding,
+    pub finding: CheckFinding,
     /// The end of what a command printed that failed.
     pub output: String,
     /// What else there is to know.
@@ -53,7 +53,7 @@ pub struct Told {
 ///
 /// # Errors
 /// There is no such check, the rules have faults, or what is claimed cannot be meant.
-pub async fn ask(project: &Path, asked: &Asked) -> Result<Told, ServiceError> {
+pub async fn ask(project: &Path, asked: &ChecklistRequest) -> Result<ChecklistReport, ServiceError> {
     let rules = rules(project)?;
     if asked.check == TYPECHECK {
         return Ok(typecheck(project, &rules, asked.seconds).await);
@@ -63,29 +63,35 @@ pub async fn ask(project: &Path, asked: &Asked) -> Result<Told, ServiceError> {
     }
     let kind = acceptance::find(&asked.check).ok_or_else(|| no_check(&asked.check))?;
     if let Some(finding) = kind.switched_off(&rules) {
-        return Ok(Told { finding, output: String::new(), remarks: Vec::new() });
+        return Ok(ChecklistReport { finding, output: String::new(), remarks: Vec::new() });
     }
     let claims = claims(project, &rules, asked).await?;
     let facts = Repository::of(project).probe(&claims, &rules, kind.needs).await;
-    Ok(Told { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
+    Ok(ChecklistReport { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
 }
 
 /// What the merge gate says, as a check says it.
-async fn removals(project: &Path, rules: &Guidelines, asked: &Asked) -> Result<Told, ServiceError> {
+async fn removals(
+    project: &Path,
+    rules: &Guidelines,
+    asked: &ChecklistRequest,
+) -> Result<ChecklistReport, ServiceError> {
     let claims = claims(project, rules, asked).await?;
     let claimed = json!({ "branch": claims.branch, "specPath": claims.spec_path, "prNumber": claims.pull_request });
-    let ground = Ground::of(Repository::of(project), vec![REMOVALS.to_owned()]);
+    let ground = CheckWorkspace::of(Repository::of(project), vec![REMOVALS.to_owned()]);
     let verdict = ground.removals_match(claimed.as_object().unwrap_or(&Map::new())).await;
     let (standing, code, reason) = match verdict {
-        Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => (Standing::Holds, "removals-match", reason),
-        Verdict::Held => (Standing::Holds, "removals-match", "nothing is taken away unannounced".to_owned()),
-        Verdict::Broken { reason, .. } => (Standing::Fails, "removals-differ", reason),
+        Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => {
+            (CheckStatus::Holds, "removals-match", reason)
+        }
+        Verdict::Held => (CheckStatus::Holds, "removals-match", "nothing is taken away unannounced".to_owned()),
+        Verdict::Broken { reason, .. } => (CheckStatus::Fails, "removals-differ", reason),
         Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
-            (Standing::Unverified, "removals-unknown", reason)
+            (CheckStatus::Unverified, "removals-unknown", reason)
         }
     };
-    let finding = Finding { standing, code, reason, ..unasked() };
-    Ok(Told { finding, output: String::new(), remarks: Vec::new() })
+    let finding = CheckFinding { standing, code, reason, ..unasked() };
+    Ok(ChecklistReport { finding, output: String::new(), remarks: Vec::new() })
 }
 
 fn no_check(name: &str) -> ServiceError {
@@ -97,7 +103,7 @@ fn no_check(name: &str) -> ServiceError {
     ServiceError::refused("unknown_check", format!("there is no check `{}`", clip(name)), help)
 }
 
-async fn claims(project: &Path, rules: &Guidelines, asked: &Asked) -> Result<Claims, ServiceError> {
+async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) -> Result<Claims, ServiceError> {
     let mut claims = Claims { spec_path: asked.spec.clone(), pull_request: asked.pull_request, ..Claims::default() };
     claims.branch = match &asked.branch {
         Some(branch) if names::is_branch(branch) => Some(branch.clone()),
@@ -136,18 +142,18 @@ fn issue_in(branch: &str, keys: bool) -> Option<String> {
     words().find(is_number).map(str::to_owned)
 }
 
-async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> Told {
-    let mut told = Told { finding: unasked(), output: String::new(), remarks: Vec::new() };
+async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> ChecklistReport {
+    let mut told = ChecklistReport { finding: unasked(), output: String::new(), remarks: Vec::new() };
     let seen = match Typechecks::of(project).run(rules, seconds).await {
         Err(unknown) => Answer::Unknown(unknown),
-        Ok(Ran::NotConfigured) => Answer::Found(Typecheck::NotConfigured),
-        Ok(Ran::TooLong) => {
+        Ok(TypecheckRun::NotConfigured) => Answer::Found(TypecheckOutcome::NotConfigured),
+        Ok(TypecheckRun::TooLong) => {
             let command = checker(project, rules).map(|checker| checker.shown()).unwrap_or_default();
             let reason = format!("`{command}` took longer than {seconds} s and was stopped; give it more `--timeout`");
-            told.finding = Finding { standing: Standing::Fails, code: "too-long", reason, ..unasked() };
+            told.finding = CheckFinding { standing: CheckStatus::Fails, code: "too-long", reason, ..unasked() };
             return told;
         }
-        Ok(Ran::Judged { verdict, output, unkept }) => {
+        Ok(TypecheckRun::Judged { verdict, output, unkept }) => {
             told.output = output;
             told.remarks.extend(unkept.map(|why| format!("the verdict could not be kept: {why}")));
             told.remarks.extend(partly_staged(project, rules).await);
@@ -161,16 +167,16 @@ async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> Told {
     told
 }
 
-fn judged(verdict: Judged) -> Typecheck {
+fn judged(verdict: Judged) -> TypecheckOutcome {
     let command = verdict.argv.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ");
     let now = Clock::System.now();
     let age_seconds = u64::try_from(now.0.saturating_sub(verdict.at.0) / 1_000).unwrap_or(0);
-    Typecheck::Judged { command, passed: verdict.ok, age_seconds, summary: verdict.summary }
+    TypecheckOutcome::Judged { command, passed: verdict.ok, age_seconds, summary: verdict.summary }
 }
 
-fn unasked() -> Finding {
-    Finding {
-        standing: Standing::Unverified,
+fn unasked() -> CheckFinding {
+    CheckFinding {
+        standing: CheckStatus::Unverified,
         code: "not-asked",
         reason: "cannot verify: nobody asked the type checker".to_owned(),
         violations: Vec::new(),

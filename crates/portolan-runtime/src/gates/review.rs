@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use portolan_core::chat::review::{self, Severity};
+use portolan_core::chat::review::{self, ReviewSeverity};
 use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_core::present::Redaction;
 use portolan_gates::Guidelines;
-use portolan_gates::acceptance::{Finding, Standing as Holds};
+use portolan_gates::acceptance::{CheckFinding, CheckStatus as Holds};
 
-use super::evidence::{ForPerson, Seen};
+use super::evidence::{EvidenceContext, ForPerson};
 use crate::audit::secrets;
-use crate::models::{self, Backoff, Limits, Model, ModelName, OpenError, Question, Retrying, Setup, Variables};
+use crate::models::{
+    self, Model, ModelName, ModelQuestion, ModelSetup, OpenError, ResponseLimits, RetryPolicy, Retrying, Variables,
+};
 use crate::process::Environment;
-use crate::repository::{ChangedFile, Repository, Standing};
+use crate::repository::{ChangedFile, FileSnapshot, Repository};
 use crate::rules;
-use crate::trust::{self, Command, Digest};
+use crate::trust::{self, Digest, TrustedCommand};
 
 /// How long a reviewer may take, in seconds, however often it is asked.
 const SECONDS: u64 = 300;
@@ -31,7 +33,7 @@ const MOST_TOLD: usize = 8 << 10;
 
 /// What a reviewer is told besides the change.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ReviewBrief {
     /// What was to be done, in the words of the user and of the workflow.
     pub text: String,
     /// What of it, and of the change, nobody is shown.
@@ -39,8 +41,8 @@ pub struct Wanted {
 }
 
 /// What a person allows: that the changes of the project are sent to this model.
-pub fn commands(guidelines: &Guidelines) -> Vec<Command> {
-    let command = |model: &String| Command {
+pub fn commands(guidelines: &Guidelines) -> Vec<TrustedCommand> {
+    let command = |model: &String| TrustedCommand {
         flow: String::new(),
         node: "review".to_owned(),
         check: "model".to_owned(),
@@ -57,8 +59,8 @@ pub fn digest(guidelines: &Guidelines) -> Option<Digest> {
 }
 
 /// What the model of the guidelines says of what has changed since, and for the next attempt all that it found.
-pub(super) async fn look(then: &Standing, seen: &Seen<'_>) -> Result<(Finding, String), ForPerson> {
-    let Seen { repository, before, wanted, guidelines, .. } = *seen;
+pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
+    let EvidenceContext { repository, before, wanted, guidelines, .. } = *seen;
     let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
     let model = opened(name, repository)?;
     if !repository.typechecks().is_allowed(&digest)? {
@@ -84,7 +86,7 @@ pub(super) async fn look(then: &Standing, seen: &Seen<'_>) -> Result<(Finding, S
     let asked = masked(&wanted.text);
     let asked = &asked[..asked.floor_char_boundary(MOST_WANTED)];
     let request = review::request(name, asked, &masked(&told(&files)));
-    let question = Question { request: &request, tools: &[], asker: Some("reviewer") };
+    let question = ModelQuestion { request: &request, tools: &[], asker: Some("reviewer") };
     let answer = model
         .ask(question, None)
         .await
@@ -122,11 +124,12 @@ pub fn may_look(name: &str) -> Result<(), OpenError> {
 fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
     let refused = |error: OpenError| for_person(format!("{} ({})", error.message, error.help));
     may_look(name).map_err(refused)?;
-    let limits = Limits { whole: Duration::from_secs(SECONDS), max_bytes: MOST_BYTES, ..Limits::default() };
-    let setup = Setup { variables: variables(repository), limits, ..Setup::of(repository.project()) };
+    let limits =
+        ResponseLimits { whole: Duration::from_secs(SECONDS), max_bytes: MOST_BYTES, ..ResponseLimits::default() };
+    let setup = ModelSetup { variables: variables(repository), limits, ..ModelSetup::of(repository.project()) };
     let model = models::open(name, &setup).map_err(refused)?;
     let total = Duration::from_secs(SECONDS);
-    Ok(Retrying::new(model, Backoff { attempts: ATTEMPTS, attempt: total, total, ..Backoff::default() }))
+    Ok(Retrying::new(model, RetryPolicy { attempts: ATTEMPTS, attempt: total, total, ..RetryPolicy::default() }))
 }
 
 /// Where its key is looked up: in the environment that the repository is asked in.
@@ -151,10 +154,10 @@ fn told(files: &[ChangedFile]) -> String {
 fn weighed(
     name: &str,
     files: usize,
-    findings: &[review::Finding],
+    findings: &[review::ReviewFinding],
     masked: impl Fn(&str) -> String,
-) -> (Finding, String) {
-    let line = |finding: &review::Finding| {
+) -> (CheckFinding, String) {
+    let line = |finding: &review::ReviewFinding| {
         let place = match finding.line {
             Some(line) => format!("{}:{line}", plain(&masked(&finding.file))),
             None => plain(&masked(&finding.file)),
@@ -169,7 +172,7 @@ fn weighed(
             more => format!("{}; and {more} more", told.join("; ")),
         }
     };
-    let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking).count();
+    let blocking = findings.iter().filter(|finding| finding.severity == ReviewSeverity::Blocking).count();
     let what = match files {
         1 => "one file that has changed".to_owned(),
         many => format!("{many} files that have changed"),
@@ -178,12 +181,12 @@ fn weighed(
     if blocking == 0 {
         let rest = if lines.is_empty() { String::new() } else { format!("; {}", named(&lines)) };
         let reason = format!("{looked}, and found nothing that blocks{rest}");
-        return (Finding::of(Holds::Holds, "reviewed", reason), String::new());
+        return (CheckFinding::of(Holds::Holds, "reviewed", reason), String::new());
     }
     let mut output = lines.join("\n");
     output.truncate(output.floor_char_boundary(MOST_TOLD));
     let reason = format!("{looked}, and found what blocks: {}; mend that", named(&lines[..blocking]));
-    (Finding::of(Holds::Fails, "blocking-findings", reason), output)
+    (CheckFinding::of(Holds::Fails, "blocking-findings", reason), output)
 }
 
 fn shown(name: &str) -> String {

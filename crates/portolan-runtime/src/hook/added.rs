@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use portolan_gates::guards::{Head, Scene};
-use portolan_gates::plugins::{Around, Guard};
+use portolan_gates::guards::{GuardContext, WorktreeHead};
+use portolan_gates::plugins::{Guard, GuardInput};
 use portolan_gates::{Decision, Intent, Judgement};
 
 use crate::error::ServiceError;
@@ -13,10 +13,10 @@ use crate::plugins;
 use crate::service::Gate;
 
 /// The branch that is checked out where the call would happen.
-pub(super) fn branch(scene: &Scene) -> Option<String> {
+pub(super) fn branch(scene: &GuardContext) -> Option<String> {
     scene.places.values().filter_map(|place| place.worktree.as_ref()).find_map(|worktree| match &worktree.head {
-        Head::Branch(branch) | Head::Unborn(branch) => Some(branch.clone()),
-        Head::Detached(_) | Head::Unknown => None,
+        WorktreeHead::Branch(branch) | WorktreeHead::Unborn(branch) => Some(branch.clone()),
+        WorktreeHead::Detached(_) | WorktreeHead::Unknown => None,
     })
 }
 
@@ -38,7 +38,7 @@ pub(super) fn judge(
     }
     let root = project.map(Path::to_string_lossy).unwrap_or_default();
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
-    let around = Around { root: &root, branch, phase, strict };
+    let around = GuardInput { root: &root, branch, phase, strict };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));
@@ -46,7 +46,7 @@ pub(super) fn judge(
 }
 
 /// What a guard says. One that fails lets nothing happen.
-fn heard(guard: &dyn Guard, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+fn heard(guard: &dyn Guard, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
     catch_unwind(AssertUnwindSafe(|| guard.judge(intent, around))).unwrap_or_else(|_panicked| {
         let decision = if around.strict { Decision::Block } else { Decision::Ask };
         Some(Judgement::new(guard.id(), decision, format!("the guard `{}` failed; a person looks at it", guard.id())))

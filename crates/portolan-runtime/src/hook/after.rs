@@ -14,7 +14,7 @@ use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, record, watched};
 use crate::audit::{self, Kind, Line};
-use crate::scene;
+use crate::inspection;
 
 const GUARD: &str = "no-edit-on-integration";
 /// How the state is called from before a call whose findings are on no record yet.
@@ -33,7 +33,7 @@ impl Gatekeeper {
         };
         let own = session.take_before(intent.call.as_deref().unwrap_or("last"));
         let before = session.take_before(UNRECORDED).or(own);
-        let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), scene::worktree(project)) else {
+        let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), inspection::worktree(project)) else {
             return Answerable::allowed();
         };
         let after = Snapshot::take(&worktree, &rules, self.clock.now(), None);
@@ -64,7 +64,7 @@ impl Gatekeeper {
                 "reason": judgement.reason, "late": true });
             about.entry(Kind::GuardBlock, Some(intent), data)
         };
-        let entries: Vec<audit::Entry> = judgements.iter().map(late).collect();
+        let entries: Vec<audit::LogEntry> = judgements.iter().map(late).collect();
         let answer = Answerable::of(judgements);
         let (project, clock) = (project.to_owned(), self.clock.clone());
         match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, false)) {

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use portolan_core::value::Timestamp;
 use portolan_gates::acceptance::message_fault;
-use portolan_gates::guards::{Operation, Verdict, integrates};
+use portolan_gates::guards::{Operation, TypecheckVerdict, integrates};
 use portolan_gates::guidelines::Level;
 use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use serde_json::{Value, json};
 
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
-use crate::audit::{self, Entry, Kind};
+use crate::audit::{self, Kind, LogEntry};
 use crate::disk;
 use crate::error::ServiceError;
-use crate::people::Standing;
-use crate::scene;
+use crate::inspection;
+use crate::people::PassphrasePolicy;
 use crate::service::{Gate, Options, Service};
 
 /// What an entry says of a branch of the remote that a push from here has moved.
@@ -108,7 +108,7 @@ pub(super) struct Amended {
 }
 
 impl Amended {
-    fn entry(&self, entry: &mut Entry) {
+    fn entry(&self, entry: &mut LogEntry) {
         if let Some(commit) = &self.commit {
             entry.data["commit"] = commit.clone();
         }
@@ -168,19 +168,20 @@ impl Run {
         let mut answer = decide(&keeper, &rules);
         // One runs for each reference that moves, where even a look at the branches would add up.
         if self.hook != Hook::ReferenceTransaction && answer.context.is_none() {
-            let worktree = scene::worktree(&place);
+            let worktree = inspection::worktree(&place);
             answer.context = worktree.and_then(|worktree| tripwire::noticed(&keeper, &rules, &worktree));
         }
         answer
     }
 
     fn pre_commit(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
-        let (verdict, by_files) =
-            keeper.project().map_or((Verdict::NotConfigured, false), |project| typecheck::staged(project, rules));
+        let (verdict, by_files) = keeper
+            .project()
+            .map_or((TypecheckVerdict::NotConfigured, false), |project| typecheck::staged(project, rules));
         let by_files =
             by_files.then_some("the files as they are passed the type check; what is staged is not all of them");
         let amended = Amended { typecheck: by_files, ..Amended::default() };
-        let look = |found: &mut scene::Found| found.scene.typecheck = verdict;
+        let look = |found: &mut inspection::InspectedCall| found.scene.typecheck = verdict;
         self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, amended)
     }
 
@@ -192,7 +193,7 @@ impl Run {
             return Answerable::blocked(format!("the message in `{file}` cannot be read, or is longer than 1 MiB"));
         };
         let message = cleaned(&text);
-        let merges = scene::worktree(&self.place()).is_some_and(|tree| tree.operation == Some(Operation::Merge));
+        let merges = inspection::worktree(&self.place()).is_some_and(|tree| tree.operation == Some(Operation::Merge));
         let generated = rules.commits.ignore_generated
             && ["fixup! ", "squash! ", "amend! ", "Revert \""].iter().any(|start| message.starts_with(start));
         if message.is_empty() || merges || generated {
@@ -276,7 +277,7 @@ impl Run {
         rules: &Guidelines,
         command: &str,
         invariants: &[&str],
-        look: impl FnOnce(&mut scene::Found),
+        look: impl FnOnce(&mut inspection::InspectedCall),
     ) -> Answerable {
         self.judged_with(keeper, rules, command, invariants, look, Amended::default())
     }
@@ -289,7 +290,7 @@ impl Run {
         rules: &Guidelines,
         command: &str,
         invariants: &[&str],
-        look: impl FnOnce(&mut scene::Found),
+        look: impl FnOnce(&mut inspection::InspectedCall),
         amended: Amended,
     ) -> Answerable {
         let now = keeper.clock.now();
@@ -327,7 +328,7 @@ impl Run {
         let Some(project) = keeper.project().filter(|_| self.at_terminal && self.agent.is_none()) else { return false };
         let Ok(service) = Service::new(Options::of(project)) else { return false };
         let people = service.people();
-        matches!(people.told_by(), Ok(None)) && matches!(people.standing(), Ok(Standing::Unset))
+        matches!(people.told_by(), Ok(None)) && matches!(people.standing(), Ok(PassphrasePolicy::Unset))
     }
 
     /// What git does, as a tool of a host would do it.
@@ -344,7 +345,7 @@ impl Run {
     }
 
     /// What is put on record of judgements; where one was got past, also in which hook.
-    fn said(&self, keeper: &Gatekeeper, gate: &Gate, intent: &Intent, judgements: &[Judgement]) -> Vec<Entry> {
+    fn said(&self, keeper: &Gatekeeper, gate: &Gate, intent: &Intent, judgements: &[Judgement]) -> Vec<LogEntry> {
         let mut entries = keeper.record(Some(gate)).judgements(intent, judgements);
         for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::GuardBypass) {
             entry.data["hook"] = self.hook.name().into();
@@ -357,7 +358,7 @@ impl Run {
         let place = self.place();
         let keeper = Gatekeeper::of(None, "git", None, &place);
         let branches = self.hook != Hook::PostCheckout || self.arguments.get(2).is_some_and(|flag| flag == "1");
-        let (Some(project), Some(worktree), true) = (keeper.project(), scene::worktree(&place), branches) else {
+        let (Some(project), Some(worktree), true) = (keeper.project(), inspection::worktree(&place), branches) else {
             return Answerable::allowed();
         };
         if !project.join(".portolan").is_dir() {
@@ -365,7 +366,7 @@ impl Run {
         }
         let branch = worktree.branch().map(str::to_owned);
         let commit = match &worktree.head {
-            portolan_gates::guards::Head::Detached(commit) => Some(commit.clone()),
+            portolan_gates::guards::WorktreeHead::Detached(commit) => Some(commit.clone()),
             _ => branch.as_ref().and_then(|branch| Refs::of(&worktree).oid(&format!("refs/heads/{branch}"))),
         };
         let about = keeper.record(None);

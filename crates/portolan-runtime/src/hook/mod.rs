@@ -52,7 +52,7 @@ use portolan_gates::plugins::Guard;
 use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
 
 use crate::audit;
-use crate::bindings::{self, Bound};
+use crate::bindings::{self, BoundRun};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::error::ServiceError;
@@ -60,11 +60,11 @@ use crate::gates::own_server;
 use crate::people::hosts_above;
 use crate::service::{Gate, Options, Service, is_use, is_used};
 use crate::store::RunId;
-use crate::{rules, scene};
+use crate::{inspection, rules};
 
 pub use answer::Answerable;
 pub use place::project_of;
-pub use standing::{Standing, State, pinned, stands};
+pub use standing::{HookCheck, State, pinned, stands};
 pub use watched::{NotInTime, within};
 
 use record::Record;
@@ -193,9 +193,9 @@ impl Gatekeeper {
         rules: &Guidelines,
         gate: &Gate,
         now: Timestamp,
-        look: impl FnOnce(&mut scene::Found),
+        look: impl FnOnce(&mut inspection::InspectedCall),
     ) -> Vec<Judgement> {
-        let mut found = scene::find(intent, rules);
+        let mut found = inspection::find(intent, rules);
         found.scene.now = now;
         found.scene.flow = gate.flow.clone();
         found.scene.bypasses = gate.bypasses.clone();
@@ -267,7 +267,7 @@ impl Gatekeeper {
     }
 
     /// What the store says of the task and of these runs. It is not opened without any.
-    fn gate(&self, attached: Option<&str>, bound: &[Bound], intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+    fn gate(&self, attached: Option<&str>, bound: &[BoundRun], intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let Some(project) = &self.project else { return Ok(Gate::default()) };
         let attached = attached.or(self.attached.as_deref()).map(run_of).transpose()?;
         if attached.is_none() && bound.is_empty() && !project.join(".portolan/flow.json").exists() {
@@ -296,7 +296,7 @@ impl Gatekeeper {
     }
 
     /// The answer, once it is on record; where it cannot be, nothing may happen.
-    fn put_on_record(&self, entries: &[audit::Entry], answer: Answerable) -> Answerable {
+    fn put_on_record(&self, entries: &[audit::LogEntry], answer: Answerable) -> Answerable {
         let Some(project) = &self.project else {
             return match answer.is_bypassed() {
                 true => Answerable::blocked("outside of a project nothing is on record, so that no rule is got past"),

@@ -8,7 +8,7 @@ use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
-use crate::audit::{AuditError, Durability, Entry, Kind, Line, Log};
+use crate::audit::{AuditError, Durability, Kind, Line, Log, LogEntry};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::project_folder;
@@ -18,7 +18,7 @@ use crate::service::Gate;
 const MAX_NAMES: usize = 64;
 
 /// Puts entries on record.
-pub(super) fn append(project: &Path, clock: &Clock, entries: &[Entry], synced: bool) -> Result<(), AuditError> {
+pub(super) fn append(project: &Path, clock: &Clock, entries: &[LogEntry], synced: bool) -> Result<(), AuditError> {
     if entries.is_empty() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub(super) fn append(project: &Path, clock: &Clock, entries: &[Entry], synced: b
 pub(super) fn append_unless(
     project: &Path,
     clock: &Clock,
-    entries: &[Entry],
+    entries: &[LogEntry],
     since: Timestamp,
     is_said: impl Fn(&Line) -> bool,
 ) -> Result<bool, AuditError> {
@@ -73,7 +73,7 @@ impl Record {
     }
 
     /// An entry about the call, with whose it is.
-    pub(super) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> Entry {
+    pub(super) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> LogEntry {
         let mut all = match data {
             Value::Object(data) => data,
             other => Map::from_iter([("what".to_owned(), other)]),
@@ -89,7 +89,7 @@ impl Record {
                 all.insert(name.to_owned(), json!(value));
             }
         }
-        Entry {
+        LogEntry {
             kind,
             phase: self.phase.clone(),
             task: self.task.clone(),
@@ -99,7 +99,7 @@ impl Record {
     }
 
     /// All that is put on record before a call is answered.
-    pub(super) fn of_call(&self, intent: &Intent, input: &Digest, answer: &Answerable) -> Vec<Entry> {
+    pub(super) fn of_call(&self, intent: &Intent, input: &Digest, answer: &Answerable) -> Vec<LogEntry> {
         let mut entries = self.judgements(intent, &answer.judgements);
         let is_refused = answer.decision != Decision::Allow;
         if is_refused && answer.judgements.iter().all(|judgement| judgement.decision < answer.decision) {
@@ -115,7 +115,7 @@ impl Record {
     }
 
     /// What each guard said. What was got past comes twice: as a bypass, and as what the guard said of it.
-    pub(super) fn judgements(&self, intent: &Intent, judgements: &[Judgement]) -> Vec<Entry> {
+    pub(super) fn judgements(&self, intent: &Intent, judgements: &[Judgement]) -> Vec<LogEntry> {
         let mut entries = Vec::new();
         for judgement in judgements {
             let mut data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
@@ -141,7 +141,7 @@ impl Record {
     }
 
     /// A refusal that no guard made.
-    pub(super) fn refusal(&self, guard: &str, reason: &str, intent: Option<&Intent>) -> Entry {
+    pub(super) fn refusal(&self, guard: &str, reason: &str, intent: Option<&Intent>) -> LogEntry {
         self.entry(Kind::GuardBlock, intent, json!({ "guardId": guard, "reason": reason }))
     }
 }

@@ -9,7 +9,7 @@ use portolan_gates::guards::{Worktree, integrates};
 use portolan_gates::names::is_oid;
 
 use crate::disk;
-use crate::scene::ask;
+use crate::inspection::ask;
 
 /// A reference is one line.
 const MAX_REFERENCE: u64 = 4096;

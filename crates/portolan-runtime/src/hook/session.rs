@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Answerable;
 use super::tracked::Tracked;
 use super::tripwire::Snapshot;
-use crate::bindings::Bound;
+use crate::bindings::BoundRun;
 use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 use crate::project_folder;
@@ -35,16 +35,16 @@ const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 #[derive(Debug)]
 pub(super) struct Session {
     path: PathBuf,
-    pub(super) kept: Kept,
+    pub(super) kept: SessionFile,
     _turn: File,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Kept {
+pub(super) struct SessionFile {
     run: Option<String>,
     /// The runs that bind it, until they are over.
-    pub(super) bound: BTreeSet<Bound>,
+    pub(super) bound: BTreeSet<BoundRun>,
     answers: VecDeque<Answered>,
     /// How the repository was before the calls that are under way.
     pub(super) before: VecDeque<(String, Snapshot)>,

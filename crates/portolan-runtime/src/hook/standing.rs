@@ -13,17 +13,17 @@ use super::refs::{Refs, is_within};
 use super::tripwire::{self, short};
 use super::upstream::{Upstreams, tracking};
 use crate::audit;
+use crate::inspection::{self, ask};
 use crate::installed::departed;
-use crate::pins::{self, Agreed, Pins, Upstream};
+use crate::pins::{self, Pins, TrustedRules, Upstream};
 use crate::rules;
-use crate::scene::{self, ask};
 
 /// How long a remote may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct HookCheck {
     /// How it is.
     pub state: State,
     /// What is said of it, in one sentence.
@@ -41,8 +41,8 @@ pub enum State {
     Wrong,
 }
 
-fn standing(state: State, said: impl Into<String>) -> Standing {
-    Standing { state, said: said.into() }
+fn standing(state: State, said: impl Into<String>) -> HookCheck {
+    HookCheck { state, said: said.into() }
 }
 
 /// What is to be pinned for a project, as this process finds it. What `known` pins already stays.
@@ -53,7 +53,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     pins.log.get_or_insert_with(log);
     // Rules that cannot be read are pinned once they can be: until then nothing passes.
     if let (None, Ok(written)) = (&pins.rules, rules::written(project)) {
-        pins.rules = Some(Agreed { text: written.map(|source| source.text.to_string()) });
+        pins.rules = Some(TrustedRules { text: written.map(|source| source.text.to_string()) });
     }
     for name in pins::PROGRAMS {
         if pins.programs.get(name).is_none_or(|path| !pins::is_program(path))
@@ -62,7 +62,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
             pins.programs.insert(name.to_owned(), path);
         }
     }
-    if let (Some(worktree), Ok(rules)) = (scene::worktree(project), rules::rules(project)) {
+    if let (Some(worktree), Ok(rules)) = (inspection::worktree(project), rules::rules(project)) {
         pins.repository.get_or_insert_with(|| inner(Path::new(&worktree.common_dir)));
         Upstreams::unpinned(&worktree, &rules).pin(&mut pins, &Refs::of(&worktree));
     }
@@ -70,7 +70,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
 }
 
 /// Whether all is as it was pinned in a project that has hooks.
-pub fn stands(project: &Path) -> Vec<Standing> {
+pub fn stands(project: &Path) -> Vec<HookCheck> {
     let found = match Pins::around(project) {
         Ok(Some((_, pins))) => pins,
         Ok(None) => {
@@ -82,13 +82,13 @@ pub fn stands(project: &Path) -> Vec<Standing> {
         }
         Err(why) => return vec![standing(State::Wrong, why)],
     };
-    let mut all: Vec<Standing> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
+    let mut all: Vec<HookCheck> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
     if let Some(said) = departed(project).map(|finding| finding.said) {
         all.push(standing(State::Doubtful, said));
     }
-    match (scene::worktree(project), rules::rules(project)) {
+    match (inspection::worktree(project), rules::rules(project)) {
         (_, Err(error)) => all.push(standing(State::Wrong, error.message)),
         (Some(worktree), Ok(rules)) => all.extend(branches(&worktree, &rules)),
         (None, Ok(_)) => {}
@@ -96,7 +96,7 @@ pub fn stands(project: &Path) -> Vec<Standing> {
     all
 }
 
-fn program(pins: &Pins, name: &str) -> Option<Standing> {
+fn program(pins: &Pins, name: &str) -> Option<HookCheck> {
     let real = |path: &Path| path.canonicalize().ok();
     let found = pins::on_path(name);
     match (pins.programs.get(name), found) {
@@ -119,14 +119,14 @@ fn program(pins: &Pins, name: &str) -> Option<Standing> {
     }
 }
 
-fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
+fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
     let upstreams = match Upstreams::of(worktree, rules) {
         Ok(upstreams) => upstreams,
         Err(why) => return vec![standing(State::Wrong, why)],
     };
     let refs = Refs::of(worktree);
     let moved = tripwire::moved(worktree, rules, &BTreeMap::new());
-    let mut all: Vec<Standing> = other_rules(worktree, rules, &upstreams, &refs).into_iter().collect();
+    let mut all: Vec<HookCheck> = other_rules(worktree, rules, &upstreams, &refs).into_iter().collect();
     for branch in refs.integration(rules).into_keys() {
         let wrong = moved.iter().find(|finding| finding.place == branch);
         all.push(match wrong {
@@ -149,7 +149,7 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<Standing> {
 }
 
 /// The rules here are not those that everybody has: a branch may be about to change them, or somebody loosened them.
-fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<Standing> {
+fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<HookCheck> {
     // By the rules here there may be no branch any more that counts.
     let pinned = upstreams.pins.as_ref().and_then(|pins| pins.upstreams.values().next().cloned());
     let upstream = pinned.or_else(|| upstreams.followed(refs.integration(rules).keys().next()?))?;
@@ -161,7 +161,7 @@ fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_
 }
 
 /// Whether what is kept here of a remote's branch is what the remote has.
-fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream: &Upstream) -> Option<Standing> {
+fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream: &Upstream) -> Option<HookCheck> {
     let here = tracking(upstream);
     let kept = refs.oid(&here)?;
     let root = Path::new(&worktree.root);

@@ -8,7 +8,7 @@ use super::tripwire::{self, Snapshot};
 use super::{Answerable, Gatekeeper};
 use crate::bindings;
 use crate::error::ServiceError;
-use crate::scene;
+use crate::inspection;
 use crate::service::Gate;
 
 /// The longest text that a session begins with: it is read at every beginning, and kept for all of it.
@@ -35,7 +35,7 @@ impl Gatekeeper {
         let gate = self.gate_of(&mut session, None)?;
         let mut text = protocol(&rules, &gate);
         if let Some(session) = &mut session {
-            let worktree = scene::worktree(project);
+            let worktree = inspection::worktree(project);
             session.kept.told.clear();
             session.kept.tips.clear();
             let found = tripwire::tell(self, session, &rules, worktree.as_deref());

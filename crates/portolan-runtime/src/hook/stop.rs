@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use portolan_gates::guards::{Head, Worktree};
+use portolan_gates::guards::{Worktree, WorktreeHead};
 use portolan_gates::guidelines::{Forge, Level};
 use portolan_gates::{Decision, Guidelines, bypass, guards};
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use super::refs::Refs;
 use super::{Answerable, Gatekeeper};
 use crate::audit::Kind;
 use crate::disk;
+use crate::inspection::{self, ask};
 use crate::pins;
 use crate::program::own;
 use crate::repository::home::Home;
-use crate::scene::{self, ask};
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";
@@ -34,7 +34,7 @@ impl Gatekeeper {
         let (Some(project), Ok(rules), Ok(gate)) = (self.project(), self.rules(), self.gate(None, &[], None)) else {
             return Answerable::allowed();
         };
-        let (Some(flow), Some(worktree)) = (&gate.flow, scene::worktree(project)) else {
+        let (Some(flow), Some(worktree)) = (&gate.flow, inspection::worktree(project)) else {
             return Answerable::allowed();
         };
         if rules.level(&[GUARD, RULE]) == Level::Off {
@@ -90,7 +90,7 @@ fn told(branch: &str, count: u64, found: &Result<bool, String>) -> String {
 
 /// The branch that is checked out, where it is, and how many commits the integration branch does not have of it.
 fn ahead(project: &Path, worktree: &Worktree, rules: &Guidelines) -> Option<(String, String, u64)> {
-    let Head::Branch(branch) = &worktree.head else { return None };
+    let WorktreeHead::Branch(branch) = &worktree.head else { return None };
     if guards::integrates(rules, branch) {
         return None;
     }

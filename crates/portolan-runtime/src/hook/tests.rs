@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use portolan_gates::plugins::{Around, Guard};
+use portolan_gates::plugins::{Guard, GuardInput};
 use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Guard for NoTea {
         "no-tea"
     }
 
-    fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+    fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
         assert_ne!(intent.name, "Kettle", "this guard has a fault");
         let Tool::Shell { command } = intent.tool.deed() else { return None };
         command

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::scene::ask;
+use crate::inspection::ask;
 
 /// File systems tell the time by a clock that is a few milliseconds late.
 const LATE: Duration = Duration::from_millis(20);

@@ -11,8 +11,8 @@ use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};
 use super::refs::{Refs, is_within};
 use super::upstream::Upstreams;
 use super::{Answerable, Gatekeeper, above};
+use crate::inspection;
 use crate::pins::Upstream;
-use crate::scene;
 
 /// One reference of a transaction.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Run {
         if !moves.iter().any(|change| is_ours(change) || change.name.starts_with("refs/remotes/")) {
             return Answerable::allowed();
         }
-        let Some(worktree) = scene::worktree(&self.place()) else {
+        let Some(worktree) = inspection::worktree(&self.place()) else {
             return Answerable::blocked("the repository whose branch moves cannot be found");
         };
         let upstreams = match Upstreams::of(&worktree, rules) {

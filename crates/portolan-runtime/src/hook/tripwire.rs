@@ -16,11 +16,11 @@ use super::session::Session;
 use super::tracked::{self, Tracked};
 use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
-use crate::audit::{self, Entry, Kind, Line};
+use crate::audit::{self, Kind, Line, LogEntry};
 use crate::digest::Digest;
+use crate::inspection;
 use crate::installed::{Finding, tampered};
 use crate::pins;
-use crate::scene;
 
 /// How a repository is, as far as it must not change under a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ pub(super) fn before(
     if matches!(intent.tool.deed(), Tool::Reads) {
         return None;
     }
-    let worktree = scene::worktree(project);
+    let worktree = inspection::worktree(project);
     let context = tell(gatekeeper, session, rules, worktree.as_deref());
     if let (Tool::Shell { .. }, Some(worktree)) = (intent.tool.deed(), &worktree)
         && !only_reads(reading)
@@ -100,7 +100,8 @@ pub(super) fn tell(
         return None;
     }
     let about = gatekeeper.record(None);
-    let entries: Vec<Entry> = new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
+    let entries: Vec<LogEntry> =
+        new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // Where nothing can be put on record no call is allowed, so that this needs no answer of its own.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
     let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
@@ -135,7 +136,7 @@ pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Wo
         return None;
     }
     let about = gatekeeper.record(None);
-    let entries: Vec<Entry> =
+    let entries: Vec<LogEntry> =
         found.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // What happened has happened; whether what is done next may happen is judged by itself.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);

@@ -9,8 +9,8 @@ use portolan_gates::Guidelines;
 use portolan_gates::guards::{Worktree, integrates};
 
 use super::refs::Refs;
-use crate::pins::{Pins, Remote, Upstream};
-use crate::scene::ask;
+use crate::inspection::ask;
+use crate::pins::{GitRemote, Pins, Upstream};
 
 /// The settings of a remote that lead to another program or another side, besides its address.
 const LEADING: [&str; 3] = ["uploadpack", "vcs", "proxy"];
@@ -166,13 +166,13 @@ fn settings(root: &Path) -> Vec<(String, String)> {
     text.split('\0').filter_map(pair).collect()
 }
 
-fn remote(root: &Path, name: &str, settings: &[(String, String)]) -> Remote {
+fn remote(root: &Path, name: &str, settings: &[(String, String)]) -> GitRemote {
     let address = ask::ask_as_given(root, &["ls-remote", "--get-url", "--", name], Vec::new());
     let leads = |(key, value): &(String, String)| {
         let setting = key.strip_prefix("remote.")?.strip_prefix(name)?.strip_prefix('.')?;
         LEADING.contains(&setting).then(|| format!("{setting}={value}"))
     };
-    Remote {
+    GitRemote {
         address: address.map(|(_, text)| text.trim_end().to_owned()).unwrap_or_default(),
         settings: settings.iter().filter_map(leads).collect(),
     }

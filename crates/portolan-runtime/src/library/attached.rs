@@ -8,7 +8,7 @@ use portolan_core::graph::Graph;
 
 use super::{Library, Reviewed, read_definition};
 use crate::attachments::{self, Origins};
-use crate::definition::Parsed;
+use crate::definition::ParsedText;
 use crate::error::ServiceError;
 
 impl Library {
@@ -38,7 +38,7 @@ impl Library {
         let read = |path: &Path| read_definition(path).ok();
         let besides = functions.iter().filter_map(|path| Some((None, read(path)?)));
         let graphs = known.chain(besides).flat_map(|(id, source)| {
-            let (mut file, _) = Parsed::all(&source, self.strictness);
+            let (mut file, _) = ParsedText::all(&source, self.strictness);
             if let ([one], Some(id)) = (file.as_mut_slice(), id)
                 && one.graph.interface.is_none()
             {

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::dialect::verify::Attachments;
 use portolan_core::source::Source;
 
-use super::seen::{Lookup, Seen};
+use super::seen::{Lookup, Lookups};
 use super::{Library, faulty};
 use crate::attachments;
-use crate::definition::Parsed;
+use crate::definition::ParsedText;
 use crate::error::ServiceError;
 
 /// Workflows and what they run.
 #[derive(Default)]
 pub(super) struct Family {
     /// Those that could be read, by the name that they are run by.
-    pub(super) members: BTreeMap<String, Parsed>,
+    pub(super) members: BTreeMap<String, ParsedText>,
     /// Why others could not be. They are there, so that nothing else may take their place.
     pub(super) broken: Vec<ServiceError>,
     /// That names mean one function here and another there.
     pub(super) ambiguous: BTreeSet<String>,
     /// What was looked up.
-    pub(super) seen: Seen,
+    pub(super) seen: Lookups,
     /// What the project attaches to them.
     pub(super) attachments: Attachments,
 }
@@ -29,12 +29,12 @@ pub(super) struct Family {
 impl Family {
     /// Takes in the workflow called `name` out of those of its file, with the functions beside it that it calls: they come
     /// first. The names of what else they run.
-    pub(super) fn add(&mut self, name: &str, file: &[Parsed]) -> Vec<String> {
-        let root = Parsed::called(file, bare(name)).cloned();
+    pub(super) fn add(&mut self, name: &str, file: &[ParsedText]) -> Vec<String> {
+        let root = ParsedText::called(file, bare(name)).cloned();
         let (mut elsewhere, mut waiting) = (Vec::new(), Vec::from_iter(root.map(|root| (name.to_owned(), root))));
         while let Some((name, mut parsed)) = waiting.pop() {
             for other in subflows(&parsed) {
-                let is_function = |one: &Parsed| one.graph.interface.is_some();
+                let is_function = |one: &ParsedText| one.graph.interface.is_some();
                 let beside = file.iter().find(|one| one.graph.id.value == other && is_function(one));
                 match (beside.filter(|_| is_function(&parsed)), self.members.get(&other)) {
                     (Some(beside), Some(known)) if known.source.text != beside.source.text => {
@@ -82,7 +82,7 @@ impl Library {
                     continue;
                 }
             };
-            let (file, faults) = Parsed::all(&source, self.strictness);
+            let (file, faults) = ParsedText::all(&source, self.strictness);
             if file.is_empty() {
                 family.broken.push(faulty(&name, &source, &faults));
             }
@@ -102,7 +102,7 @@ pub(crate) fn bare(id: &str) -> &str {
 }
 
 /// The names of the workflows that one runs.
-pub(super) fn subflows(parsed: &Parsed) -> Vec<String> {
+pub(super) fn subflows(parsed: &ParsedText) -> Vec<String> {
     let named = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
     named.map(|(workflow, _)| workflow.to_owned()).collect()
 }

@@ -12,7 +12,7 @@ use crate::error::ServiceError;
 
 /// A file that holds a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct WorkflowFile {
     /// The id that its name gives it.
     pub id: String,
     /// Where it is.
@@ -28,17 +28,17 @@ pub(super) const MAX_ENTRIES: usize = 10_000;
 ///
 /// # Errors
 /// There is nothing at the path, or it cannot be read.
-pub fn workflow_files(path: &Path) -> Result<Vec<Found>, ServiceError> {
+pub fn workflow_files(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, &error))?;
     if !metadata.is_dir() {
-        return Ok(vec![Found { id: id_of(path), path: path.to_owned() }]);
+        return Ok(vec![WorkflowFile { id: id_of(path), path: path.to_owned() }]);
     }
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<WorkflowFile> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(|error| disk::unreadable(path, &error))?.take(MAX_ENTRIES) {
         let entry = entry.map_err(|error| disk::unreadable(path, &error))?.path();
         let nested = || with_endings(entry.join("workflow")).find(|path| path.is_file());
         let file = if entry.is_dir() { nested() } else { Some(entry.clone()).filter(|path| is_definition(path)) };
-        found.extend(file.map(|path| Found { id: id_of(&path), path }));
+        found.extend(file.map(|path| WorkflowFile { id: id_of(&path), path }));
     }
     found.sort_by_cached_key(|file| {
         let rank = places(path, &file.id).position(|place| place == file.path);

@@ -12,10 +12,10 @@ use portolan_core::source::Source;
 use portolan_core::validate;
 
 use super::family::{Family, both_define, subflows};
-use super::seen::{Lookup, Seen};
-use super::servers::{Setup, add_builtins, known};
+use super::seen::{Lookup, Lookups};
+use super::servers::{ServerSetup, add_builtins, known};
 use super::{Library, read_definition};
-use crate::definition::{Definition, DefinitionError, Findings, Parsed};
+use crate::definition::{Definition, DefinitionError, Findings, ParsedText};
 use crate::disk;
 use crate::error::ServiceError;
 
@@ -53,7 +53,7 @@ impl<'f> FunctionFiles<'f> {
 }
 
 /// The functions of files that can be run.
-pub struct Functions {
+pub struct FunctionSet {
     /// The functions, by name, in the order written.
     pub definitions: IndexMap<String, Arc<Definition>>,
     /// How the files present themselves: as the first of them says.
@@ -61,10 +61,10 @@ pub struct Functions {
     /// What was found in reading them that keeps nothing from being run.
     pub warnings: Findings,
     /// The servers that they call.
-    pub servers: Vec<Setup>,
+    pub servers: Vec<ServerSetup>,
 }
 
-impl Functions {
+impl FunctionSet {
     /// The function called `name`; without a name, the only one.
     ///
     /// # Errors
@@ -106,12 +106,12 @@ impl Library {
     ///
     /// # Errors
     /// A file cannot be read, or has faults.
-    pub fn functions(&self, wanted: FunctionFiles<'_>) -> Result<Functions, DefinitionError> {
+    pub fn functions(&self, wanted: FunctionFiles<'_>) -> Result<FunctionSet, DefinitionError> {
         self.functions_seen(wanted).1
     }
 
     /// The same, with what was looked up.
-    pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Seen, Result<Functions, DefinitionError>) {
+    pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Lookups, Result<FunctionSet, DefinitionError>) {
         let mut family = self.family();
         let functions = self.linked(wanted, &mut family);
         (family.seen, functions)
@@ -143,7 +143,7 @@ impl Library {
     }
 
     /// Checks every function with what it runs, and gathers the servers.
-    fn linked(&self, wanted: FunctionFiles<'_>, family: &mut Family) -> Result<Functions, DefinitionError> {
+    fn linked(&self, wanted: FunctionFiles<'_>, family: &mut Family) -> Result<FunctionSet, DefinitionError> {
         let mut findings = Findings::new();
         if let Some(error) = family.broken.first() {
             return Err(error.clone().into());
@@ -151,7 +151,7 @@ impl Library {
         let own = self.own_servers_seen(wanted.mcp, &mut family.seen, &mut findings)?;
         let roots = self.roots(wanted, family, &mut findings)?;
         let find = |name: &str| family.members.get(name);
-        let ours: Vec<&Parsed> = roots.iter().filter_map(|(name, _)| find(name)).collect();
+        let ours: Vec<&ParsedText> = roots.iter().filter_map(|(name, _)| find(name)).collect();
         findings.extend(family.ambiguous.iter().map(|message| {
             let fault = Diagnostic::error("duplicate-id", message.clone()).help("rename one of them");
             (ours[0].source.clone(), fault)
@@ -161,13 +161,13 @@ impl Library {
             let (workflow, faults) = one.check(&find, self.strictness);
             findings.extend(faults.into_iter().map(|fault| (one.source.clone(), fault)));
             for server in &one.graph.settings.servers {
-                add(&mut servers, Setup::of(server, folder), &one.source, &mut findings);
+                add(&mut servers, ServerSetup::of(server, folder), &one.source, &mut findings);
             }
             definitions.extend(workflow.map(|workflow| (name.clone(), Definition::read(one, &find, workflow))));
         }
         own.iter().for_each(|setup| setup.clone().add(&mut servers));
         let theirs = family.members.iter().filter(|(name, _)| !roots.iter().any(|(root, _)| root == *name));
-        let all: Vec<&Parsed> = ours.iter().copied().chain(theirs.map(|(_, one)| one)).collect();
+        let all: Vec<&ParsedText> = ours.iter().copied().chain(theirs.map(|(_, one)| one)).collect();
         for one in &all {
             add_builtins(one.graph.nodes.iter().map(|node| &node.kind), &self.project, &mut servers);
         }
@@ -179,7 +179,7 @@ impl Library {
             return Err(DefinitionError::faulty("the file has faults", "mend every fault that is listed", findings));
         }
         let face = ours.first().map(|one| one.graph.settings.face.clone()).unwrap_or_default();
-        Ok(Functions { definitions, face, warnings: findings, servers })
+        Ok(FunctionSet { definitions, face, warnings: findings, servers })
     }
 
     /// Reads the functions of the files into a family, with what they run: their names in the order written, each with the
@@ -196,7 +196,7 @@ impl Library {
                 Some(text) => text.clone(),
                 None => self.note(&mut family.seen, Lookup::File(path.clone()))?.0,
             };
-            let (file, faults) = Parsed::all(&source, self.strictness);
+            let (file, faults) = ParsedText::all(&source, self.strictness);
             findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
             for one in file {
                 let id = &one.graph.id;
@@ -211,7 +211,7 @@ impl Library {
                     None => {
                         roots.push((id.value.clone(), disk::folder_of(path).to_owned()));
                         // The faults of the file are told once.
-                        let mut one = Parsed { faults: Vec::new(), ..one };
+                        let mut one = ParsedText { faults: Vec::new(), ..one };
                         one.attach(&family.attachments);
                         family.members.insert(one.graph.id.value.clone(), one);
                     }
@@ -233,8 +233,8 @@ fn no_function(graph: &Graph) -> Option<Diagnostic> {
 }
 
 /// Adds a server that a file brings along. Two files may bring the same one, but not two of one name.
-fn add(setups: &mut Vec<Setup>, setup: Setup, source: &Source, findings: &mut Findings) {
-    let Setup { server, .. } = &setup;
+fn add(setups: &mut Vec<ServerSetup>, setup: ServerSetup, source: &Source, findings: &mut Findings) {
+    let ServerSetup { server, .. } = &setup;
     let known = setups.iter().map(|known| &known.server).find(|known| known.name == server.name);
     if known.is_some_and(|known| known.transport != server.transport || known.timeout_ms != server.timeout_ms) {
         let message = format!("another file defines the server `{}` differently", server.name);

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use portolan_core::dialect::Strictness;
 
 use super::{Library, Origin, bare, lock};
-use crate::catalog::{Entry, workflows};
-use crate::definition::Parsed;
+use crate::catalog::{CatalogEntry, workflows};
+use crate::definition::ParsedText;
 
 /// One line of a list of workflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct WorkflowLine {
     /// What `Init` calls it.
     pub id: String,
     /// Its name for people.
@@ -23,11 +23,11 @@ pub struct Listed {
     pub origin: Origin,
 }
 
-impl Listed {
+impl WorkflowLine {
     /// The line of a workflow that could be read.
-    pub fn of(id: &str, parsed: &Parsed, origin: Origin) -> Listed {
+    pub fn of(id: &str, parsed: &ParsedText, origin: Origin) -> WorkflowLine {
         let graph = &parsed.graph;
-        Listed {
+        WorkflowLine {
             id: id.to_owned(),
             name: graph.name.clone(),
             description: graph.description.clone(),
@@ -58,7 +58,7 @@ pub struct Overview {
 
 impl Library {
     /// Every workflow that can be run, the project's first; a project's own hides the catalogue's of the same id.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<WorkflowLine> {
         let shipped = |id: &str| catalogue().iter().find(|known| known.id == id).cloned();
         let listed = self.ids().into_iter().map(|(id, origin)| match origin {
             Origin::Catalog => shipped(&id),
@@ -78,10 +78,10 @@ impl Library {
         ids
     }
 
-    fn listed(&self, id: &str, origin: Origin) -> Option<Listed> {
+    fn listed(&self, id: &str, origin: Origin) -> Option<WorkflowLine> {
         let (source, found) = self.text(id).ok().filter(|(_, found)| *found == origin)?;
-        let parsed = Parsed::read(&source, bare(id), Strictness::Lenient).ok()?;
-        Some(Listed::of(id, &parsed, found))
+        let parsed = ParsedText::read(&source, bare(id), Strictness::Lenient).ok()?;
+        Some(WorkflowLine::of(id, &parsed, found))
     }
 
     /// Every workflow that an agent can be led through, and those that have faults with the reason: what is broken does
@@ -114,13 +114,13 @@ impl Library {
 }
 
 /// The workflows that agents are led through, as lists show them. They are read once.
-pub fn catalogue() -> &'static [Listed] {
-    static LISTED: OnceLock<Vec<Listed>> = OnceLock::new();
+pub fn catalogue() -> &'static [WorkflowLine] {
+    static LISTED: OnceLock<Vec<WorkflowLine>> = OnceLock::new();
     LISTED.get_or_init(|| workflows().filter_map(|entry| shown(&entry)).collect())
 }
 
 /// A workflow of the catalogue, as lists show it.
-pub fn shown(entry: &Entry) -> Option<Listed> {
-    let parsed = Parsed::read(&entry.source(), entry.id, Strictness::Strict).ok()?;
-    Some(Listed::of(entry.id, &parsed, Origin::Catalog))
+pub fn shown(entry: &CatalogEntry) -> Option<WorkflowLine> {
+    let parsed = ParsedText::read(&entry.source(), entry.id, Strictness::Strict).ok()?;
+    Some(WorkflowLine::of(entry.id, &parsed, Origin::Catalog))
 }

@@ -8,7 +8,7 @@ use super::Library;
 
 /// Every lookup, and what it found: nothing where that could not be read.
 #[derive(Default)]
-pub(crate) struct Seen(Vec<(Lookup, Option<Source>)>);
+pub(crate) struct Lookups(Vec<(Lookup, Option<Source>)>);
 
 /// What a text is looked for by.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub(super) enum Lookup {
     Name { by: String, name: String },
 }
 
-impl Seen {
+impl Lookups {
     pub(super) fn note(&mut self, lookup: Lookup, found: Option<Source>) {
         self.0.push((lookup, found));
     }

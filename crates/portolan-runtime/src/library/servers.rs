@@ -7,27 +7,27 @@ use portolan_core::graph::{Builtin, Graph, Kind, Server, Transport};
 use portolan_core::source::{Span, Spanned};
 
 use super::Library;
-use super::seen::{Lookup, Seen};
+use super::seen::{Lookup, Lookups};
 use crate::definition::{Definition, Findings};
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 
 /// A server's entry, and where it stands.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct ServerSetup {
     /// The entry.
     pub server: Server,
     /// The folder that its relative paths are relative to. A server runs there, unless its entry says otherwise.
     pub folder: PathBuf,
 }
 
-impl Setup {
-    pub(crate) fn of(server: &Server, folder: &Path) -> Setup {
-        Setup { server: server.clone(), folder: folder.to_owned() }
+impl ServerSetup {
+    pub(crate) fn of(server: &Server, folder: &Path) -> ServerSetup {
+        ServerSetup { server: server.clone(), folder: folder.to_owned() }
     }
 
     /// The server of ours that goes by a name, on the project's own folder.
-    pub(crate) fn builtin(name: &Spanned<String>, project: &Path) -> Option<Setup> {
+    pub(crate) fn builtin(name: &Spanned<String>, project: &Path) -> Option<ServerSetup> {
         let builtin = match name.value.as_str() {
             "filesystem" => Builtin::Filesystem { root: ".".to_owned() },
             "echo" => Builtin::Echo,
@@ -35,7 +35,7 @@ impl Setup {
         };
         let transport = Transport::Builtin(builtin);
         let server = Server { name: name.value.clone(), span: name.span, transport, timeout_ms: None, disabled: false };
-        Some(Setup { server, folder: project.to_owned() })
+        Some(ServerSetup { server, folder: project.to_owned() })
     }
 
     pub(crate) fn is_builtin(&self) -> bool {
@@ -43,14 +43,14 @@ impl Setup {
     }
 
     /// Whether these are the same servers, wherever in their files they stand.
-    pub(crate) fn same(ours: &[Setup], theirs: &[Setup]) -> bool {
+    pub(crate) fn same(ours: &[ServerSetup], theirs: &[ServerSetup]) -> bool {
         let placeless =
-            |setup: &Setup| (Server { span: Span::default(), ..setup.server.clone() }, setup.folder.clone());
+            |setup: &ServerSetup| (Server { span: Span::default(), ..setup.server.clone() }, setup.folder.clone());
         ours.iter().map(placeless).eq(theirs.iter().map(placeless))
     }
 
     /// Adds a server, unless there is one of its name.
-    pub(crate) fn add(self, setups: &mut Vec<Setup>) {
+    pub(crate) fn add(self, setups: &mut Vec<ServerSetup>) {
         if !setups.iter().any(|known| known.server.name == self.server.name) {
             setups.push(self);
         }
@@ -59,10 +59,10 @@ impl Setup {
 
 /// The servers that a definition calls, where all that is known of it is itself: those that it brings along, whose paths
 /// start from `folder`, and ours.
-pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec<Setup> {
-    let mut setups: Vec<Setup> = Vec::new();
+pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec<ServerSetup> {
+    let mut setups: Vec<ServerSetup> = Vec::new();
     for (_, flow) in definition.workflow.flows() {
-        flow.settings.servers.iter().for_each(|server| Setup::of(server, folder).add(&mut setups));
+        flow.settings.servers.iter().for_each(|server| ServerSetup::of(server, folder).add(&mut setups));
     }
     let steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     add_builtins(steps.map(|step| &step.node.kind), project, &mut setups);
@@ -70,16 +70,16 @@ pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec
 }
 
 /// A server that nobody defines and that is called like one of ours is that one.
-pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &Path, setups: &mut Vec<Setup>) {
+pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &Path, setups: &mut Vec<ServerSetup>) {
     for kind in kinds {
         let Kind::Call(call) = kind else { continue };
-        Setup::builtin(&call.server, project).into_iter().for_each(|setup| setup.add(setups));
+        ServerSetup::builtin(&call.server, project).into_iter().for_each(|setup| setup.add(setups));
     }
 }
 
 /// The servers that the nodes of a file may call: its own, the user's, and ours. Those of another file are not among
 /// them: whoever trusted this file has not seen that one.
-pub(super) fn known<'s>(graph: &'s Graph, own: &'s [Setup], setups: &'s [Setup]) -> Vec<&'s str> {
+pub(super) fn known<'s>(graph: &'s Graph, own: &'s [ServerSetup], setups: &'s [ServerSetup]) -> Vec<&'s str> {
     let brought = graph.settings.servers.iter().filter(|server| !server.disabled);
     let others = own.iter().chain(setups.iter().filter(|setup| setup.is_builtin())).map(|setup| &setup.server);
     brought.chain(others).map(|server| server.name.as_str()).collect()
@@ -90,9 +90,9 @@ impl Library {
     ///
     /// # Errors
     /// The file cannot be read, or has faults.
-    pub fn own_servers(&self, path: &Path) -> Result<Vec<Setup>, ServiceError> {
+    pub fn own_servers(&self, path: &Path) -> Result<Vec<ServerSetup>, ServiceError> {
         let mut findings = Findings::new();
-        let servers = self.own_servers_seen(Some(path), &mut Seen::default(), &mut findings)?;
+        let servers = self.own_servers_seen(Some(path), &mut Lookups::default(), &mut findings)?;
         let Some((source, fault)) = findings.iter().find(|(_, fault)| fault.is_error()) else { return Ok(servers) };
         let at = fault.span.map_or_else(|| source.name.to_string(), |span| source.place(span.start));
         let help = fault.help.clone().unwrap_or_else(|| "mend the file".to_owned());
@@ -103,13 +103,13 @@ impl Library {
     pub(super) fn own_servers_seen(
         &self,
         path: Option<&Path>,
-        seen: &mut Seen,
+        seen: &mut Lookups,
         findings: &mut Findings,
-    ) -> Result<Vec<Setup>, ServiceError> {
+    ) -> Result<Vec<ServerSetup>, ServiceError> {
         let Some(path) = path else { return Ok(Vec::new()) };
         let (source, _) = self.note(seen, Lookup::File(path.to_owned()))?;
         let (servers, faults) = dialect::servers(&source);
         findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
-        Ok(servers.iter().map(|server| Setup::of(server, disk::folder_of(path))).collect())
+        Ok(servers.iter().map(|server| ServerSetup::of(server, disk::folder_of(path))).collect())
     }
 }

@@ -13,7 +13,7 @@ use super::folder::id_of;
 use super::functions::FunctionFiles;
 use super::seen::Lookup;
 use super::{Library, Origin, activities, workflow_files};
-use crate::definition::{DefinitionError, Parsed};
+use crate::definition::{DefinitionError, ParsedText};
 use crate::disk::Stamp;
 use crate::error::ServiceError;
 
@@ -80,7 +80,7 @@ impl Library {
     fn sketched(&self, id: &str, source: Source, origin: Origin, mcp: Option<&Path>) -> Sketch {
         let mut family = self.family();
         let dialect = dialect::of(&source);
-        let (file, mut faults) = Parsed::all(&source, self.strictness);
+        let (file, mut faults) = ParsedText::all(&source, self.strictness);
         let roots: Vec<String> = match file.as_slice() {
             [_] => vec![id.to_owned()],
             several => several.iter().map(|one| one.graph.id.value.clone()).collect(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_gates::merge::Review;
+use portolan_gates::merge::PersonReview;
 use serde::Deserialize;
 
 use crate::error::ServiceError;
@@ -27,12 +27,12 @@ pub(super) struct Request {
     /// Title and body.
     pub(super) text: String,
     pub(super) author: String,
-    pub(super) reviews: Vec<Review>,
+    pub(super) reviews: Vec<PersonReview>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct ForgeAnswer {
     number: u64,
     #[serde(default)]
     title: String,
@@ -90,7 +90,7 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
         return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint())), INSTALL));
     }
     let unread = |why: String| unverified(format!("what `gh` answered cannot be read ({why})"), UPDATE);
-    let told: Told = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
+    let told: ForgeAnswer = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
         true => unread(faulty(&error)),
         false => unverified(format!("`gh` answers no JSON: {error}"), INSTALL),
     })?;
@@ -116,11 +116,15 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
 }
 
 /// A review that says something: a comment approves of nothing and asks for nothing.
-fn review(told: ToldReview) -> Option<Review> {
+fn review(told: ToldReview) -> Option<PersonReview> {
     let approves = match told.state.as_str() {
         "APPROVED" => true,
         "CHANGES_REQUESTED" => false,
         _ => return None,
     };
-    Some(Review { by: told.author?.login, approves, commit: told.commit.map(|commit| commit.oid).unwrap_or_default() })
+    Some(PersonReview {
+        by: told.author?.login,
+        approves,
+        commit: told.commit.map(|commit| commit.oid).unwrap_or_default(),
+    })
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
-use portolan_gates::merge::{Change, Commit, Diff};
+use portolan_gates::merge::{DeclaringCommit, Diff, FileChange};
 
-use super::objects::{self, Wanted};
+use super::objects::{self, SideRequest};
 use crate::error::ServiceError;
 use crate::program::{Question, Raw as Said, ask_raw};
 use crate::repository::Repository;
@@ -31,8 +31,8 @@ pub(super) struct Commits<'r> {
 struct Raw {
     from: Option<String>,
     path: String,
-    before: Wanted,
-    after: Wanted,
+    before: SideRequest,
+    after: SideRequest,
     added: u64,
     deleted: u64,
 }
@@ -111,7 +111,7 @@ impl<'r> Commits<'r> {
         if kind != Some("blob") || mode == "120000" {
             return Ok(None);
         }
-        let wanted = Wanted::Blob(id.to_owned());
+        let wanted = SideRequest::Blob(id.to_owned());
         let mut texts = objects::texts(self, &[&wanted]).await?;
         match texts.remove(id) {
             Some(text) => Ok(Some(text)),
@@ -124,7 +124,7 @@ impl<'r> Commits<'r> {
     }
 
     /// The messages of the commits that would be merged.
-    pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<Commit>, ServiceError> {
+    pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<DeclaringCommit>, ServiceError> {
         let range = format!("{base}..{head}");
         let said = self
             .said(&[
@@ -142,7 +142,7 @@ impl<'r> Commits<'r> {
             .await?;
         let text = String::from_utf8_lossy(&said);
         let commits = text.split('\0').filter_map(|commit| commit.split_once('\n'));
-        Ok(commits.map(|(id, message)| Commit { id: id.to_owned(), message: message.to_owned() }).collect())
+        Ok(commits.map(|(id, message)| DeclaringCommit { id: id.to_owned(), message: message.to_owned() }).collect())
     }
 
     /// What changed since `head` left `base`.
@@ -184,9 +184,9 @@ impl<'r> Commits<'r> {
             let message = format!("the branch changes {} files, more than {MAX_FILES}", raw.len());
             return Err(ServiceError::refused("too_large", message, "merge it in parts"));
         }
-        let wanted: Vec<&Wanted> = raw.iter().flat_map(|file| [&file.before, &file.after]).collect();
+        let wanted: Vec<&SideRequest> = raw.iter().flat_map(|file| [&file.before, &file.after]).collect();
         let texts = objects::texts(self, &wanted).await?;
-        let change = |file: Raw| Change {
+        let change = |file: Raw| FileChange {
             before: file.before.text(&texts, top),
             after: file.after.text(&texts, top),
             path: file.path,
@@ -215,11 +215,11 @@ fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
         }
         let is_copy = status.starts_with('C');
         file.before = if is_copy {
-            Wanted::Nothing
+            SideRequest::Nothing
         } else {
-            Wanted::of(mode_before, before, file.from.as_deref().unwrap_or(&file.path))
+            SideRequest::of(mode_before, before, file.from.as_deref().unwrap_or(&file.path))
         };
-        file.after = Wanted::of(mode_after, after, &file.path);
+        file.after = SideRequest::of(mode_after, after, &file.path);
         files.push(file);
     }
     let at: std::collections::BTreeMap<String, usize> =

@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
-use portolan_gates::facts::Unknown;
-use portolan_gates::merge::{Change, Declared, Diff, Evidence, Finding, POLICY, Policy, Ruling, Text, gate};
+use portolan_gates::facts::FactError;
+use portolan_gates::merge::{Declared, Diff, Evidence, FileChange, MergeFinding, POLICY, Policy, Ruling, Text, gate};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::audit::{Durability, Entry, Kind, Log};
+use crate::audit::{Durability, Kind, Log, LogEntry};
 use crate::disk;
 use crate::error::ServiceError;
 use crate::program::unknown;
-use crate::repository::{Repository, Standing};
+use crate::repository::{FileSnapshot, Repository};
 use forge::Request;
 use git::Commits;
 
 /// What is to be ruled on.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct MergeQuestion {
     /// The commit that is merged into: anything that git takes for one.
     pub base: String,
     /// The commit that would be merged.
@@ -41,7 +41,7 @@ pub struct Question {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Ruled {
+pub struct MergeRuling {
     /// The ruling.
     pub ruling: Ruling,
     /// The commits, whole.
@@ -54,16 +54,16 @@ pub struct Ruled {
 
 /// Why nothing was ruled.
 #[derive(Debug)]
-pub enum Unruled {
+pub enum MergeRulingError {
     /// The policy of the base commit has faults: its source and them.
     Policy(Source, Vec<Diagnostic>),
     /// Something else went wrong.
     Failed(ServiceError),
 }
 
-impl From<ServiceError> for Unruled {
-    fn from(error: ServiceError) -> Unruled {
-        Unruled::Failed(error)
+impl From<ServiceError> for MergeRulingError {
+    fn from(error: ServiceError) -> MergeRulingError {
+        MergeRulingError::Failed(error)
     }
 }
 
@@ -71,7 +71,7 @@ impl From<ServiceError> for Unruled {
 ///
 /// # Errors
 /// What must be known to rule cannot be known, or the verdict cannot be put on record.
-pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unruled> {
+pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeRuling, MergeRulingError> {
     let project = asked.project();
     let repository = Commits::of(asked);
     let base = repository.commit(&question.base).await?;
@@ -85,7 +85,7 @@ pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unru
     let declared = declared(&repository, question, &request, &diff, (&base, &head)).await?;
     let evidence = evidence(question, request, &head)?;
     let ruling = gate(&diff, &declared, &policy, &evidence);
-    let ruled = Ruled { ruling, base, head, warnings };
+    let ruled = MergeRuling { ruling, base, head, warnings };
     record(project, question, &ruled)?;
     Ok(ruled)
 }
@@ -95,7 +95,7 @@ pub async fn rule(asked: &Repository, question: &Question) -> Result<Ruled, Unru
 ///
 /// # Errors
 /// What was checked out then is not there any more, or there is too much; or git cannot say.
-pub(crate) async fn texts_since(asked: &Repository, then: &Standing) -> Result<Diff, Unknown> {
+pub(crate) async fn texts_since(asked: &Repository, then: &FileSnapshot) -> Result<Diff, FactError> {
     let (top, found) = asked.touched_since(then).await?;
     let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
     let mut diff = Commits::of(asked).diff_to_files(&then.commit, &top).await.map_err(told)?;
@@ -105,24 +105,24 @@ pub(crate) async fn texts_since(asked: &Repository, then: &Standing) -> Result<D
     });
     for (path, _) in found.into_iter().filter(|(path, is_new)| *is_new && !known.contains(path)) {
         let after = objects::text_of(&top.join(&path), &path);
-        diff.files.push(Change { path, from: None, before: Text::Absent, after, added: 0, deleted: 0 });
+        diff.files.push(FileChange { path, from: None, before: Text::Absent, after, added: 0, deleted: 0 });
     }
     Ok(diff)
 }
 
 /// The policy of the base commit: the branch's own could let anything pass.
-async fn policy(repository: &Commits<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), Unruled> {
+async fn policy(repository: &Commits<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), MergeRulingError> {
     let Some(text) = repository.text_at(base, POLICY).await? else { return Ok((Policy::default(), Vec::new())) };
     let source = Source::new(POLICY, text);
     match Policy::read(&source) {
         (Some(policy), warnings) => Ok((policy, warnings)),
-        (None, faults) => Err(Unruled::Policy(source, faults)),
+        (None, faults) => Err(MergeRulingError::Policy(source, faults)),
     }
 }
 
 async fn declared(
     repository: &Commits<'_>,
-    question: &Question,
+    question: &MergeQuestion,
     request: &Option<Request>,
     diff: &Diff,
     (base, head): (&str, &str),
@@ -148,13 +148,13 @@ async fn declared(
 
 /// A piece of evidence as a file tells it.
 #[derive(Deserialize)]
-struct Told {
+struct EvidenceEntry {
     ok: bool,
     #[serde(default)]
     summary: String,
 }
 
-fn evidence(question: &Question, request: Option<Request>, head: &str) -> Result<Evidence, ServiceError> {
+fn evidence(question: &MergeQuestion, request: Option<Request>, head: &str) -> Result<Evidence, ServiceError> {
     let mut evidence = Evidence { head: head.to_owned(), ..Evidence::default() };
     if let Some(request) = request {
         evidence.author = Some(request.author);
@@ -162,14 +162,15 @@ fn evidence(question: &Question, request: Option<Request>, head: &str) -> Result
     }
     if let Some(path) = &question.evidence {
         let text = disk::source(path)?;
-        let told: BTreeMap<String, Told> = serde_json::from_str(&text).map_err(|error| {
+        let told: BTreeMap<String, EvidenceEntry> = serde_json::from_str(&text).map_err(|error| {
             ServiceError::refused(
                 "bad_evidence",
                 format!("`{}` is no evidence: {error}", path.display()),
                 "write `{\"owasp\": {\"ok\": true, \"summary\": \"…\"}}`",
             )
         })?;
-        let findings = told.into_iter().map(|(name, told)| (name, Finding { is_ok: told.ok, summary: told.summary }));
+        let findings =
+            told.into_iter().map(|(name, told)| (name, MergeFinding { is_ok: told.ok, summary: told.summary }));
         evidence.findings = findings.collect();
     }
     Ok(evidence)
@@ -178,8 +179,8 @@ fn evidence(question: &Question, request: Option<Request>, head: &str) -> Result
 /// The most reasons that are put on record; all of them are in the answer.
 const MAX_RECORDED: usize = 50;
 
-fn record(project: &Path, question: &Question, ruled: &Ruled) -> Result<(), ServiceError> {
-    let Ruled { ruling, base, head, .. } = ruled;
+fn record(project: &Path, question: &MergeQuestion, ruled: &MergeRuling) -> Result<(), ServiceError> {
+    let MergeRuling { ruling, base, head, .. } = ruled;
     let told = ruling.reasons.iter().take(MAX_RECORDED);
     let reasons: Vec<String> =
         told.map(|reason| format!("{}:{}: {}", reason.path, reason.line, reason.message)).collect();
@@ -187,6 +188,6 @@ fn record(project: &Path, question: &Question, ruled: &Ruled) -> Result<(), Serv
         "verdict": ruling.verdict, "score": ruling.score, "base": base, "head": head, "pr": question.request,
         "shape": ruling.shape, "count": ruling.reasons.len(), "reasons": reasons,
     });
-    Log::of_project(project)?.append(&[Entry::of(Kind::MergeGateVerdict, data)], Durability::Synced)?;
+    Log::of_project(project)?.append(&[LogEntry::of(Kind::MergeGateVerdict, data)], Durability::Synced)?;
     Ok(())
 }

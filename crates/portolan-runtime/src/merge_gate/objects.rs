@@ -16,7 +16,7 @@ const MAX_ALL: u64 = 32 << 20;
 
 /// What is wanted of one side of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum SideRequest {
     /// There is no file.
     #[default]
     Nothing,
@@ -28,25 +28,27 @@ pub(super) enum Wanted {
     File(String),
 }
 
-impl Wanted {
+impl SideRequest {
     /// What is wanted of a file with this mode.
-    pub(super) fn of(mode: &str, id: &str, path: &str) -> Wanted {
+    pub(super) fn of(mode: &str, id: &str, path: &str) -> SideRequest {
         match mode {
-            "000000" => Wanted::Nothing,
+            "000000" => SideRequest::Nothing,
             // Git names no object where a file of the worktree is not in the index as it is.
-            "100644" | "100755" if reads(path) && id.bytes().all(|byte| byte == b'0') => Wanted::File(path.to_owned()),
-            "100644" | "100755" if reads(path) => Wanted::Blob(id.to_owned()),
-            _ => Wanted::Unread,
+            "100644" | "100755" if reads(path) && id.bytes().all(|byte| byte == b'0') => {
+                SideRequest::File(path.to_owned())
+            }
+            "100644" | "100755" if reads(path) => SideRequest::Blob(id.to_owned()),
+            _ => SideRequest::Unread,
         }
     }
 
     /// What was read of it.
     pub(super) fn text(&self, texts: &BTreeMap<String, String>, top: &Path) -> Text {
         match self {
-            Wanted::File(path) => text_of(&top.join(path), path),
-            Wanted::Nothing => Text::Absent,
-            Wanted::Unread => Text::Unread,
-            Wanted::Blob(id) => texts.get(id).cloned().map_or(Text::Unread, Text::Of),
+            SideRequest::File(path) => text_of(&top.join(path), path),
+            SideRequest::Nothing => Text::Absent,
+            SideRequest::Unread => Text::Unread,
+            SideRequest::Blob(id) => texts.get(id).cloned().map_or(Text::Unread, Text::Of),
         }
     }
 }
@@ -68,13 +70,13 @@ pub(super) fn text_of(file: &Path, path: &str) -> Text {
 /// The texts that are wanted, by their ids; what is no text, too long or not there is missing.
 pub(super) async fn texts(
     repository: &Commits<'_>,
-    wanted: &[&Wanted],
+    wanted: &[&SideRequest],
 ) -> Result<BTreeMap<String, String>, ServiceError> {
     let ids: BTreeSet<&str> = wanted
         .iter()
         .filter_map(|wanted| match wanted {
-            Wanted::Blob(id) => Some(id.as_str()),
-            Wanted::Nothing | Wanted::Unread | Wanted::File(_) => None,
+            SideRequest::Blob(id) => Some(id.as_str()),
+            SideRequest::Nothing | SideRequest::Unread | SideRequest::File(_) => None,
         })
         .collect();
     let list = |ids: &mut dyn Iterator<Item = &str>| ids.flat_map(|id| [id, "\n"]).collect::<String>().into_bytes();

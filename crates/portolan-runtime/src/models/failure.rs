@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portolan_core::chat::Unanswered;
+use portolan_core::chat::ModelError;
 use portolan_core::diagnostic::is_unseen;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
@@ -38,8 +38,8 @@ struct Words {
 }
 
 impl Speaker {
-    fn told(&self, code: &str, message: String) -> Unanswered {
-        Unanswered::new(code, self.shown(&message))
+    fn told(&self, code: &str, message: String) -> ModelError {
+        ModelError::new(code, self.shown(&message))
     }
 
     /// A text as it may be shown: one line without keys.
@@ -49,7 +49,7 @@ impl Speaker {
     }
 
     /// The request was not answered at all.
-    pub(super) fn unreachable(&self, error: &reqwest::Error) -> Unanswered {
+    pub(super) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let (provider, host) = (self.provider, &self.host);
         if error.is_timeout() {
             return self.told("timed-out", format!("`{provider}` cannot be reached at `{host}` in time"));
@@ -59,24 +59,24 @@ impl Speaker {
     }
 
     /// The answer broke off.
-    pub(super) fn broken(&self, error: &reqwest::Error) -> Unanswered {
+    pub(super) fn broken(&self, error: &reqwest::Error) -> ModelError {
         self.told("cut-off", format!("the answer of `{}` broke off: {}", self.provider, explained(error)))
     }
 
     /// The answer ended before its end.
-    pub(super) fn cut_off(&self) -> Unanswered {
+    pub(super) fn cut_off(&self) -> ModelError {
         self.told("cut-off", format!("the answer of `{}` broke off before its end", self.provider))
     }
 
-    pub(super) fn silent(&self, idle: Duration) -> Unanswered {
+    pub(super) fn silent(&self, idle: Duration) -> ModelError {
         self.told("timed-out", format!("`{}` said nothing for {}", self.provider, seconds(idle)))
     }
 
-    pub(super) fn too_slow(&self, whole: Duration) -> Unanswered {
+    pub(super) fn too_slow(&self, whole: Duration) -> ModelError {
         self.told("timed-out", format!("`{}` did not answer within {}", self.provider, seconds(whole)))
     }
 
-    pub(super) fn too_large(&self, max: usize) -> Unanswered {
+    pub(super) fn too_large(&self, max: usize) -> ModelError {
         self.told(
             "too-large",
             format!("the answer of `{}` has more than {max} bytes, and was not read on", self.provider),
@@ -84,18 +84,18 @@ impl Speaker {
     }
 
     /// What came is no answer.
-    pub(super) fn bad(&self, why: &str) -> Unanswered {
+    pub(super) fn bad(&self, why: &str) -> ModelError {
         self.told("bad-answer", format!("what `{}` answered at `{}` is no answer: {why}", self.provider, self.host))
     }
 
     /// The status of the reply is that of a failure.
-    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, text: &str) -> Unanswered {
+    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, text: &str) -> ModelError {
         if (300..400).contains(&status) {
             let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
             let to: String = to.chars().take(200).collect();
             let message =
                 format!("`{}` leads on to `{to}`, which is not followed; name that address after `@`", self.provider);
-            return Unanswered { may_pass: false, ..self.told("unreachable", message) };
+            return ModelError { may_pass: false, ..self.told("unreachable", message) };
         }
         let words = serde_json::from_str(text).map_or_else(|_| plain(text), |value| read(&value));
         let mut failure = self.of_status(status, &words);
@@ -104,13 +104,13 @@ impl Speaker {
     }
 
     /// A failure that is told within an answer.
-    pub(super) fn within(&self, error: &Value) -> Unanswered {
+    pub(super) fn within(&self, error: &Value) -> ModelError {
         let words = read(error);
         let status = words.status.unwrap_or_else(|| status_of(&words.kind));
         self.of_status(status, &words)
     }
 
-    fn of_status(&self, status: u16, words: &Words) -> Unanswered {
+    fn of_status(&self, status: u16, words: &Words) -> ModelError {
         let code = code_of(status, words);
         let (provider, model) = (self.provider, &self.model);
         let what = match code {

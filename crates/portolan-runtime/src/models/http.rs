@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use portolan_core::chat::Unanswered;
+use portolan_core::chat::ModelError;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, Url, redirect};
 
@@ -12,7 +12,7 @@ use crate::http;
 
 /// How long an answer may take, and how large it may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ResponseLimits {
     /// How long it may take to reach the server.
     pub connect: Duration,
     /// How long nothing may come of an answer that has begun, or that is to come in pieces.
@@ -23,9 +23,9 @@ pub struct Limits {
     pub max_bytes: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ResponseLimits {
+    fn default() -> ResponseLimits {
+        ResponseLimits {
             connect: Duration::from_secs(10),
             // Models may think for minutes before they say a word.
             idle: Duration::from_secs(300),
@@ -39,7 +39,7 @@ impl Default for Limits {
 /// The most of an error's text that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-pub(super) fn client(limits: &Limits, base: &Url) -> Result<Client, String> {
+pub(super) fn client(limits: &ResponseLimits, base: &Url) -> Result<Client, String> {
     let client = http::client().connect_timeout(limits.connect).redirect(redirect::Policy::none());
     // A proxy cannot know what this machine calls itself.
     let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -61,7 +61,7 @@ impl Reply {
     }
 
     /// The next piece of it; nothing at its end.
-    pub(super) async fn piece(&mut self, speaker: &Speaker) -> Result<Option<Vec<u8>>, Unanswered> {
+    pub(super) async fn piece(&mut self, speaker: &Speaker) -> Result<Option<Vec<u8>>, ModelError> {
         match tokio::time::timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece.map(Vec::from)),
             Ok(Err(error)) => Err(speaker.broken(&error)),
@@ -70,7 +70,7 @@ impl Reply {
     }
 
     /// All of it.
-    pub(super) async fn whole(mut self, max: usize, speaker: &Speaker) -> Result<Vec<u8>, Unanswered> {
+    pub(super) async fn whole(mut self, max: usize, speaker: &Speaker) -> Result<Vec<u8>, ModelError> {
         let announced = self.response.content_length().and_then(|length| usize::try_from(length).ok());
         if announced.is_some_and(|length| length > max) {
             return Err(speaker.too_large(max));
@@ -92,9 +92,9 @@ pub(super) async fn post(
     url: Url,
     headers: HeaderMap,
     body: Vec<u8>,
-    limits: &Limits,
+    limits: &ResponseLimits,
     speaker: &Speaker,
-) -> Result<Reply, Unanswered> {
+) -> Result<Reply, ModelError> {
     let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json").body(body);
     let response = request.send().await.map_err(|error| speaker.unreachable(&error))?;
     let (status, headers) = (response.status(), response.headers().clone());

@@ -2,7 +2,7 @@
 //! the words of [`portolan_core::chat`]; this module carries them, and decides nothing about them.
 //!
 //! A model is opened by its name ([`ModelName`]) and asked through one trait, [`Model`]. [`Retrying`] asks again what
-//! may pass, [`Recorder`] writes answers down, and [`prices`] tells what they cost. Dropping the future of a question
+//! may pass, [`ModelRecorder`] writes answers down, and [`prices`] tells what they cost. Dropping the future of a question
 //! gives it up.
 
 mod anthropic;
@@ -27,23 +27,23 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use portolan_core::chat::{Answer, Request, ToolSpec, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError, Request, ToolSpec};
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
 
 use crate::clock::Clock;
 
-pub use http::Limits;
+pub use http::ResponseLimits;
 pub use key::Variables;
 pub use name::ModelName;
 pub use providers::{PROVIDERS, Protocol, Provider};
-pub use recorder::Recorder;
-pub use remote::Remote;
-pub use retry::{Backoff, Retrying};
+pub use recorder::ModelRecorder;
+pub use remote::RemoteModel;
+pub use retry::{RetryPolicy, Retrying};
 pub use scripted::Script;
 
 /// What a model comes to say, later.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, Unanswered>> + Send + 'a>>;
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
 
 /// A language model.
 pub trait Model: Send + Sync {
@@ -51,12 +51,12 @@ pub trait Model: Send + Sync {
     fn name(&self) -> &str;
 
     /// Asks it. With a sink, what is said is passed on as it comes, and the answer has it all again.
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a>;
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a>;
 }
 
 /// What is asked of a model.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct ModelQuestion<'a> {
     /// The request. Its own `model` is for whoever chose this model by it.
     pub request: &'a Request,
     /// The tools that its names stand for.
@@ -82,24 +82,24 @@ impl<F: Fn(&str) + Send + Sync> Sink for F {
 
 /// How models are opened.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct ModelSetup {
     /// The folder that files of answers are relative to.
     pub folder: PathBuf,
     /// Where keys are looked up.
     pub variables: Variables,
     /// How long an answer may take, and how large it may be.
-    pub limits: Limits,
+    pub limits: ResponseLimits,
     /// The time by which providers say when to come again.
     pub clock: Clock,
 }
 
-impl Setup {
+impl ModelSetup {
     /// With the environment of the process.
-    pub fn of(folder: impl Into<PathBuf>) -> Setup {
-        Setup {
+    pub fn of(folder: impl Into<PathBuf>) -> ModelSetup {
+        ModelSetup {
             folder: folder.into(),
             variables: Variables::default(),
-            limits: Limits::default(),
+            limits: ResponseLimits::default(),
             clock: Clock::System,
         }
     }
@@ -109,10 +109,12 @@ impl Setup {
 ///
 /// # Errors
 /// The name is none, its key is not set, or its file of answers cannot be read.
-pub fn open(name: &str, setup: &Setup) -> Result<Arc<dyn Model>, OpenError> {
+pub fn open(name: &str, setup: &ModelSetup) -> Result<Arc<dyn Model>, OpenError> {
     Ok(match ModelName::parse(name)? {
         ModelName::Scripted(file) => Arc::new(Script::open(&setup.folder.join(file), name)?),
-        ModelName::Provided { provider, model, base } => Arc::new(Remote::open(name, provider, model, base, setup)?),
+        ModelName::Provided { provider, model, base } => {
+            Arc::new(RemoteModel::open(name, provider, model, base, setup)?)
+        }
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portolan_core::chat::prices::Prices;
 use portolan_core::source::Source;
 
-use super::{Answering, Model, OpenError, Question, Sink, Variables, read_file};
+use super::{Answering, Model, ModelQuestion, OpenError, Sink, Variables, read_file};
 
 /// The table that comes with Portolan.
 pub const SHIPPED: &str = include_str!("prices.yaml");
@@ -59,7 +59,7 @@ impl Model for Priced {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         let asked = self.model.ask(question, sink);
         Box::pin(async move {
             let mut answer = asked.await?;

@@ -3,23 +3,23 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::chat::script::{Scripted, written};
-use portolan_core::chat::{Answer, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError};
 
-use super::{Answering, Model, Question, Sink};
+use super::{Answering, Model, ModelQuestion, Sink};
 
 /// A model whose answers are written down.
 ///
 /// What only its provider understands, such as signatures of thoughts, is left out: a script stands for any model.
-pub struct Recorder {
+pub struct ModelRecorder {
     model: Arc<dyn Model>,
     /// One place for each request, in the order in which they came; empty until it is answered.
     places: Mutex<Vec<Option<Scripted>>>,
 }
 
-impl Recorder {
+impl ModelRecorder {
     /// Writes down what `model` says.
-    pub fn new(model: Arc<dyn Model>) -> Recorder {
-        Recorder { model, places: Mutex::new(Vec::new()) }
+    pub fn new(model: Arc<dyn Model>) -> ModelRecorder {
+        ModelRecorder { model, places: Mutex::new(Vec::new()) }
     }
 
     /// What was answered so far, as the text of a file. What nobody waited for is not in it.
@@ -34,18 +34,18 @@ impl Recorder {
         places.len() - 1
     }
 
-    fn put(&self, place: usize, asker: Option<&str>, says: Result<Answer, Unanswered>) {
+    fn put(&self, place: usize, asker: Option<&str>, says: Result<ModelAnswer, ModelError>) {
         let line = Scripted { to: asker.map(str::to_owned), repeat: false, delay_ms: 0, says };
         self.places.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(line);
     }
 }
 
-impl Model for Recorder {
+impl Model for ModelRecorder {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         let place = self.begin();
         let asked = self.model.ask(question, sink);
         Box::pin(async move {

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use portolan_core::chat::{Answer, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use serde_json::Value;
 
 use super::failure::Speaker;
-use super::http::{self, Limits, Reply};
+use super::http::{self, Reply, ResponseLimits};
 use super::key::{Place, base_variable, place};
 use super::providers::{Protocol, Provider};
-use super::{Answering, Model, OpenError, Question, Setup, Sink, anthropic, openai};
+use super::{Answering, Model, ModelQuestion, ModelSetup, OpenError, Sink, anthropic, openai};
 use crate::http::{Data, Events};
 
 /// The largest event of a stream, in bytes.
@@ -20,7 +20,7 @@ const MAX_EVENT_BYTES: usize = 1 << 20;
 const ENVELOPE: usize = 64;
 
 /// A model of a provider.
-pub struct Remote {
+pub struct RemoteModel {
     name: String,
     provider: &'static Provider,
     speaker: Speaker,
@@ -28,21 +28,21 @@ pub struct Remote {
     url: Url,
     /// Whether it is the provider itself that is asked, and not somebody who speaks like it.
     is_own: bool,
-    limits: Limits,
+    limits: ResponseLimits,
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Remote").field("name", &self.name).field("url", &self.url.as_str()).finish_non_exhaustive()
     }
 }
 
 /// What a request is made of.
-pub(super) struct Asked<'a> {
+pub(super) struct RequestParts<'a> {
     pub(super) provider: &'static Provider,
     pub(super) model: &'a str,
     pub(super) is_own: bool,
-    pub(super) question: Question<'a>,
+    pub(super) question: ModelQuestion<'a>,
     pub(super) stream: bool,
 }
 
@@ -52,23 +52,23 @@ pub(super) trait Pieces {
     ///
     /// # Errors
     /// It is no piece of an answer, or tells of a failure, or asks for more than is kept.
-    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, Unanswered>;
+    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError>;
 
     /// How many bytes were kept so far.
     fn size(&self) -> usize;
 
     /// The answer; nothing where it was not yet complete.
-    fn finish(self: Box<Self>) -> Option<Answer>;
+    fn finish(self: Box<Self>) -> Option<ModelAnswer>;
 }
 
-impl Remote {
+impl RemoteModel {
     pub(super) fn open(
         name: &str,
         provider: &'static Provider,
         model: String,
         base: Option<Url>,
-        setup: &Setup,
-    ) -> Result<Remote, OpenError> {
+        setup: &ModelSetup,
+    ) -> Result<RemoteModel, OpenError> {
         let Place { base, key, is_own } = place(provider, base, &setup.variables)?;
         let port = base.port().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", base.host_str().unwrap_or_default());
@@ -93,11 +93,11 @@ impl Remote {
             _ => String::new(),
         };
         let speaker = Speaker { provider: provider.name, model, host, key, keyless, clock: setup.clock.clone() };
-        Ok(Remote { name: name.to_owned(), provider, speaker, client, url, is_own, limits: setup.limits.clone() })
+        Ok(RemoteModel { name: name.to_owned(), provider, speaker, client, url, is_own, limits: setup.limits.clone() })
     }
 
-    async fn asked(&self, question: Question<'_>, sink: Option<&dyn Sink>) -> Result<Answer, Unanswered> {
-        let asked = Asked {
+    async fn asked(&self, question: ModelQuestion<'_>, sink: Option<&dyn Sink>) -> Result<ModelAnswer, ModelError> {
+        let asked = RequestParts {
             provider: self.provider,
             model: &self.speaker.model,
             is_own: self.is_own,
@@ -140,7 +140,7 @@ impl Remote {
         headers
     }
 
-    async fn plain(&self, reply: Reply) -> Result<Answer, Unanswered> {
+    async fn plain(&self, reply: Reply) -> Result<ModelAnswer, ModelError> {
         let media_type = reply.media_type();
         let body = reply.whole(self.limits.max_bytes, &self.speaker).await?;
         let answer = match self.provider.protocol {
@@ -156,7 +156,7 @@ impl Remote {
         })
     }
 
-    async fn streamed(&self, mut reply: Reply, sink: &dyn Sink) -> Result<Answer, Unanswered> {
+    async fn streamed(&self, mut reply: Reply, sink: &dyn Sink) -> Result<ModelAnswer, ModelError> {
         let mut pieces: Box<dyn Pieces + Send> = match self.provider.protocol {
             Protocol::OpenAi => Box::new(openai::Stream::of(self.provider.name)),
             Protocol::Anthropic => Box::new(anthropic::Stream::of(self.provider.name)),
@@ -186,12 +186,12 @@ impl Remote {
     }
 }
 
-impl Model for Remote {
+impl Model for RemoteModel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         Box::pin(async move {
             let whole = self.limits.whole;
             let asked = tokio::time::timeout(whole, self.asked(question, sink));

@@ -4,14 +4,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use portolan_core::chat::{Answer, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Answering, Model, Question, Sink};
+use super::{Answering, Model, ModelQuestion, Sink};
 
 /// When and how often it is asked again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Backoff {
+pub struct RetryPolicy {
     /// How often it is asked in all; 0 is 1.
     pub attempts: u32,
     /// The wait after the first failure. Each further one is twice as long.
@@ -26,9 +26,9 @@ pub struct Backoff {
     pub seed: u64,
 }
 
-impl Default for Backoff {
-    fn default() -> Backoff {
-        Backoff {
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy {
             attempts: 5,
             first: Duration::from_millis(500),
             longest: Duration::from_secs(30),
@@ -39,7 +39,7 @@ impl Default for Backoff {
     }
 }
 
-impl Backoff {
+impl RetryPolicy {
     /// How long is waited after so many failures: between half and all of what is due, or what the provider asks for
     /// where that is longer.
     fn wait(&self, failures: u32, asked_for: Option<u64>, chance: &mut fastrand::Rng) -> Duration {
@@ -53,18 +53,18 @@ impl Backoff {
 /// A model that is asked again where that may help.
 pub struct Retrying {
     model: Arc<dyn Model>,
-    backoff: Backoff,
+    backoff: RetryPolicy,
     chance: Mutex<fastrand::Rng>,
 }
 
 impl Retrying {
     /// Asks `model` again by these rules.
-    pub fn new(model: Arc<dyn Model>, backoff: Backoff) -> Retrying {
+    pub fn new(model: Arc<dyn Model>, backoff: RetryPolicy) -> Retrying {
         let chance = Mutex::new(fastrand::Rng::with_seed(backoff.seed));
         Retrying { model, backoff, chance }
     }
 
-    async fn asked(&self, question: Question<'_>, sink: Option<&dyn Sink>) -> Result<Answer, Unanswered> {
+    async fn asked(&self, question: ModelQuestion<'_>, sink: Option<&dyn Sink>) -> Result<ModelAnswer, ModelError> {
         let end = Instant::now() + self.backoff.total;
         let mut failures = 0;
         loop {
@@ -92,15 +92,15 @@ impl Retrying {
     }
 }
 
-fn late(after: Duration) -> Unanswered {
-    Unanswered::new("timed-out", format!("the model did not answer within {} ms", after.as_millis()))
+fn late(after: Duration) -> ModelError {
+    ModelError::new("timed-out", format!("the model did not answer within {} ms", after.as_millis()))
 }
 
-fn counted(failure: Unanswered, failures: u32) -> Unanswered {
+fn counted(failure: ModelError, failures: u32) -> ModelError {
     if failures < 2 {
         return failure;
     }
-    Unanswered { message: format!("{} (asked {failures} times)", failure.message), ..failure }
+    ModelError { message: format!("{} (asked {failures} times)", failure.message), ..failure }
 }
 
 impl Model for Retrying {
@@ -108,7 +108,7 @@ impl Model for Retrying {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         Box::pin(self.asked(question, sink))
     }
 }

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use portolan_core::chat::script::{self, Scripted};
-use portolan_core::chat::{Answer, Role, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError, Role};
 use portolan_core::diagnostic::clip;
 use portolan_core::source::Source;
 
-use super::{Answering, Model, OpenError, Question, Sink, read_file};
+use super::{Answering, Model, ModelQuestion, OpenError, Sink, read_file};
 
 /// Answers that are played in their order: to each request the first that is left and meant for it, and where none is,
 /// the first that is left and meant for anybody.
@@ -53,7 +53,7 @@ impl Script {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
 
-    fn next(&self, question: &Question<'_>) -> Result<&Scripted, Unanswered> {
+    fn next(&self, question: &ModelQuestion<'_>) -> Result<&Scripted, ModelError> {
         let said = last_words(question);
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let named = |to: &Option<String>| to.is_some() && to.as_deref() == question.asker;
@@ -70,17 +70,17 @@ impl Script {
 }
 
 /// The last thing that the user said.
-fn last_words<'q>(question: &Question<'q>) -> &'q str {
+fn last_words<'q>(question: &ModelQuestion<'q>) -> &'q str {
     let user = question.request.messages.iter().rfind(|message| message.role == Role::User);
     user.and_then(|message| message.content.as_deref()).unwrap_or_default()
 }
 
-fn unexpected(question: &Question<'_>) -> Unanswered {
+fn unexpected(question: &ModelQuestion<'_>) -> ModelError {
     let asker = question.asker.map(|asker| format!(" of `{}`", clip(asker))).unwrap_or_default();
     let said = clip(&last_words(question).replace(char::is_control, " "));
     let message =
         format!("no answer is left for a request{asker} that ends in `{said}`; write one, or let one `repeat`");
-    Unanswered::new("not-scripted", message)
+    ModelError::new("not-scripted", message)
 }
 
 impl Model for Script {
@@ -88,7 +88,7 @@ impl Model for Script {
         &self.name
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         // Whoever asks first is answered first, whenever its future is looked at.
         let line = self.next(&question);
         Box::pin(async move {
@@ -96,7 +96,7 @@ impl Model for Script {
             if line.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(line.delay_ms)).await;
             }
-            let answer: Answer = line.says.clone()?;
+            let answer: ModelAnswer = line.says.clone()?;
             if let (Some(sink), Some(text)) = (sink, &answer.message.content) {
                 sink.on_text(text);
             }

@@ -1,6 +1,6 @@
 //! What the protocols have in common: numbers that may be anything, and what a provider wants back as it was.
 
-use portolan_core::chat::{Finish, Message, Settings, ToolUse};
+use portolan_core::chat::{Finish, Message, ModelSettings, ToolUse};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
@@ -110,7 +110,7 @@ pub(super) enum Thinking {
 }
 
 impl Thinking {
-    pub(super) fn of(settings: &Settings) -> Option<Thinking> {
+    pub(super) fn of(settings: &ModelSettings) -> Option<Thinking> {
         let text = settings.reasoning.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
         Some(text.parse().map_or_else(|_| Thinking::Effort(text.to_ascii_lowercase()), Thinking::Tokens))
     }

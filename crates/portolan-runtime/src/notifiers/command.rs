@@ -10,7 +10,7 @@ use crate::drivers::process::{Program, run};
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A program.
-pub struct Command {
+pub struct NotifierCommand {
     /// Its name.
     pub id: String,
     /// The program and its arguments. One that is `{type}` or `{body}` as a whole stands for that.
@@ -19,7 +19,7 @@ pub struct Command {
     pub project: PathBuf,
 }
 
-impl Notifier for Command {
+impl Notifier for NotifierCommand {
     fn id(&self) -> &str {
         &self.id
     }

@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 use portolan_gates::plugins::{Plugins, Way};
 use serde::Serialize;
 
-pub use command::Command;
+pub use command::NotifierCommand;
 pub use file::File;
 pub use github::GitHub;
 pub use stdout::Stdout;
@@ -82,7 +82,7 @@ impl Notifiers {
         plugins.notifiers.iter().fold(self, |notifiers, notifier| {
             let (id, project): (String, PathBuf) = (notifier.id.clone(), project.to_owned());
             match notifier.way.clone() {
-                Way::Command { argv } => notifiers.with(Command { id, argv, project }),
+                Way::Command { argv } => notifiers.with(NotifierCommand { id, argv, project }),
                 Way::Webhook { url, allow_private } => notifiers.with(Webhook { id, url, allow_private }),
                 Way::File { path } => notifiers.with(File { id, path, project }),
                 Way::GitHub { issue } => notifiers.with(GitHub { id, issue, project }),

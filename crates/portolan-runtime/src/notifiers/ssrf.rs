@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use reqwest::Url;
 
 /// Where a webhook may be sent: its host, and the addresses of it.
-pub(super) struct Allowed {
+pub(super) struct WebhookTarget {
     pub(super) host: String,
     pub(super) addresses: Vec<SocketAddr>,
 }
 
 /// Looks at the address of a webhook; `allow_private` lets networks of one's own pass, and nothing else.
-pub(super) async fn look(url: &Url, allow_private: bool) -> Result<Allowed, String> {
+pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget, String> {
     let host = url.host_str().ok_or("its address has no host")?.to_owned();
     if !url.username().is_empty() || url.password().is_some() {
         return Err("its address has a name or a password in it; put them elsewhere".to_owned());
@@ -46,7 +46,7 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<Allowed, Stri
             return Err(format!("its host is at {ip}, which is no public address"));
         }
     }
-    Ok(Allowed { host, addresses })
+    Ok(WebhookTarget { host, addresses })
 }
 
 /// Whether the address itself says that it is this machine. A name of somebody else's that leads here is another thing.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::hosts::Hosts;
 use super::markers::{self, Marker, Variable};
-use crate::process::lineage::{IS_TOLD, Seen, name_of};
+use crate::process::lineage::{IS_TOLD, ProcessIdentity, name_of};
 
 /// The programs of agents, by the names that they are started with.
 const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "cursor-agent", "gemini", "opencode"];
@@ -40,7 +40,7 @@ impl fmt::Display for Sign {
 }
 
 /// What tells that an agent started the first of these processes.
-pub(super) fn agent(chain: Option<&[Seen]>, hosts: &Hosts, variable: Variable<'_>) -> Option<Sign> {
+pub(super) fn agent(chain: Option<&[ProcessIdentity]>, hosts: &Hosts, variable: Variable<'_>) -> Option<Sign> {
     if let Some(marker) = markers::marker(variable) {
         return Some(Sign::Marked(marker));
     }
@@ -53,7 +53,7 @@ pub(super) fn agent(chain: Option<&[Seen]>, hosts: &Hosts, variable: Variable<'_
 /// itself, or through a shell that does nothing else; what an agent starts has the agent's shell in between, or something
 /// else than the host at the other end of its input. `is_fed_by` tells whether one of some processes is there.
 pub(super) fn client(
-    chain: Option<&[Seen]>,
+    chain: Option<&[ProcessIdentity]>,
     hosts: &Hosts,
     variable: Variable<'_>,
     is_fed_by: impl Fn(&[u32]) -> Option<bool>,
@@ -78,14 +78,14 @@ pub(super) fn client(
 }
 
 /// The nearest ancestor that is a host: where it is, its name, and its number.
-fn host_in(chain: &[Seen], hosts: &Hosts) -> Option<(usize, String, u32)> {
+fn host_in(chain: &[ProcessIdentity], hosts: &Hosts) -> Option<(usize, String, u32)> {
     chain.iter().enumerate().skip(1).find_map(|(at, seen)| {
         let name = hosts.known(&seen.process).map(|host| host.name).or_else(|| named_like_agent(seen))?;
         Some((at, name, seen.process.pid))
     })
 }
 
-fn named_like_agent(seen: &Seen) -> Option<String> {
+fn named_like_agent(seen: &ProcessIdentity) -> Option<String> {
     let name = seen.name();
     let script = seen.words.get(1).filter(|_| INTERPRETERS.contains(&name)).map(|word| name_of(word));
     let script = script.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs"));
@@ -94,7 +94,7 @@ fn named_like_agent(seen: &Seen) -> Option<String> {
 }
 
 /// Whether a process is a shell whose whole text is the command line of the server.
-fn only_starts(seen: &Seen, server: &Seen) -> bool {
+fn only_starts(seen: &ProcessIdentity, server: &ProcessIdentity) -> bool {
     let Some([option, text]) = seen.words.get(1..) else { return false };
     let mut words: Vec<&str> = text.split_whitespace().collect();
     if words.first() == Some(&"exec") {

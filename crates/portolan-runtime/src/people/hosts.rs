@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
-use crate::process::lineage::{Process, Seen};
+use crate::process::lineage::{Process, ProcessIdentity};
 
 /// The name of the folder.
 const FOLDER: &str = "hosts";
@@ -52,7 +52,7 @@ impl Hosts {
     }
 
     /// Remembers the host that a hook, the first of these processes, descends from.
-    pub(super) fn remember(&self, name: &str, chain: impl IntoIterator<Item = Seen>) -> io::Result<()> {
+    pub(super) fn remember(&self, name: &str, chain: impl IntoIterator<Item = ProcessIdentity>) -> io::Result<()> {
         let (Some(process), Some(folder)) = (host_of(chain), self.folders.first()) else { return Ok(()) };
         let path = folder.join(process.pid.to_string());
         let host = Host { name: name.to_owned(), process };
@@ -68,7 +68,7 @@ impl Hosts {
 /// The host among those that a hook descends from: the nearest that is no shell which only runs the hook. A host may be
 /// several processes of one program; then it is the outermost, which the agent's shells descend from as well. At a
 /// person's own shell there is none.
-fn host_of(chain: impl IntoIterator<Item = Seen>) -> Option<Process> {
+fn host_of(chain: impl IntoIterator<Item = ProcessIdentity>) -> Option<Process> {
     let mut above = chain.into_iter().skip(1).skip_while(|seen| seen.is_shell() && runs_text(seen)).peekable();
     let mut host = above.next().filter(|seen| !seen.is_shell() && !seen.is_no_host())?;
     while let Some(next) = above.next_if(|next| next.file.is_some() && next.file == host.file) {
@@ -79,14 +79,14 @@ fn host_of(chain: impl IntoIterator<Item = Seen>) -> Option<Process> {
 
 /// The host that runs a hook, the first of these processes, and every other above it that is remembered: an agent may have
 /// started another one.
-pub(super) fn hosts_in(chain: &[Seen], known: Option<&Hosts>) -> Vec<Process> {
+pub(super) fn hosts_in(chain: &[ProcessIdentity], known: Option<&Hosts>) -> Vec<Process> {
     let is_known = |process: &Process| known.is_some_and(|known| known.known(process).is_some());
     let others = chain.iter().skip(1).map(|seen| seen.process.clone()).filter(is_known);
     host_of(chain.iter().cloned()).into_iter().chain(others).collect()
 }
 
 /// Whether a shell runs a text that it was given, and reads no terminal.
-fn runs_text(seen: &Seen) -> bool {
+fn runs_text(seen: &ProcessIdentity) -> bool {
     seen.words
         .iter()
         .skip(1)

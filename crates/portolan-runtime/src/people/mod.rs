@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::ServiceError;
-use crate::process::lineage::{self, Seen};
+use crate::process::lineage::{self, ProcessIdentity};
 use crate::service::Service;
 use crate::trust::{data_dir, data_dir_from, data_dir_of_account};
 use descent::Sign;
@@ -39,7 +39,7 @@ pub use hosts::Host;
 pub use passkeys::{
     AnswerContent, Assertion, CHALLENGE_SECONDS, Challenges, Enrolment, Passkey, Passkeys, RP_ID, Registration,
 };
-pub use passphrase::{MIN_LETTERS, Standing};
+pub use passphrase::{MIN_LETTERS, PassphrasePolicy};
 
 /// Who may do what only a person may, in one project.
 pub struct People<'s> {
@@ -85,7 +85,7 @@ impl People<'_> {
     pub fn client_may_ask(&self, command: &str) -> Result<(), ServiceError> {
         let help = format!("the person runs `{command}` in a terminal of theirs");
         let refused = |message: String| Err(ServiceError::refused("needs_person", message, help.clone()));
-        if !matches!(self.standing()?, Standing::Unset) {
+        if !matches!(self.standing()?, PassphrasePolicy::Unset) {
             return refused(
                 "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
             );
@@ -114,13 +114,13 @@ impl People<'_> {
     }
 
     /// Where hosts are remembered. Who starts this program with another folder leaves no host behind by that.
-    fn hosts(&self, chain: Option<&[Seen]>) -> Result<Hosts, ServiceError> {
+    fn hosts(&self, chain: Option<&[ProcessIdentity]>) -> Result<Hosts, ServiceError> {
         Ok(Hosts::new(self.folders(chain)?))
     }
 
     /// The data folders that count, those first that whoever starts this program has least to say about: the account's
     /// own, those that the ancestors have, the eldest first, and the one that the environment names.
-    fn folders(&self, chain: Option<&[Seen]>) -> Result<Vec<PathBuf>, ServiceError> {
+    fn folders(&self, chain: Option<&[ProcessIdentity]>) -> Result<Vec<PathBuf>, ServiceError> {
         let ancestors = chain.unwrap_or_default().iter().rev();
         let theirs = ancestors.filter_map(|seen| data_folder_of(seen.process.pid));
         let mut folders: Vec<PathBuf> = Vec::new();

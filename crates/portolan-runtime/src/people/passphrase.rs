@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::People;
-use crate::audit::{self, Durability, Entry, Kind, Line, Log};
+use crate::audit::{self, Durability, Kind, Line, Log, LogEntry};
 use crate::digest::Digest;
 use crate::disk;
 use crate::error::ServiceError;
@@ -43,7 +43,7 @@ const NONE: &str = "none";
 
 /// Whether a project has its persons confirm by a passphrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PassphrasePolicy {
     /// It does not.
     Unset,
     /// It does, by this hash, which its log names or not yet.
@@ -76,22 +76,22 @@ impl People<'_> {
     ///
     /// # Errors
     /// The log, or what is kept of passphrases, cannot be read.
-    pub fn standing(&self) -> Result<Standing, ServiceError> {
+    pub fn standing(&self) -> Result<PassphrasePolicy, ServiceError> {
         let kept = self.all_kept()?;
         let set = |folder: &Path, hash: &str, is_named| {
             let (folder, hash) = (folder.to_owned(), hash.to_owned());
-            Standing::Set { hash, is_named, folder }
+            PassphrasePolicy::Set { hash, is_named, folder }
         };
         Ok(match self.named(NAME)? {
-            Some(named) if named == NONE => Standing::Unset,
+            Some(named) if named == NONE => PassphrasePolicy::Unset,
             Some(named) => {
                 let mut all = kept.iter().flat_map(|(folder, kept)| kept.hashes.iter().map(move |hash| (folder, hash)));
                 let found = all.find(|(_, hash)| fingerprint(hash) == named);
-                found.map_or(Standing::Tampered, |(folder, hash)| set(folder, hash, true))
+                found.map_or(PassphrasePolicy::Tampered, |(folder, hash)| set(folder, hash, true))
             }
             None => {
                 let newest = kept.iter().find_map(|(folder, kept)| Some((folder, kept.hashes.last()?)));
-                newest.map_or(Standing::Unset, |(folder, hash)| set(folder, hash, false))
+                newest.map_or(PassphrasePolicy::Unset, |(folder, hash)| set(folder, hash, false))
             }
         })
     }
@@ -103,9 +103,9 @@ impl People<'_> {
     /// It is the wrong one, the right one is gone, it is too soon, or it cannot be put on record.
     pub fn confirm(&self, passphrase: &str, act: &str) -> Result<(), ServiceError> {
         let (hash, is_named, data) = match self.standing()? {
-            Standing::Unset => return Ok(()),
-            Standing::Tampered => return Err(tampered(&self.file()?)),
-            Standing::Set { hash, is_named, folder } => (hash, is_named, folder),
+            PassphrasePolicy::Unset => return Ok(()),
+            PassphrasePolicy::Tampered => return Err(tampered(&self.file()?)),
+            PassphrasePolicy::Set { hash, is_named, folder } => (hash, is_named, folder),
         };
         // Attempts are counted where it lies: who could have them counted elsewhere could try as often as they like.
         let folder = data.join(FOLDER);
@@ -168,8 +168,10 @@ impl People<'_> {
     /// The log, or what is kept of passphrases, cannot be read or written.
     pub fn name_passphrase(&self) -> Result<(), ServiceError> {
         match self.standing()? {
-            Standing::Set { hash, is_named: false, .. } => self.name_hash(&fingerprint(&hash)),
-            Standing::Set { is_named: true, .. } | Standing::Unset | Standing::Tampered => Ok(()),
+            PassphrasePolicy::Set { hash, is_named: false, .. } => self.name_hash(&fingerprint(&hash)),
+            PassphrasePolicy::Set { is_named: true, .. } | PassphrasePolicy::Unset | PassphrasePolicy::Tampered => {
+                Ok(())
+            }
         }
     }
 
@@ -204,7 +206,7 @@ impl People<'_> {
 
     fn put_on_record(&self, kind: Kind, data: Value) -> Result<(), ServiceError> {
         let log = Log::of_project(self.service.project())?.with_clock(self.service.clock().clone());
-        log.append(&[Entry::of(kind, data)], Durability::Synced)?;
+        log.append(&[LogEntry::of(kind, data)], Durability::Synced)?;
         Ok(())
     }
 

@@ -8,15 +8,15 @@ use expect_test::expect;
 use super::descent;
 use super::hosts::{Hosts, hosts_in};
 use super::markers::Variable;
-use super::passphrase::Standing;
+use super::passphrase::PassphrasePolicy;
 use crate::audit;
 use crate::clock::Clock;
 use crate::error::ServiceError;
-use crate::process::lineage::{Process, Seen};
+use crate::process::lineage::{Process, ProcessIdentity};
 use crate::service::{Options, Service};
 
 /// Processes as command lines, the nearest first; `@` before one begins at another time, and its file is its first word.
-fn chain(lines: &[&str]) -> Vec<Seen> {
+fn chain(lines: &[&str]) -> Vec<ProcessIdentity> {
     let seen = |(at, line): (usize, &&str)| {
         let pid = u32::try_from(100 - at).expect("small");
         let line = line.replace(" -c ", "\u{1}-c\u{1}");
@@ -25,7 +25,7 @@ fn chain(lines: &[&str]) -> Vec<Seen> {
             None => line.split_whitespace().map(str::to_owned).collect(),
         };
         let start = "then".to_owned();
-        Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }
+        ProcessIdentity { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }
     };
     lines.iter().enumerate().map(seen).collect()
 }
@@ -100,13 +100,16 @@ fn sign(lines: &[&str], variable: &str) -> String {
 fn judged(
     lines: &[&str],
     variable: &str,
-    judge: impl Fn(Option<&[Seen]>, &Hosts, Variable<'_>) -> Option<descent::Sign>,
+    judge: impl Fn(Option<&[ProcessIdentity]>, &Hosts, Variable<'_>) -> Option<descent::Sign>,
 ) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let hosts = Hosts::new(vec![folder.path().join("none"), folder.path().to_owned()]);
     let chain = chain(lines);
     if let Some(at) = chain.iter().position(|seen| seen.words.join(" ") == "host x") {
-        let hook = [Seen { process: Process { pid: 7, start: String::new() }, ..chain[at].clone() }, chain[at].clone()];
+        let hook = [
+            ProcessIdentity { process: Process { pid: 7, start: String::new() }, ..chain[at].clone() },
+            chain[at].clone(),
+        ];
         Hosts::new(vec![folder.path().to_owned()]).remember("cursor", hook.clone()).expect("written");
     }
     let set = |name: &str| (name == variable).then(|| OsString::from("1"));
@@ -287,7 +290,7 @@ fn a_passphrase_that_was_put_in_its_place_is_noticed() {
     let theirs = std::fs::read(other.service("project").people().file().expect("a place")).expect("a file");
     std::fs::write(&path, theirs).expect("ours");
     assert_eq!(stand.says("the agent's own"), "passphrase_tampered");
-    assert_eq!(service.people().standing().expect("told"), Standing::Tampered);
+    assert_eq!(service.people().standing().expect("told"), PassphrasePolicy::Tampered);
     std::fs::write(&path, own).expect("ours");
     assert_eq!(stand.says(RIGHT), "done");
 }
@@ -307,8 +310,8 @@ fn a_project_goes_by_the_passphrase_that_its_log_names() {
     assert_eq!((says(&one, RIGHT), says(&one, "some other words")), ("wrong_passphrase".to_owned(), "done".to_owned()));
     assert_eq!((says(&two, "some other words"), says(&two, RIGHT)), ("wrong_passphrase".to_owned(), "done".to_owned()));
     assert_eq!(told(two.people().forget_passphrase()), "done");
-    assert_eq!(two.people().standing().expect("told"), Standing::Unset);
-    assert_ne!(one.people().standing().expect("told"), Standing::Unset);
+    assert_eq!(two.people().standing().expect("told"), PassphrasePolicy::Unset);
+    assert_ne!(one.people().standing().expect("told"), PassphrasePolicy::Unset);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub struct Process {
 
 /// A process, as far as it says who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ProcessIdentity {
     pub(crate) process: Process,
     /// The file that it runs, where that can be seen.
     pub(crate) file: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub(crate) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "maco
 /// So many at most: a chain of processes ends at the first one of the system.
 const MAX_DEPTH: usize = 256;
 
-impl Seen {
+impl ProcessIdentity {
     /// What it is called: the name of its program, without folders. A login shell has a `-` before it.
     pub(crate) fn name(&self) -> &str {
         let word = self.words.first().map(String::as_str).unwrap_or_default();
@@ -61,14 +61,14 @@ pub(crate) fn name_of(path: &str) -> &str {
 }
 
 /// This process and all that it descends from, the nearest first; nothing where that cannot be told.
-pub(crate) fn ancestors() -> Option<Vec<Seen>> {
-    let found: Vec<Seen> = lineage().take(MAX_DEPTH).collect();
+pub(crate) fn ancestors() -> Option<Vec<ProcessIdentity>> {
+    let found: Vec<ProcessIdentity> = lineage().take(MAX_DEPTH).collect();
     (!found.is_empty()).then_some(found)
 }
 
 /// The same, each looked at when it is asked for: a hook needs the nearest ones only, at every call. A process of somebody
 /// else that hides itself ends the chain: agents run as the user.
-pub(crate) fn lineage() -> impl Iterator<Item = Seen> {
+pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     let table = system::Table::read();
     let mut next = std::process::id();
     std::iter::from_fn(move || {
@@ -93,7 +93,7 @@ mod system {
     use std::io::Read;
     use std::path::PathBuf;
 
-    use super::{Process, Seen};
+    use super::{Process, ProcessIdentity};
 
     /// What is longer is not read on.
     const MAX_BYTES: u64 = 1 << 20;
@@ -112,7 +112,7 @@ mod system {
         }
 
         /// A process, and its parent.
-        pub(crate) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, pid: u32) -> Option<(ProcessIdentity, u32)> {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let stat = text(folder.join("stat"))?;
             let super::Stat { parent, start, .. } = super::of_stat(&stat)?;
@@ -120,7 +120,7 @@ mod system {
             let words = words.split_terminator('\0').map(str::to_owned).collect();
             let process = Process { pid, start: format!("{start}@{}", self.boot) };
             let file = fs::read_link(folder.join("exe")).ok();
-            Some((Seen { process, file, words }, parent))
+            Some((ProcessIdentity { process, file, words }, parent))
         }
     }
 
@@ -177,9 +177,9 @@ pub(crate) use system::environment;
 mod system {
     use std::process::{Command, Stdio};
 
-    use super::Seen;
+    use super::ProcessIdentity;
 
-    pub(crate) struct Table(Vec<(Seen, u32)>);
+    pub(crate) struct Table(Vec<(ProcessIdentity, u32)>);
 
     impl Table {
         pub(crate) fn read() -> Option<Table> {
@@ -190,7 +190,7 @@ mod system {
             Some(Table(text.lines().filter_map(super::of_ps).collect()))
         }
 
-        pub(crate) fn process(&self, pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, pid: u32) -> Option<(ProcessIdentity, u32)> {
             self.0.iter().find(|(seen, _)| seen.process.pid == pid).cloned()
         }
     }
@@ -198,18 +198,18 @@ mod system {
 
 /// A process and its parent, by a line of `ps`.
 #[cfg(any(target_os = "macos", test))]
-fn of_ps(line: &str) -> Option<(Seen, u32)> {
+fn of_ps(line: &str) -> Option<(ProcessIdentity, u32)> {
     let mut words = line.split_whitespace();
     let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     // The day of the week, the month, the day, the time, the year.
     let start = words.by_ref().take(5).collect::<Vec<_>>().join(" ");
     let words: Vec<String> = words.map(str::to_owned).collect();
-    Some((Seen { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }, parent))
+    Some((ProcessIdentity { process: Process { pid, start }, file: words.first().map(PathBuf::from), words }, parent))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod system {
-    use super::Seen;
+    use super::ProcessIdentity;
 
     pub(crate) struct Table;
 
@@ -218,7 +218,7 @@ mod system {
             None
         }
 
-        pub(crate) fn process(&self, _pid: u32) -> Option<(Seen, u32)> {
+        pub(crate) fn process(&self, _pid: u32) -> Option<(ProcessIdentity, u32)> {
             None
         }
     }

@@ -17,7 +17,7 @@ const MOST_FILES: usize = 1_000;
 
 /// A check that a project seems to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DetectedCheck {
     /// What it checks: one of [`USUAL`].
     pub name: &'static str,
     /// The program, then its arguments.
@@ -28,7 +28,7 @@ pub struct Found {
 
 /// Everything that the files of a project suggest, in the order of [`USUAL`]; of one name, what a task runner of the
 /// project is asked for comes first, for that is how its people call it.
-pub fn detect(project: &Path) -> Vec<Found> {
+pub fn detect(project: &Path) -> Vec<DetectedCheck> {
     let mut finder = Finder { project, found: Vec::new() };
     finder.task_runners();
     finder.node();
@@ -43,7 +43,8 @@ pub fn detect(project: &Path) -> Vec<Found> {
     finder.pre_commit();
     let mut seen = BTreeSet::new();
     let found = std::mem::take(&mut finder.found);
-    let mut found: Vec<Found> = found.into_iter().filter(|one| seen.insert((one.name, one.argv.clone()))).collect();
+    let mut found: Vec<DetectedCheck> =
+        found.into_iter().filter(|one| seen.insert((one.name, one.argv.clone()))).collect();
     found.sort_by_key(|one| USUAL.iter().position(|name| *name == one.name));
     found
 }
@@ -67,7 +68,7 @@ pub fn hints(project: &Path) -> Vec<String> {
 
 struct Finder<'p> {
     project: &'p Path,
-    found: Vec<Found>,
+    found: Vec<DetectedCheck>,
 }
 
 impl Finder<'_> {
@@ -86,7 +87,7 @@ impl Finder<'_> {
     /// Suggests a command, whose words stand with a space between them.
     fn add(&mut self, name: &'static str, file: &str, command: &str) {
         let argv = command.split(' ').map(str::to_owned).collect();
-        self.found.push(Found { name, argv, file: file.to_owned() });
+        self.found.push(DetectedCheck { name, argv, file: file.to_owned() });
     }
 
     /// What `make`, `just` and `task` have targets for.

@@ -7,17 +7,17 @@ use std::path::Path;
 
 use portolan_core::run::Verdict;
 use portolan_core::source::Source;
-use portolan_gates::facts::Unknown;
+use portolan_gates::facts::FactError;
 use portolan_gates::project::{ProjectCheck, ProjectChecks, read};
 
 use crate::disk::{self, Fresh};
 use crate::error::ServiceError;
 use crate::project_folder;
 use crate::runner::{Listener, broken, unknown};
-use crate::trust::{self, Command, Digest, Trust};
-use crate::typecheck::{self, Checker, Origin, Ran, Typechecks};
+use crate::trust::{self, Digest, Trust, TrustedCommand};
+use crate::typecheck::{self, Checker, CheckerOrigin, TypecheckRun, Typechecks};
 
-pub use detect::{Found, detect, hints};
+pub use detect::{DetectedCheck, detect, hints};
 pub use portolan_gates::project::FILE;
 
 /// The longest file, in bytes.
@@ -50,7 +50,7 @@ pub fn load(project: &Path) -> Result<ProjectChecks, ServiceError> {
 }
 
 /// What somebody has to allow: the commands, and that there is none, for that lets steps pass as well.
-pub fn commands(checks: &ProjectChecks) -> Vec<Command> {
+pub fn commands(checks: &ProjectChecks) -> Vec<TrustedCommand> {
     let command = |(name, check): (&String, &ProjectCheck)| {
         let (argv, timeout_seconds) = match check {
             ProjectCheck::Run { argv, timeout_seconds } => (argv.clone(), *timeout_seconds),
@@ -58,7 +58,7 @@ pub fn commands(checks: &ProjectChecks) -> Vec<Command> {
             ProjectCheck::Absent => (vec!["none".to_owned()], 0),
         };
         let (flow, node) = (FILE.to_owned(), "check".to_owned());
-        Command { flow, node, check: name.clone(), argv, timeout_seconds }
+        TrustedCommand { flow, node, check: name.clone(), argv, timeout_seconds }
     };
     checks.iter().map(command).collect()
 }
@@ -106,7 +106,7 @@ fn checker(name: &str, checks: &ProjectChecks) -> Option<(Checker, u64)> {
         ProjectCheck::Run { argv, timeout_seconds } => (vec![argv.clone()], *timeout_seconds),
         ProjectCheck::Absent => (Vec::new(), 0),
     };
-    Some((Checker { commands, origin: Origin::Project(digest(checks)?) }, seconds))
+    Some((Checker { commands, origin: CheckerOrigin::Project(digest(checks)?) }, seconds))
 }
 
 /// What a check of the project comes to for the files as they are. What held for the same content is not run again.
@@ -145,15 +145,17 @@ pub fn missing(name: &str) -> String {
     )
 }
 
-fn told(checker: &Checker, seconds: u64, ran: Result<Ran, Unknown>) -> Verdict {
+fn told(checker: &Checker, seconds: u64, ran: Result<TypecheckRun, FactError>) -> Verdict {
     match ran {
-        Ok(Ran::Judged { verdict, .. }) if verdict.ok => Verdict::Held,
-        Ok(Ran::Judged { verdict, output, .. }) => {
+        Ok(TypecheckRun::Judged { verdict, .. }) if verdict.ok => Verdict::Held,
+        Ok(TypecheckRun::Judged { verdict, output, .. }) => {
             let reason = format!("`{}` did not pass: {}", checker.shown(), verdict.summary);
             Verdict::Broken { reason, output }
         }
-        Ok(Ran::TooLong) => broken(format!("`{}` ran longer than {seconds} s and was stopped", checker.shown())),
-        Ok(Ran::NotConfigured) => unknown("there is no command"),
+        Ok(TypecheckRun::TooLong) => {
+            broken(format!("`{}` ran longer than {seconds} s and was stopped", checker.shown()))
+        }
+        Ok(TypecheckRun::NotConfigured) => unknown("there is no command"),
         Err(why) => unknown(why.why),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_gates::facts::{ForgeCheck, ForgeCheckState, Readiness, Unknown};
+use portolan_gates::facts::{FactError, ForgeCheck, ForgeCheckState, Readiness};
 use serde::{Deserialize, Deserializer};
 
 use crate::program::unknown;
@@ -32,7 +32,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -
 pub(super) fn readiness(
     mergeable: Option<String>,
     checks: Option<Option<Vec<CheckAnswer>>>,
-) -> Result<Readiness, Unknown> {
+) -> Result<Readiness, FactError> {
     let lacks = |field: &str| unknown("gh-answer", format!("`gh` answered without `{field}`; update it"));
     let mergeable = match mergeable.ok_or_else(|| lacks("mergeable"))?.as_str() {
         "MERGEABLE" => Some(true),

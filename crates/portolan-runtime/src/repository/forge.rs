@@ -7,7 +7,7 @@ use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_gates::Guidelines;
 use portolan_gates::acceptance::is_below;
 use portolan_gates::facts::{
-    Answer, Claims, Elsewhere, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState, Unknown,
+    Answer, Claims, FactError, ForeignRepository, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState,
 };
 use portolan_gates::guidelines::{Forge, IssueProvider};
 use portolan_gates::references::{Target, references};
@@ -29,7 +29,7 @@ const FIELDS: &str = "number,state,isDraft,headRefName,headRefOid,baseRefName,is
 const READINESS: &str = "mergeable,statusCheckRollup";
 
 /// A pull request, and of one on a forge the commit that it ends in.
-pub(super) enum Found {
+pub(super) enum PullRequestRef {
     Forge(ForgeRequest, String),
     Record(PullRequest),
 }
@@ -83,7 +83,12 @@ pub(super) async fn issue(of: &Repository, claims: &Claims, guidelines: &Guideli
     }
 }
 
-pub(super) async fn request(of: &Repository, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Answer<Found> {
+pub(super) async fn request(
+    of: &Repository,
+    claims: &Claims,
+    guidelines: &Guidelines,
+    needs: Needs,
+) -> Answer<PullRequestRef> {
     let Some(number) = claims.pull_request.filter(|number| needs.pull_request && *number > 0) else {
         return Answer::NotAsked;
     };
@@ -144,7 +149,7 @@ pub(super) async fn request_of(of: &Repository, branch: &str) -> Answer<u64> {
     }
 }
 
-fn forge_issue(found: IssueAnswer, elsewhere: Option<Elsewhere>) -> Issue {
+fn forge_issue(found: IssueAnswer, elsewhere: Option<ForeignRepository>) -> Issue {
     Issue {
         number: found.number,
         open: found.state == "OPEN",
@@ -155,7 +160,7 @@ fn forge_issue(found: IssueAnswer, elsewhere: Option<Elsewhere>) -> Issue {
     }
 }
 
-fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>, needs: Needs) -> Answer<Found> {
+fn forge_request(found: RequestAnswer, elsewhere: Option<ForeignRepository>, needs: Needs) -> Answer<PullRequestRef> {
     let state = match found.state.as_str() {
         "OPEN" => RequestState::Open,
         "MERGED" => RequestState::Merged,
@@ -184,10 +189,10 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<Elsewhere>, needs: Need
         readiness,
         elsewhere,
     };
-    Answer::Found(Found::Forge(request, found.head_ref_oid))
+    Answer::Found(PullRequestRef::Forge(request, found.head_ref_oid))
 }
 
-async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, Unknown> {
+async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, FactError> {
     let named = home.named();
     let arguments: Vec<&str> = arguments.iter().copied().chain(named.iter().map(String::as_str)).collect();
     let environment = own(&of.environment);
@@ -205,7 +210,7 @@ async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, 
 }
 
 /// What `gh` answered: 1 is any error, 2 is cancelled, 4 wants a login.
-fn answered<T: DeserializeOwned>(output: Result<Output, Unknown>) -> Answer<T> {
+fn answered<T: DeserializeOwned>(output: Result<Output, FactError>) -> Answer<T> {
     let output = match output {
         Ok(output) => output,
         Err(unknown) => return Answer::Unknown(unknown),
@@ -252,11 +257,13 @@ fn issue_file(of: &Repository, folder: &str, number: u64) -> Answer<Issue> {
     Answer::Found(Issue { number, open, title, url: path, is_issue: true, elsewhere: None })
 }
 
-fn record(of: &Repository, folder: &str, number: u64) -> Answer<Found> {
+fn record(of: &Repository, folder: &str, number: u64) -> Answer<PullRequestRef> {
     let path = format!("{}/{number}.md", folder.trim_end_matches('/'));
     match read(of, &path) {
         None => Answer::Missing,
-        Some(text) => Answer::Found(Found::Record(PullRequest::Record { path, blank: text.trim().is_empty() })),
+        Some(text) => {
+            Answer::Found(PullRequestRef::Record(PullRequest::Record { path, blank: text.trim().is_empty() }))
+        }
     }
 }
 

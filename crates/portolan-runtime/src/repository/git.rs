@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portolan_gates::facts::{Commit, Tree, Unknown};
+use portolan_gates::facts::{Commit, FactError, Tree};
 use portolan_gates::names::is_oid;
 
 use super::since::Differs;
@@ -33,7 +33,7 @@ pub(super) struct Git {
 }
 
 impl Git {
-    pub(super) async fn open(project: &Path, environment: Vec<(OsString, OsString)>) -> Result<Git, Unknown> {
+    pub(super) async fn open(project: &Path, environment: Vec<(OsString, OsString)>) -> Result<Git, FactError> {
         let mut git = Git { project: project.to_owned(), environment, top: PathBuf::new(), folder: PathBuf::new() };
         let place =
             ["rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"];
@@ -60,7 +60,7 @@ impl Git {
         &self.project
     }
 
-    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Output, Unknown> {
+    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Output, FactError> {
         // A program that the configuration names for watching files would be started by looking at them.
         let mut all =
             vec!["--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
@@ -78,7 +78,7 @@ impl Git {
     }
 
     /// What it says when all is well.
-    async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+    async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(output.stdout),
@@ -87,7 +87,7 @@ impl Git {
     }
 
     /// What it says, or nothing when it says no (status 1).
-    async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, Unknown> {
+    async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(Some(output.stdout)),
@@ -97,19 +97,19 @@ impl Git {
     }
 
     /// The branch that is checked out, even when it has no commit.
-    pub(super) async fn head_branch(&self) -> Result<Option<String>, Unknown> {
+    pub(super) async fn head_branch(&self) -> Result<Option<String>, FactError> {
         let head = self.perhaps(&["symbolic-ref", "-q", "HEAD"]).await?;
         Ok(head.and_then(|name| name.trim_end().strip_prefix("refs/heads/").map(str::to_owned)))
     }
 
     /// The commit that is checked out.
-    pub(super) async fn head_oid(&self) -> Result<Option<String>, Unknown> {
+    pub(super) async fn head_oid(&self) -> Result<Option<String>, FactError> {
         let oid = self.perhaps(&["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"]).await?;
         Ok(oid.map(|oid| oid.trim_end().to_owned()))
     }
 
     /// The refs that `patterns` mean, which begin with `refs/`, in letters of either case; and their commits.
-    pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, Unknown> {
+    pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, FactError> {
         let mut arguments = vec!["for-each-ref", "--ignore-case", "--format=%(refname) %(objectname)", "--"];
         arguments.extend(patterns.iter().map(String::as_str));
         let said = self.told(&arguments).await?;
@@ -118,20 +118,20 @@ impl Git {
     }
 
     /// The values of the settings whose names match, which are in lower case.
-    pub(super) async fn settings(&self, names: &str) -> Result<Vec<(String, String)>, Unknown> {
+    pub(super) async fn settings(&self, names: &str) -> Result<Vec<(String, String)>, FactError> {
         let said = self.perhaps(&["config", "-z", "--get-regexp", names]).await?.unwrap_or_default();
         let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(said.split('\0').filter_map(pair).collect())
     }
 
     /// Where the head branched off `tips`.
-    pub(super) async fn merge_base(&self, head: &str, tips: &[&str]) -> Result<Option<String>, Unknown> {
+    pub(super) async fn merge_base(&self, head: &str, tips: &[&str]) -> Result<Option<String>, FactError> {
         let mut arguments = vec!["merge-base", "--end-of-options", head];
         arguments.extend_from_slice(tips);
         Ok(self.perhaps(&arguments).await?.and_then(|said| said.lines().next().map(str::to_owned)))
     }
 
-    pub(super) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, Unknown> {
+    pub(super) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, FactError> {
         if !is_oid(old) || !is_oid(new) {
             return Err(unknown("no-object", "this is not the name of a commit"));
         }
@@ -139,7 +139,7 @@ impl Git {
     }
 
     /// The tree that has nothing in it, whatever the repository names objects by.
-    pub(super) async fn empty_tree(&self) -> Result<String, Unknown> {
+    pub(super) async fn empty_tree(&self) -> Result<String, FactError> {
         Ok(self.told(&["hash-object", "-t", "tree", "--stdin"]).await?.trim_end().to_owned())
     }
 
@@ -152,7 +152,7 @@ impl Git {
 
     /// Where git sees what may be marks of conflicts in what has come to files that it knows since a commit: paths, and
     /// lines from 1 on.
-    pub(super) async fn marks(&self, commit: &str) -> Result<BTreeMap<String, Vec<u64>>, Unknown> {
+    pub(super) async fn marks(&self, commit: &str) -> Result<BTreeMap<String, Vec<u64>>, FactError> {
         let output = self.ask(&[&DIFF[..], &["--check", commit, "--"]].concat()).await?;
         // Status 2 says that it found something.
         if !matches!(output.code, Some(0 | 2)) {
@@ -170,12 +170,12 @@ impl Git {
     }
 
     /// Whether the files of a commit, or of the tree that is named, are others than those of what is checked out.
-    pub(super) async fn differs_from_head(&self, then: &str) -> Result<bool, Unknown> {
+    pub(super) async fn differs_from_head(&self, then: &str) -> Result<bool, FactError> {
         Ok(self.perhaps(&[&DIFF[..], &["--quiet", then, "HEAD", "--"]].concat()).await?.is_none())
     }
 
     /// The remote that a branch is pushed to, by git's own rules; nothing where there is none.
-    pub(super) async fn push_remote(&self, branch: &str) -> Result<Option<String>, Unknown> {
+    pub(super) async fn push_remote(&self, branch: &str) -> Result<Option<String>, FactError> {
         let known = self.told(&["remote"]).await?;
         let known: Vec<&str> = known.lines().filter(|name| !name.starts_with('-')).collect();
         let keys =
@@ -192,7 +192,7 @@ impl Git {
     }
 
     /// The commit that a remote has on a branch, asked anew; nothing where it has no such branch.
-    pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, Unknown> {
+    pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, FactError> {
         let name = format!("refs/heads/{branch}");
         let said = self.told(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
         let oid = said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
@@ -200,18 +200,18 @@ impl Git {
     }
 
     /// The commits of `head` that none of `tips` has, and where they begin.
-    pub(super) async fn range(&self, head: &str, tips: &[&str]) -> Result<Range, Unknown> {
+    pub(super) async fn range(&self, head: &str, tips: &[&str]) -> Result<Range, FactError> {
         self.commits_of(head, tips, &[]).await
     }
 
     /// The same without those that remotes have on other branches than `branch`.
-    pub(super) async fn own_range(&self, head: &str, tips: &[&str], branch: Option<&str>) -> Result<Range, Unknown> {
+    pub(super) async fn own_range(&self, head: &str, tips: &[&str], branch: Option<&str>) -> Result<Range, FactError> {
         let own = branch.map(|branch| format!("--exclude=*/{branch}"));
         let but: Vec<&str> = own.as_deref().into_iter().chain(["--exclude=*/HEAD"]).collect();
         self.commits_of(head, tips, &[&["--not"], &but[..], &["--remotes", "--not"]].concat()).await
     }
 
-    async fn commits_of(&self, head: &str, tips: &[&str], besides: &[&str]) -> Result<Range, Unknown> {
+    async fn commits_of(&self, head: &str, tips: &[&str], besides: &[&str]) -> Result<Range, FactError> {
         let most = format!("--max-count={}", MOST_COMMITS + 1);
         let mut arguments = vec!["log", "-z", "--boundary", "--no-show-signature", "--no-notes", "--no-color"];
         arguments.extend(["--no-decorate", "--no-patch", "--no-mailmap", "--encoding=UTF-8"]);
@@ -240,7 +240,7 @@ impl Git {
     }
 
     /// How many commits of `local` none of `remotes` has.
-    pub(super) async fn ahead(&self, local: &str, remotes: &[String]) -> Result<u64, Unknown> {
+    pub(super) async fn ahead(&self, local: &str, remotes: &[String]) -> Result<u64, FactError> {
         let excluded: Vec<String> = remotes.iter().map(|tip| format!("^{tip}")).collect();
         let mut arguments = vec!["rev-list", "--count", "--max-count=1000", "--end-of-options", local];
         arguments.extend(excluded.iter().map(String::as_str));
@@ -251,7 +251,7 @@ impl Git {
 
     /// The commits that were made in this worktree from then on, by what git remembers of its moves: not those that came
     /// from elsewhere, nor those that a rebase wrote anew.
-    pub(super) async fn made_here(&self, most: &str, since: u64) -> Result<Vec<String>, Unknown> {
+    pub(super) async fn made_here(&self, most: &str, since: u64) -> Result<Vec<String>, FactError> {
         let told = ["log", "--walk-reflogs", "--no-show-signature", "--no-color", "--no-patch", "--format=%ct %H %gs"];
         let mut arguments = told.to_vec();
         arguments.extend([most, "HEAD", "--"]);
@@ -266,12 +266,12 @@ impl Git {
     }
 
     /// Whether what is checked out has a commit in its history.
-    pub(super) async fn is_in_head(&self, oid: &str) -> Result<bool, Unknown> {
+    pub(super) async fn is_in_head(&self, oid: &str) -> Result<bool, FactError> {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", oid, "HEAD"]).await?.is_some())
     }
 
     /// The files that are not committed as they are, from the top of the worktree, each with whether git does not know it.
-    pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, Unknown> {
+    pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
         let said = self.told(&arguments).await?;
@@ -290,7 +290,7 @@ impl Git {
     }
 
     /// The files that differ from what a commit has, but for those that git does not know.
-    pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, Unknown> {
+    pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, FactError> {
         let said = self.told(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
         let mut found = BTreeMap::new();
         let mut parts = said.split('\0');
@@ -312,7 +312,7 @@ impl Git {
     }
 
     /// How a file differs from what a commit has of it, line by line.
-    pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, Unknown> {
+    pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, FactError> {
         let path = format!(":(top,literal){path}");
         let said = self.told(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
         // What stands before the first place is in the list already.
@@ -320,7 +320,7 @@ impl Git {
     }
 
     /// What is not committed.
-    pub(super) async fn tree(&self) -> Result<Tree, Unknown> {
+    pub(super) async fn tree(&self) -> Result<Tree, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none"];
         let said = self.told(&arguments).await?;
@@ -340,14 +340,14 @@ impl Git {
     }
 
     /// The files that git knows by any of these paths or globs, relative to the project.
-    pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, Unknown> {
+    pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, FactError> {
         let mut arguments = vec!["ls-files", "-z", "--"];
         arguments.extend_from_slice(specs);
         let said = self.told(&arguments).await?;
         Ok(said.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    pub(super) async fn is_ignored(&self, path: &str) -> Result<bool, Unknown> {
+    pub(super) async fn is_ignored(&self, path: &str) -> Result<bool, FactError> {
         Ok(self.perhaps(&["check-ignore", "-q", "--", path]).await?.is_some())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_gates::facts::{Answer, Claims, Facts, Head, Integration, Needs, Tripwire, Unknown};
+use portolan_gates::facts::{Answer, Claims, FactError, Facts, Head, Integration, Needs, Tripwire};
 use portolan_gates::{Guidelines, names};
 
 use super::git::Git;
@@ -134,7 +134,7 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
     };
 }
 
-async fn tripwire(git: &Git, facts: &Facts, hooks: Option<&str>) -> Result<Tripwire, Unknown> {
+async fn tripwire(git: &Git, facts: &Facts, hooks: Option<&str>) -> Result<Tripwire, FactError> {
     let mut ahead = Vec::new();
     for branch in facts.integration.iter().filter(|branch| !branch.remotes.is_empty()) {
         let Some(local) = branch.local.as_ref().filter(|local| !branch.remotes.contains(local)) else { continue };

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use portolan_core::diagnostic::clip;
-use portolan_gates::facts::{Elsewhere, Unknown};
+use portolan_gates::facts::{FactError, ForeignRepository};
 use portolan_gates::names;
 
-use crate::pins::{Pins, Remote};
+use crate::inspection;
+use crate::pins::{GitRemote, Pins};
 use crate::program::unknown;
-use crate::scene;
 
 /// The project's repositories on their forges, `owner/name` or `host/owner/name`. More than one, where its branches follow
 /// several remotes.
@@ -23,7 +23,7 @@ impl Home {
     ///
     /// # Errors
     /// What is pinned cannot be told, or leads to no forge.
-    pub(crate) fn of(project: &Path) -> Result<Home, Unknown> {
+    pub(crate) fn of(project: &Path) -> Result<Home, FactError> {
         let pins = Pins::around(project).map_err(|why| unknown("pins-unreadable", why))?;
         match pins.map(|(_, pins)| pins.remotes).filter(|remotes| !remotes.is_empty()) {
             Some(remotes) => Home::pinned(&remotes),
@@ -31,7 +31,7 @@ impl Home {
         }
     }
 
-    fn pinned(remotes: &BTreeMap<String, Remote>) -> Result<Home, Unknown> {
+    fn pinned(remotes: &BTreeMap<String, GitRemote>) -> Result<Home, FactError> {
         let known: BTreeSet<String> =
             remotes.values().filter_map(|remote| names::repository(&remote.address)).map(usual).collect();
         if !known.is_empty() {
@@ -57,7 +57,7 @@ impl Home {
     ///
     /// # Errors
     /// The address does not tell the repository.
-    pub(crate) fn other(&self, address: &str) -> Result<Option<Elsewhere>, Unknown> {
+    pub(crate) fn other(&self, address: &str) -> Result<Option<ForeignRepository>, FactError> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -71,14 +71,14 @@ impl Home {
         if self.0.iter().any(|own| is_same(own, &found)) {
             return Ok(None);
         }
-        Ok(Some(Elsewhere { found, own: self.0.iter().cloned().collect() }))
+        Ok(Some(ForeignRepository { found, own: self.0.iter().cloned().collect() }))
     }
 }
 
 /// What the remotes of the configuration say.
 fn configured(project: &Path) -> Option<BTreeSet<String>> {
     let project = project.canonicalize().ok()?;
-    let known = scene::worktree(&project)?.repositories.clone()?;
+    let known = inspection::worktree(&project)?.repositories.clone()?;
     Some(known.into_iter().map(usual).collect())
 }
 

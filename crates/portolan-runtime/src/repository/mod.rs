@@ -20,14 +20,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_gates::Guidelines;
-use portolan_gates::facts::{Answer, Claims, Facts, ForgeRequest, Needs, PullRequest, Pushed, Typecheck, Unknown};
+use portolan_gates::facts::{
+    Answer, Claims, FactError, Facts, ForgeRequest, Needs, PullRequest, Pushed, TypecheckOutcome,
+};
 
 use crate::program::own;
 use crate::runner::Listener;
 use crate::typecheck::{IndexCopy, Typechecks, whole_index};
 use git::Git;
 pub(crate) use since::OnRemote;
-pub use since::{ChangedFile, Changes, Standing};
+pub use since::{ChangedFile, FileChanges, FileSnapshot};
 
 /// How long a forge has to make up its mind before it is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -99,7 +101,7 @@ impl Repository {
     }
 
     /// The same, where git looks at the files too that somebody told it to pass over: their changes are changes.
-    pub(crate) async fn whole(&self) -> Result<Repository, Unknown> {
+    pub(crate) async fn whole(&self) -> Result<Repository, FactError> {
         let index = whole_index(&self.project, &self.environment).await?;
         Ok(Repository { index: index.map(Arc::new), ..self.clone() })
     }
@@ -125,11 +127,11 @@ impl Repository {
         );
         let head = past.head.oid.clone();
         let pull_request = match request {
-            Answer::Found(forge::Found::Forge(request, oid)) => {
+            Answer::Found(forge::PullRequestRef::Forge(request, oid)) => {
                 let pushed = pushed(&git, head.as_deref(), &oid).await;
                 Answer::Found(PullRequest::Forge(ForgeRequest { pushed, ..request }))
             }
-            Answer::Found(forge::Found::Record(record)) => Answer::Found(record),
+            Answer::Found(forge::PullRequestRef::Record(record)) => Answer::Found(record),
             Answer::NotAsked => Answer::NotAsked,
             Answer::Missing => Answer::Missing,
             Answer::Unknown(unknown) => Answer::Unknown(unknown),
@@ -137,7 +139,7 @@ impl Repository {
         Facts { tree, spec, issue, pull_request, typecheck, ..past }
     }
 
-    async fn typecheck(&self, guidelines: &Guidelines, needs: Needs) -> Answer<Typecheck> {
+    async fn typecheck(&self, guidelines: &Guidelines, needs: Needs) -> Answer<TypecheckOutcome> {
         if !needs.typecheck {
             return Answer::NotAsked;
         }
@@ -166,7 +168,7 @@ async fn pushed(git: &Git, ours: Option<&str>, theirs: &str) -> Pushed {
     }
 }
 
-async fn asked<T>(needed: bool, question: impl Future<Output = Result<T, Unknown>>) -> Answer<T> {
+async fn asked<T>(needed: bool, question: impl Future<Output = Result<T, FactError>>) -> Answer<T> {
     match needed {
         true => question.await.map_or_else(Answer::Unknown, Answer::Found),
         false => Answer::NotAsked,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use portolan_gates::facts::{Commit, Unknown};
+use portolan_gates::facts::{Commit, FactError};
 use portolan_gates::names::is_oid;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ const LARGE: &str = "large";
 /// known by. Nothing of what is in them is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standing {
+pub struct FileSnapshot {
     /// The commit that is checked out; where there is none yet, the tree that has nothing in it.
     pub commit: String,
     /// Whether nothing is committed yet.
@@ -44,7 +44,7 @@ pub struct Standing {
 
 /// What has changed since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Changes {
+pub struct FileChanges {
     /// The files, by their paths in the repository.
     pub files: Vec<ChangedFile>,
     /// Whether there is more than is told.
@@ -73,7 +73,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no repository, or too much that is not committed; or git cannot say.
-    pub async fn standing(&self, besides: &BTreeSet<String>) -> Result<Standing, Unknown> {
+    pub async fn standing(&self, besides: &BTreeSet<String>) -> Result<FileSnapshot, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let (commit, unborn) = match git.head_oid().await? {
             Some(commit) => (commit, false),
@@ -87,16 +87,16 @@ impl Repository {
         let besides = besides.iter().map(|path| format!("{within}{path}"));
         let paths: BTreeSet<String> = loose.into_keys().chain(besides).collect();
         let loose = paths.into_iter().map(|path| (content(&git.top.join(&path)), path));
-        Ok(Standing { commit, unborn, loose: loose.map(|(content, path)| (path, content)).collect() })
+        Ok(FileSnapshot { commit, unborn, loose: loose.map(|(content, path)| (path, content)).collect() })
     }
 
     /// What has changed since the files stood so.
     ///
     /// # Errors
     /// What was checked out then is not there any more; or git cannot say.
-    pub async fn changes_since(&self, then: &Standing) -> Result<Changes, Unknown> {
+    pub async fn changes_since(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
-        let mut telling = Telling { git: &git, then, told: Changes::default(), left: MOST_BYTES, diffs: 0 };
+        let mut telling = Telling { git: &git, then, told: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
         for (path, differs) in then.found(&git).await? {
             telling.tell(path, &differs).await?;
         }
@@ -107,7 +107,7 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub(crate) async fn changes_from_project(&self, then: &Standing) -> Result<Changes, Unknown> {
+    pub(crate) async fn changes_from_project(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let within = Git::open(self.project(), self.environment()).await?.within();
         let mut changes = self.changes_since(then).await?;
         for file in &mut changes.files {
@@ -120,7 +120,7 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub async fn paths_since(&self, then: &Standing) -> Result<Vec<String>, Unknown> {
+    pub async fn paths_since(&self, then: &FileSnapshot) -> Result<Vec<String>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let within = git.within();
         Ok(then.found(&git).await?.into_keys().map(|path| from_project(&path, &within)).collect())
@@ -130,7 +130,7 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub async fn has_changed(&self, path: &str, then: &Standing) -> Result<bool, Unknown> {
+    pub async fn has_changed(&self, path: &str, then: &FileSnapshot) -> Result<bool, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let path = format!("{}{path}", git.within());
         match then.loose.get(&path) {
@@ -144,7 +144,10 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub(crate) async fn touched_since(&self, then: &Standing) -> Result<(PathBuf, BTreeMap<String, bool>), Unknown> {
+    pub(crate) async fn touched_since(
+        &self,
+        then: &FileSnapshot,
+    ) -> Result<(PathBuf, BTreeMap<String, bool>), FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let found = then.found(&git).await?;
         Ok((git.top.clone(), found.into_iter().map(|(path, differs)| (path, differs.is_new)).collect()))
@@ -154,7 +157,7 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub async fn marks_since(&self, then: &Standing) -> Result<Vec<(String, u64)>, Unknown> {
+    pub async fn marks_since(&self, then: &FileSnapshot) -> Result<Vec<(String, u64)>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let found = then.found(&git).await?;
         let known = git.marks(&then.commit).await?;
@@ -179,7 +182,7 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::changes_since`].
-    pub async fn commits_since(&self, then: &Standing) -> Result<Vec<Commit>, Unknown> {
+    pub async fn commits_since(&self, then: &FileSnapshot) -> Result<Vec<Commit>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         // A commit that changes nothing is no work.
         if git.head_oid().await?.is_none() || !git.differs_from_head(&then.commit).await? {
@@ -207,7 +210,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no repository, or the remote does not answer.
-    pub(crate) async fn on_remote(&self) -> Result<OnRemote, Unknown> {
+    pub(crate) async fn on_remote(&self) -> Result<OnRemote, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let (Some(branch), Some(head)) = (git.head_branch().await?, git.head_oid().await?) else {
             return Ok(OnRemote::NoBranch);
@@ -223,9 +226,9 @@ impl Repository {
     }
 }
 
-impl Standing {
+impl FileSnapshot {
     /// The files that stand otherwise now.
-    async fn found(&self, git: &Git) -> Result<BTreeMap<String, Differs>, Unknown> {
+    async fn found(&self, git: &Git) -> Result<BTreeMap<String, Differs>, FactError> {
         if !is_oid(&self.commit) {
             return Err(unknown("no-commit", "what was checked out then is named by no commit"));
         }
@@ -270,15 +273,15 @@ pub(super) struct Differs {
 
 struct Telling<'t> {
     git: &'t Git,
-    then: &'t Standing,
-    told: Changes,
+    then: &'t FileSnapshot,
+    told: FileChanges,
     /// How many bytes may still be told.
     left: usize,
     diffs: usize,
 }
 
 impl Telling<'_> {
-    async fn tell(&mut self, path: String, differs: &Differs) -> Result<(), Unknown> {
+    async fn tell(&mut self, path: String, differs: &Differs) -> Result<(), FactError> {
         let file = self.git.top.join(&path);
         let before = self.then.loose.get(&path);
         if self.told.files.len() >= MOST_FILES {
@@ -301,7 +304,7 @@ impl Telling<'_> {
         path: &str,
         file: &Path,
         differs: &Differs,
-    ) -> Result<(Option<String>, Option<&'static str>), Unknown> {
+    ) -> Result<(Option<String>, Option<&'static str>), FactError> {
         self.diffs += 1;
         let text = match differs.is_new {
             false => self.git.diff(&self.then.commit, path).await?,

@@ -1,7 +1,7 @@
 //! The files that a claimed specification means.
 
 use portolan_gates::acceptance::is_below;
-use portolan_gates::facts::{Answer, Claims, Needs, Spec, Unknown};
+use portolan_gates::facts::{Answer, Claims, FactError, Needs, Spec};
 
 use super::files;
 use super::git::Git;
@@ -17,7 +17,7 @@ pub(super) async fn files(git: &Git, claims: &Claims, needs: Needs) -> Answer<Ve
     }
 }
 
-async fn find(git: &Git, path: &str) -> Result<Vec<Spec>, Unknown> {
+async fn find(git: &Git, path: &str) -> Result<Vec<Spec>, FactError> {
     let literal = git.project().join(path).symlink_metadata().is_ok();
     let paths = match (literal, path.contains(['*', '?', '['])) {
         (true, _) => vec![path.to_owned()],
@@ -31,7 +31,7 @@ async fn find(git: &Git, path: &str) -> Result<Vec<Spec>, Unknown> {
     Ok(files)
 }
 
-async fn look(git: &Git, path: String) -> Result<Spec, Unknown> {
+async fn look(git: &Git, path: String) -> Result<Spec, FactError> {
     let place = git.project().join(&path);
     let real = place.canonicalize().ok();
     let inside = real.as_ref().is_some_and(|real| real.starts_with(&git.top));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use portolan_core::value::Timestamp;
-use portolan_gates::facts::{Tripwire, Unknown};
+use portolan_gates::facts::{FactError, Tripwire};
 use portolan_gates::names::is_oid;
 
 use super::git::Git;
@@ -18,7 +18,7 @@ use crate::program::unknown;
 const MOST_MOVES: &str = "--max-count=2000";
 
 /// Adds them to what was found already.
-pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), Unknown> {
+pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), FactError> {
     let installed = installed(git.project());
     tripwire.altered = installed.altered;
     if let Some(since) = installed.git_hooks_since {
@@ -29,7 +29,7 @@ pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), Unknow
 
 /// The commits that were made here since git's hooks were installed, are still part of what is checked out, and have no
 /// receipt.
-async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, Unknown> {
+async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, FactError> {
     let seconds = since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let made = git.made_here(MOST_MOVES, seconds).await?;
     if made.is_empty() {
@@ -47,7 +47,7 @@ async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, Unknown> {
 }
 
 /// The commits that git's hooks have put on record.
-fn receipts(project: &Path, since: Timestamp) -> Result<BTreeSet<String>, Unknown> {
+fn receipts(project: &Path, since: Timestamp) -> Result<BTreeSet<String>, FactError> {
     let filter = Filter { types: Some(Types::One(Kind::ToolInvoked)), since: Some(since), ..Filter::default() };
     let unreadable =
         |error: audit::AuditError| unknown("log-unreadable", format!("the event log cannot be read: {error}"));

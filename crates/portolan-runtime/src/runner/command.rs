@@ -18,7 +18,7 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{Astray, Printing, inside, unknown};
+use super::{PathError, Printing, inside, unknown};
 use crate::process::{Environment, Group, Tail};
 
 /// How much is read from a pipe after the end of the command. A pipe holds no more than this, whatever it was set to,
@@ -207,11 +207,13 @@ fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
         Ok(found) if found.is_dir() => Err(format!("`{name}` is a folder; name a program in it")),
         // Not the place where symlinks lead: many programs look at the name that they were called by.
         Ok(_) => project.canonicalize().map(|project| project.join(path)).map_err(|error| not_started(name, &error)),
-        Err(Astray::Missing) => Err(format!("`{name}` does not exist in the project; create it, or correct the check")),
-        Err(Astray::Outside) => Err(format!(
+        Err(PathError::Missing) => {
+            Err(format!("`{name}` does not exist in the project; create it, or correct the check"))
+        }
+        Err(PathError::Outside) => Err(format!(
             "`{name}` leads out of the project; name a program inside it, one on the `PATH`, or an absolute path"
         )),
-        Err(Astray::Unknown(error)) => Err(not_started(name, &error)),
+        Err(PathError::Unknown(error)) => Err(not_started(name, &error)),
     }
 }
 

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use portolan_core::run::Verdict;
 
-use super::{Astray, broken, inside, unknown};
+use super::{PathError, broken, inside, unknown};
 
 pub(super) fn look(path: &str, project: &Path) -> Verdict {
     let found = match inside(project, path) {
         Ok(found) => found,
-        Err(Astray::Missing) => return broken(format!("`{path}` does not exist")),
-        Err(Astray::Outside) => return broken(format!("`{path}` leads out of the project")),
-        Err(Astray::Unknown(error)) => return unreadable(path, &error),
+        Err(PathError::Missing) => return broken(format!("`{path}` does not exist")),
+        Err(PathError::Outside) => return broken(format!("`{path}` leads out of the project")),
+        Err(PathError::Unknown(error)) => return unreadable(path, &error),
     };
     // Only a regular file is opened: opening a pipe would wait for its writer.
     match found.metadata() {

@@ -8,14 +8,14 @@ const MAX_LINE_BYTES: usize = 300;
 
 /// A check that runs, or something that it printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard<'h> {
+pub struct CheckOutput<'h> {
     /// The name of the check, or the command that it is.
     pub check: &'h str,
     /// A line that it printed; nothing when it begins.
     pub line: Option<&'h str>,
 }
 
-type Ear = Arc<dyn Fn(&Heard<'_>) + Send + Sync>;
+type Ear = Arc<dyn Fn(&CheckOutput<'_>) + Send + Sync>;
 
 /// Whoever hears checks while they run. It is called in between, and must not keep them.
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ impl fmt::Debug for Listener {
 
 impl Listener {
     /// One who hears; by [`Listener::default`] nobody does.
-    pub fn new(hears: impl Fn(&Heard<'_>) + Send + Sync + 'static) -> Listener {
+    pub fn new(hears: impl Fn(&CheckOutput<'_>) + Send + Sync + 'static) -> Listener {
         Listener(vec![Arc::new(hears)])
     }
 
@@ -47,7 +47,7 @@ impl Listener {
         }
         Listener::new(move |heard| {
             let (check, line) = (mask(heard.check), heard.line.map(&mask));
-            self.tell(&Heard { check: &check, line: line.as_deref() });
+            self.tell(&CheckOutput { check: &check, line: line.as_deref() });
         })
     }
 
@@ -56,11 +56,11 @@ impl Listener {
         if self.0.is_empty() {
             return Printing::default();
         }
-        self.tell(&Heard { check, line: None });
+        self.tell(&CheckOutput { check, line: None });
         Printing { listener: self.clone(), check: check.into(), open: Vec::new() }
     }
 
-    fn tell(&self, heard: &Heard<'_>) {
+    fn tell(&self, heard: &CheckOutput<'_>) {
         self.0.iter().for_each(|hears| hears(heard));
     }
 }
@@ -95,7 +95,7 @@ impl Printing {
         }
         if let Some(line) = last {
             let line = redact(crate::process::clean(&String::from_utf8_lossy(&line)));
-            self.listener.tell(&Heard { check: &self.check, line: Some(line.trim()) });
+            self.listener.tell(&CheckOutput { check: &self.check, line: Some(line.trim()) });
         }
     }
 }

@@ -16,7 +16,7 @@ use portolan_core::run::Verdict;
 use crate::process::Environment;
 
 pub(crate) use heard::Printing;
-pub use heard::{Heard, Listener};
+pub use heard::{CheckOutput, Listener};
 
 /// Looks whether a file of the project is there.
 pub(crate) fn file(path: &str, project: &Path) -> Verdict {
@@ -71,19 +71,19 @@ pub(crate) fn unknown(reason: impl Into<String>) -> Verdict {
 }
 
 /// Why a path of the project leads to nothing that may be used.
-enum Astray {
+enum PathError {
     Missing,
     Outside,
     Unknown(io::Error),
 }
 
 /// Where `path` leads from `project`, every symlink followed; it must end inside the project.
-fn inside(project: &Path, path: &str) -> Result<PathBuf, Astray> {
-    let project = project.canonicalize().map_err(Astray::Unknown)?;
+fn inside(project: &Path, path: &str) -> Result<PathBuf, PathError> {
+    let project = project.canonicalize().map_err(PathError::Unknown)?;
     match project.join(path).canonicalize() {
         Ok(found) if found.starts_with(&project) => Ok(found),
-        Ok(_) => Err(Astray::Outside),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(Astray::Missing),
-        Err(error) => Err(Astray::Unknown(error)),
+        Ok(_) => Err(PathError::Outside),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(PathError::Missing),
+        Err(error) => Err(PathError::Unknown(error)),
     }
 }

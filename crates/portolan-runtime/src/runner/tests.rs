@@ -17,7 +17,7 @@ use portolan_core::graph::CheckBy;
 use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
-use crate::gates::{Ground, perform};
+use crate::gates::{CheckWorkspace, perform};
 use crate::repository::Repository;
 
 use super::command::Limits;
@@ -88,8 +88,8 @@ fn work(check: CheckBy) -> CheckRequest {
     CheckRequest { check, claims: Default::default() }
 }
 
-fn ground(project: &Path) -> Ground {
-    Ground::of(Repository::of(project), Vec::new())
+fn ground(project: &Path) -> CheckWorkspace {
+    CheckWorkspace::of(Repository::of(project), Vec::new())
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

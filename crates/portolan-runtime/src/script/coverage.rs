@@ -10,8 +10,8 @@ use portolan_core::graph::{Edge, Flow, Kind, Trigger};
 use portolan_core::source::Source;
 use serde::Serialize;
 
-use crate::drive::{Ended, Watch};
-use crate::library::Functions;
+use crate::drive::{ExecutionObserver, NodeEnd};
+use crate::library::FunctionSet;
 
 /// The edges of one function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,12 +54,12 @@ pub(super) struct Ways(Arc<Mutex<BTreeSet<Way>>>);
 type Way = (String, String, String, bool);
 
 impl Ways {
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> ExecutionObserver {
         let ways = self.clone();
-        Watch::new(|_| {}, move |ended| ways.note(ended))
+        ExecutionObserver::new(|_| {}, move |ended| ways.note(ended))
     }
 
-    fn note(&self, ended: &Ended<'_>) {
+    fn note(&self, ended: &NodeEnd<'_>) {
         let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (flow, node) = (ended.flow.to_string(), ended.node.id.to_string());
         if let Some(next) = ended.next {
@@ -76,7 +76,7 @@ impl Ways {
     }
 
     /// The edges of every function of a file.
-    pub(super) fn of(&self, functions: &Functions) -> Vec<Coverage> {
+    pub(super) fn of(&self, functions: &FunctionSet) -> Vec<Coverage> {
         let coverage = functions.definitions.iter().map(|(name, definition)| {
             let flow = definition.workflow.root();
             let text = definition.bundle.workflows.get(name).map_or("", String::as_str);

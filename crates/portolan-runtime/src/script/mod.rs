@@ -17,12 +17,12 @@ use portolan_core::source::Source;
 
 use crate::definition::DefinitionError;
 use crate::error::ServiceError;
-use crate::library::{FunctionFiles, Functions, Library, read_definition};
+use crate::library::{FunctionFiles, FunctionSet, Library, read_definition};
 
 pub use coverage::{Coverage, EdgeTaken};
 pub use record::{Recording, Rewritten};
-pub use run::{Came, CaseReport, Report, Tester};
-pub use save::{SavedTest, StoredRun};
+pub use run::{CaseOutcome, CaseReport, TestReport, Tester};
+pub use save::{SavedRun, SavedTest};
 
 /// A file of tests and the functions that it tests.
 pub struct Suite {
@@ -31,14 +31,14 @@ pub struct Suite {
     /// The file of functions.
     pub graph: PathBuf,
     script: Script,
-    functions: Functions,
+    functions: FunctionSet,
 }
 
 /// Reads the written answers of a file, for runs of `functions`.
 ///
 /// # Errors
 /// The file cannot be read, has faults, has no answers, or answers for nodes that nobody calls.
-pub fn answers(path: &Path, functions: &Functions) -> Result<Answers, DefinitionError> {
+pub fn answers(path: &Path, functions: &FunctionSet) -> Result<Answers, DefinitionError> {
     answers_of(&read_definition(path)?, functions)
 }
 
@@ -46,7 +46,7 @@ pub fn answers(path: &Path, functions: &Functions) -> Result<Answers, Definition
 ///
 /// # Errors
 /// The text has faults, has no answers, or answers for nodes that nobody calls.
-pub fn answers_of(source: &Source, functions: &Functions) -> Result<Answers, DefinitionError> {
+pub fn answers_of(source: &Source, functions: &FunctionSet) -> Result<Answers, DefinitionError> {
     let (script, mut faults) = script::script(source);
     if let Some(script) = &script {
         faults.extend(unknown_answers(&script.answers, &words(&calls(functions))));
@@ -130,7 +130,7 @@ fn no_graph(path: &Path) -> ServiceError {
 }
 
 /// The names under which the calls of functions are answered: each node alone, and with its function.
-fn calls(functions: &Functions) -> Vec<String> {
+fn calls(functions: &FunctionSet) -> Vec<String> {
     let mut names = Vec::new();
     let flows = functions.definitions.values().flat_map(|definition| definition.workflow.flows());
     for (flow, checked) in flows {

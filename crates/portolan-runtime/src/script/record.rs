@@ -6,17 +6,17 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_core::diagnostic::is_unseen;
-use portolan_core::dialect::script::{self, Answer, written};
+use portolan_core::dialect::script::{self, ScriptedAnswer, written};
 use portolan_core::present::Redaction;
 use portolan_core::run::Fault;
 use portolan_core::source::{MAX_SOURCE_BYTES, Source};
 use serde_json::{Map, Value, json};
 
-use super::run::{Came, Tester};
+use super::run::{CaseOutcome, Tester};
 use crate::definition::Definition;
 use crate::disk;
 use crate::error::ServiceError;
-use crate::tools::Written;
+use crate::tools::RecordedAnswers;
 
 /// What is written down of a run.
 pub struct Recording<'r> {
@@ -29,7 +29,7 @@ pub struct Recording<'r> {
     /// What it was given.
     pub input: &'r Value,
     /// What its calls were answered with, by `function.node`.
-    pub answers: BTreeMap<String, Vec<Answer>>,
+    pub answers: BTreeMap<String, Vec<ScriptedAnswer>>,
     /// What must not be shown.
     pub hidden: &'r Redaction,
 }
@@ -59,12 +59,12 @@ impl Recording<'_> {
     pub(super) async fn test(&self, tester: &Tester) -> Result<(Map<String, Value>, bool), ServiceError> {
         let input = fitting(self.input, &self.hidden.value(self.input));
         let given = &self.answers;
-        let answers: Vec<(String, Vec<Answer>)> =
+        let answers: Vec<(String, Vec<ScriptedAnswer>)> =
             given.iter().map(|(name, answers)| (name.clone(), self.masked(answers))).collect();
         let redacted = input != *self.input || !answers.iter().map(|(name, answers)| (name, answers)).eq(given);
-        let replay = Arc::new(Written::new(answers.clone()));
+        let replay = Arc::new(RecordedAnswers::new(answers.clone()));
         let came = tester.come_to(self.definition, &input, replay, None).await?;
-        if let Came::Failed(Fault { code, message, .. }) = &came
+        if let CaseOutcome::Failed(Fault { code, message, .. }) = &came
             && code == "bad-input"
         {
             let help = "take the masked field out of `redact`, or write the test by hand";
@@ -78,8 +78,8 @@ impl Recording<'_> {
         let mock = answers.iter().map(|(name, answers)| (name.clone(), written(answers)));
         test.insert("mock".to_owned(), Value::Object(mock.collect()));
         match came {
-            Came::To(output) => test.insert("expect".to_owned(), output),
-            Came::Failed(Fault { node, code, message, .. }) => {
+            CaseOutcome::To(output) => test.insert("expect".to_owned(), output),
+            CaseOutcome::Failed(Fault { node, code, message, .. }) => {
                 let fault = json!({ "node": node, "code": code, "message": message });
                 test.insert("expectError".to_owned(), fault)
             }
@@ -87,11 +87,11 @@ impl Recording<'_> {
         Ok((test, redacted))
     }
 
-    fn masked(&self, answers: &[Answer]) -> Vec<Answer> {
-        let masked = |answer: &Answer| match answer {
-            Answer::Output(output) => Answer::Output(fitting(output, &self.hidden.value(output))),
-            Answer::Failure { message, code } => {
-                Answer::Failure { message: self.hidden.text(message), code: code.clone() }
+    fn masked(&self, answers: &[ScriptedAnswer]) -> Vec<ScriptedAnswer> {
+        let masked = |answer: &ScriptedAnswer| match answer {
+            ScriptedAnswer::Output(output) => ScriptedAnswer::Output(fitting(output, &self.hidden.value(output))),
+            ScriptedAnswer::Failure { message, code } => {
+                ScriptedAnswer::Failure { message: self.hidden.text(message), code: code.clone() }
             }
         };
         answers.iter().map(masked).collect()
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(faults, []);
         let case = &script.expect("it is sound").cases[0];
         assert_eq!((&case.input, &case.expected), (&odd, &script::Expected::Output(odd.clone())));
-        assert_eq!(case.answers["t.n"].value, [Answer::Output(odd.clone())]);
+        assert_eq!(case.answers["t.n"].value, [ScriptedAnswer::Output(odd.clone())]);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use super::Suite;
 use super::coverage::{Coverage, Ways};
 use crate::clock::Clock;
 use crate::definition::Definition;
-use crate::drive::{Began, Outcome, Watch};
+use crate::drive::{Began, ExecutionObserver, Outcome};
 use crate::error::ServiceError;
 use crate::service::{FunctionRun, How, Options, Service, StoreAt};
-use crate::tools::{Tools, Written};
+use crate::tools::{RecordedAnswers, Tools};
 
 /// The time in every test: 2001-09-09T01:46:40Z.
 const NOW: Timestamp = Timestamp(1_000_000_000_000);
@@ -28,7 +28,7 @@ pub struct Tester(Service);
 /// What the tests of a file came to.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct TestReport {
     /// The file of tests.
     pub file: String,
     /// The file of functions.
@@ -73,14 +73,14 @@ pub struct CaseReport {
 
 /// What a run under test came to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Came {
+pub enum CaseOutcome {
     /// An output; `undefined` is `null`.
     To(Value),
     /// A failure.
     Failed(Fault),
 }
 
-impl Report {
+impl TestReport {
     /// Whether every test passed, and enough edges were taken.
     pub fn passed(&self) -> bool {
         self.tests.iter().all(|test| test.passed) && self.minimum.is_none_or(|minimum| self.percent >= minimum)
@@ -109,14 +109,14 @@ impl Tester {
     ///
     /// # Errors
     /// A run cannot be driven at all.
-    pub async fn run(&self, suite: &Suite) -> Result<Report, ServiceError> {
+    pub async fn run(&self, suite: &Suite) -> Result<TestReport, ServiceError> {
         let ways = Ways::default();
         let script = &suite.script;
         let mut unused: Vec<String> = script.answers.keys().cloned().collect();
         let mut tests = Vec::new();
         for case in &script.cases {
             let answers = merged(&script.answers, &case.answers);
-            let written = Arc::new(Written::of(&answers));
+            let written = Arc::new(RecordedAnswers::of(&answers));
             let unanswered = Unanswered::of(&answers);
             let definition = suite.functions.called(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
             let watch = ways.watch().and(unanswered.watch());
@@ -130,7 +130,7 @@ impl Tester {
         let (all, taken) =
             coverage.iter().fold((0, 0), |(all, taken), one| (all + one.edges.len(), taken + one.taken()));
         let percent = u32::try_from((taken * 100).checked_div(all).unwrap_or(100)).unwrap_or(100);
-        Ok(Report {
+        Ok(TestReport {
             file: suite.source.name.to_string(),
             graph: suite.graph.display().to_string(),
             tests,
@@ -146,9 +146,9 @@ impl Tester {
         &self,
         definition: &Arc<Definition>,
         input: &Value,
-        written: Arc<Written>,
-        watch: Option<Watch>,
-    ) -> Result<Came, ServiceError> {
+        written: Arc<RecordedAnswers>,
+        watch: Option<ExecutionObserver>,
+    ) -> Result<CaseOutcome, ServiceError> {
         let how = How { watch, ..How::with(Arc::new(Tools::written(written))) };
         let (definition, input) = (definition.clone(), input.clone());
         let limits =
@@ -157,7 +157,7 @@ impl Tester {
         // Time stands still for the run, so that its own limit does not end it.
         let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.drive(call, how)).await;
         let failed = |code: &str, message: String| {
-            Came::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
+            CaseOutcome::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
         };
         match driven {
             Err(_) => Ok(failed("limit-time", format!("the test took longer than the {} ms of a run", limits.max_ms))),
@@ -165,8 +165,8 @@ impl Tester {
             Ok(Err(error)) if error.code == "bad_input" => Ok(failed("bad-input", error.message)),
             Ok(Err(error)) => Err(error),
             Ok(Ok(finished)) => Ok(match finished.outcome {
-                Outcome::Done(output) => Came::To(output.as_deref().cloned().unwrap_or(Value::Null)),
-                Outcome::Failed(fault) => Came::Failed(fault),
+                Outcome::Done(output) => CaseOutcome::To(output.as_deref().cloned().unwrap_or(Value::Null)),
+                Outcome::Failed(fault) => CaseOutcome::Failed(fault),
                 Outcome::Cancelled => failed("cancelled", "the run ended as cancelled".to_owned()),
                 Outcome::Waiting { node, why: Some(why) } => failed(
                     "waiting",
@@ -206,9 +206,9 @@ impl Unanswered {
         Unanswered { answered: Arc::new(answers.keys().cloned().collect()), found: Arc::default() }
     }
 
-    fn watch(&self) -> Watch {
+    fn watch(&self) -> ExecutionObserver {
         let seen = self.clone();
-        Watch::new(move |began| seen.began(began), |_| {})
+        ExecutionObserver::new(move |began| seen.began(began), |_| {})
     }
 
     fn began(&self, began: &Began<'_>) {
@@ -224,7 +224,7 @@ impl Unanswered {
     }
 }
 
-fn report(suite: &Suite, case: &Case, came: Came, unanswered: Vec<String>) -> CaseReport {
+fn report(suite: &Suite, case: &Case, came: CaseOutcome, unanswered: Vec<String>) -> CaseReport {
     let holds = holds(&case.expected, &came);
     CaseReport {
         name: case.name.value.clone(),
@@ -237,16 +237,17 @@ fn report(suite: &Suite, case: &Case, came: Came, unanswered: Vec<String>) -> Ca
     }
 }
 
-fn holds(expected: &Expected, came: &Came) -> bool {
+fn holds(expected: &Expected, came: &CaseOutcome) -> bool {
     match (expected, came) {
-        (Expected::Success, Came::To(_)) => true,
-        (Expected::Output(wanted), Came::To(output)) => same(wanted, output),
-        (Expected::Failure { node, code, message }, Came::Failed(fault)) => {
+        (Expected::Success, CaseOutcome::To(_)) => true,
+        (Expected::Output(wanted), CaseOutcome::To(output)) => same(wanted, output),
+        (Expected::Failure { node, code, message }, CaseOutcome::Failed(fault)) => {
             node.as_ref().is_none_or(|node| *node == fault.node)
                 && code.as_ref().is_none_or(|code| *code == fault.code)
                 && message.as_ref().is_none_or(|part| fault.message.contains(part.as_str()))
         }
-        (Expected::Success | Expected::Output(_), Came::Failed(_)) | (Expected::Failure { .. }, Came::To(_)) => false,
+        (Expected::Success | Expected::Output(_), CaseOutcome::Failed(_))
+        | (Expected::Failure { .. }, CaseOutcome::To(_)) => false,
     }
 }
 
@@ -277,9 +278,9 @@ fn wanted(expected: &Expected) -> Value {
     }
 }
 
-fn told(came: &Came) -> Value {
+fn told(came: &CaseOutcome) -> Value {
     match came {
-        Came::To(output) => output.clone(),
-        Came::Failed(fault) => json!({ "error": fault }),
+        CaseOutcome::To(output) => output.clone(),
+        CaseOutcome::Failed(fault) => json!({ "error": fault }),
     }
 }

@@ -38,7 +38,7 @@ pub struct SavedTest {
 }
 
 /// A run that is to be saved as a test.
-pub struct StoredRun<'r> {
+pub struct SavedRun<'r> {
     /// The file of functions.
     pub graph: &'r Path,
     /// The function, as it is in that file and as the run is held to it.
@@ -51,7 +51,7 @@ pub struct StoredRun<'r> {
     pub hidden: &'r Redaction,
 }
 
-impl StoredRun<'_> {
+impl SavedRun<'_> {
     /// Saves it under a name that no test of the file has.
     ///
     /// # Errors

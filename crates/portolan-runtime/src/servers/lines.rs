@@ -42,7 +42,7 @@ struct Writer<W> {
 }
 
 /// What was read.
-enum Read {
+enum LineRead {
     Line,
     /// A line went by, with what is known of it.
     TooLong(IdScan),
@@ -66,12 +66,12 @@ where
     }
 
     /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
-    async fn read(&mut self) -> Read {
+    async fn read(&mut self) -> LineRead {
         loop {
-            let Ok(available) = self.reader.fill_buf().await else { return Read::End };
+            let Ok(available) = self.reader.fill_buf().await else { return LineRead::End };
             if available.is_empty() {
                 // A last line without its line break was cut off.
-                return Read::End;
+                return LineRead::End;
             }
             let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
@@ -87,7 +87,7 @@ where
             }
             self.reader.consume(taken);
             if end.is_some() {
-                return self.skipping.take().map_or(Read::Line, Read::TooLong);
+                return self.skipping.take().map_or(LineRead::Line, LineRead::TooLong);
             }
         }
     }
@@ -124,9 +124,9 @@ where
     async fn receive(&mut self) -> Option<Message> {
         while !self.intake.is_given_up() {
             let message = match self.read().await {
-                Read::Line => self.take(),
-                Read::TooLong(scan) => self.intake.too_large(&scan),
-                Read::End => return None,
+                LineRead::Line => self.take(),
+                LineRead::TooLong(scan) => self.intake.too_large(&scan),
+                LineRead::End => return None,
             };
             if message.is_some() {
                 return message;

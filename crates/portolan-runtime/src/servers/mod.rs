@@ -41,7 +41,7 @@ use tokio::time::{Instant, timeout};
 use connection::Connection;
 use slot::Slot;
 
-pub use crate::library::Setup;
+pub use crate::library::ServerSetup;
 pub use error::{CallError, CallErrorKind};
 pub use stderr::OnStderr;
 pub use tools::Tool;
@@ -118,10 +118,11 @@ pub struct Servers {
 
 impl Servers {
     /// A pool of these servers; of several with one name the last counts. Nothing is started.
-    pub fn new(setups: Vec<Setup>, options: PoolOptions) -> Servers {
+    pub fn new(setups: Vec<ServerSetup>, options: PoolOptions) -> Servers {
         let grace = Grace::of(options.grace);
         let options = Arc::new(options);
-        let slot = |setup: Setup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options), grace.clone()));
+        let slot =
+            |setup: ServerSetup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options), grace.clone()));
         Servers { slots: setups.into_iter().map(slot).collect(), grace }
     }
 

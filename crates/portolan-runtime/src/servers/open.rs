@@ -24,7 +24,7 @@ use super::intake::Intake;
 use super::lines::Lines;
 use super::message::UNREADABLE;
 use super::stderr::Stderr;
-use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
+use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::builtin;
 use crate::process::Environment;
 use crate::trust::stays_below;
@@ -37,7 +37,7 @@ const POST_MORTEM: Duration = Duration::from_secs(1);
 const BUILTIN_PIPE_BYTES: usize = 64 << 10;
 
 /// Opens a connection to the server of `setup`.
-pub(super) async fn open(setup: &Setup, options: &PoolOptions, grace: &Grace) -> Result<Connection, CallError> {
+pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Grace) -> Result<Connection, CallError> {
     let name = &setup.server.name;
     let (transport, secrets) = filled(setup)?;
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
@@ -55,7 +55,7 @@ pub(super) async fn open(setup: &Setup, options: &PoolOptions, grace: &Grace) ->
 
 /// Whether a server was started without anybody's trust, because its folder lies below the definition's by how it is
 /// written.
-fn is_confined(setup: &Setup) -> bool {
+fn is_confined(setup: &ServerSetup) -> bool {
     match &setup.server.transport {
         Transport::Builtin(Builtin::Filesystem { root }) => stays_below(root),
         Transport::Builtin(Builtin::Echo)
@@ -70,7 +70,7 @@ fn newer() -> ClientLifecycleMode {
 }
 
 /// The transport with its variables filled in, and what must not be told of it.
-fn filled(setup: &Setup) -> Result<(Transport, Environment), CallError> {
+fn filled(setup: &ServerSetup) -> Result<(Transport, Environment), CallError> {
     let variable = |name: &str| std::env::var(name).ok();
     let mut expander = Expander::new(&variable);
     let transport = filled_transport(&setup.server.transport, &mut expander).map_err(|missing| {

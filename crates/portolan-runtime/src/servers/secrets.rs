@@ -2,10 +2,10 @@
 
 use portolan_core::graph::Transport;
 
-use super::Setup;
+use super::ServerSetup;
 use super::expand::Expander;
 
-impl Setup {
+impl ServerSetup {
     /// The texts that must never be shown: what stands in `env` and `headers`, and the variables that were filled in.
     pub fn confidential(&self) -> Vec<String> {
         let told = match &self.server.transport {

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::open::open;
-use super::{CallError, CallErrorKind, Grace, PoolOptions, Setup, seconds};
+use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::logging;
 
 pub(super) struct Slot {
-    pub(super) setup: Setup,
+    pub(super) setup: ServerSetup,
     pub(super) options: Arc<PoolOptions>,
     grace: Grace,
     inner: Mutex<Inner>,
@@ -41,7 +41,7 @@ enum State {
 type Outcome = watch::Receiver<Option<Result<Arc<Connection>, CallError>>>;
 
 impl Slot {
-    pub(super) fn new(setup: Setup, options: Arc<PoolOptions>, grace: Grace) -> Arc<Slot> {
+    pub(super) fn new(setup: ServerSetup, options: Arc<PoolOptions>, grace: Grace) -> Arc<Slot> {
         let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until: None };
         Arc::new(Slot { setup, options, grace, inner: Mutex::new(inner) })
     }

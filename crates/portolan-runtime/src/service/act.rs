@@ -6,14 +6,14 @@
 //! ```
 
 use portolan_core::diagnostic::clip;
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_core::run::{self, Actor, EffectId, EffectResult, EventKind, FramePath, Place, Run};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 
 use super::hold::{Carrier, Held};
 use super::interrupted::ambiguous;
-use super::report::{Settled, bounded, passing};
-use super::request::{Act, Grip, Report, Request};
+use super::report::{ReportResult, bounded, passing};
+use super::request::{Act, Report, Request, RunAddress};
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::conflict::{CommitError, retrying};
@@ -56,7 +56,7 @@ impl Service {
     }
 
     async fn look(&self, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
-        let grip = Grip::of(self.peek_in_time(&request.address).await?, None);
+        let grip = RunAddress::of(self.peek_in_time(&request.address).await?, None);
         self.bind_looker(&grip.held, caller);
         if request.asked {
             return self.question(&grip, request, caller);
@@ -76,7 +76,7 @@ impl Service {
     }
 
     /// The position at which a person is asked.
-    fn question(&self, grip: &Grip, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
+    fn question(&self, grip: &RunAddress, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
         let positions = grip.held.run.positions();
         let waiting = positions.into_iter().filter(|(_, frame)| matches!(frame.place, Place::Waiting { .. }));
         let is_named = |path: &FramePath| request.branch.as_ref().is_none_or(|branch| path.text() == *branch);
@@ -87,8 +87,8 @@ impl Service {
             [] => {
                 let view = self.present(grip, None, caller)?;
                 let state = match view.situation.state {
-                    State::Ended => "it is over",
-                    State::Working | State::Checking | State::Waiting => "the agent is at work",
+                    RunStatus::Ended => "it is over",
+                    RunStatus::Working | RunStatus::Checking | RunStatus::Waiting => "the agent is at work",
                 };
                 let message = format!("`{address}` asks nobody at `{}`: {state}", view.current_step);
                 Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
@@ -155,14 +155,14 @@ impl Service {
     /// Does what follows from an event: checks, functions, and, where an agent is led, what is due by itself.
     async fn follow(
         &self,
-        grip: &mut Grip,
+        grip: &mut RunAddress,
         settles: Option<&(FramePath, Outcome)>,
         (caller, listener): (&Caller, &Listener),
-    ) -> Result<Settled, ServiceError> {
+    ) -> Result<ReportResult, ServiceError> {
         let mut followed = match settles {
             Some((path, outcome)) => self.settle(&mut grip.held, path, outcome, listener).await?,
-            None if grip.is_led => Settled::default(),
-            None => Settled { claim: None, notes: self.go_on(&mut grip.held).await?.into_iter().collect() },
+            None if grip.is_led => ReportResult::default(),
+            None => ReportResult { claim: None, notes: self.go_on(&mut grip.held).await?.into_iter().collect() },
         };
         // Where somebody else moved the run on meanwhile, that is shown.
         if grip.is_led
@@ -174,7 +174,12 @@ impl Service {
     }
 
     /// Does what is due by itself before something else is done. What the caller should know of it, if anything.
-    async fn make_ready(&self, grip: &mut Grip, act: &Act, caller: &Caller) -> Result<Option<String>, CommitError> {
+    async fn make_ready(
+        &self,
+        grip: &mut RunAddress,
+        act: &Act,
+        caller: &Caller,
+    ) -> Result<Option<String>, CommitError> {
         let by_person = matches!(act, Act::Answer { .. }) && !matches!(caller.by, Actor::Agent(_));
         match (act, grip.is_led) {
             // A person who answers is not told that nobody did, unless somebody else has seen to that already.
@@ -195,7 +200,7 @@ impl Service {
     /// It is not open at the present position.
     fn doing(
         &self,
-        grip: &Grip,
+        grip: &RunAddress,
         request: &Request,
         act: &Act,
         caller: &Caller,
@@ -291,7 +296,7 @@ impl Service {
 }
 
 /// A run in the store may be moved by several at once: who moves it says what they know.
-fn is_known(grip: &Grip) -> Result<(), ServiceError> {
+fn is_known(grip: &RunAddress) -> Result<(), ServiceError> {
     if grip.known.is_some() || matches!(grip.held.carrier, Carrier::Task { .. }) {
         return Ok(());
     }

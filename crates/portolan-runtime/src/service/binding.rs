@@ -5,7 +5,7 @@ use portolan_core::run::{Actor, Channel};
 
 use super::hold::{Carrier, Held};
 use super::{Caller, Service, StoreAt};
-use crate::bindings::{self, Bound};
+use crate::bindings::{self, BoundRun};
 use crate::error::ServiceError;
 use crate::process::lineage::Process;
 
@@ -38,7 +38,7 @@ impl Service {
     }
 
     /// The run, as hooks find it. They look in the store of the project, and a function leads no agent.
-    fn bound(&self, held: &Held) -> Option<Bound> {
+    fn bound(&self, held: &Held) -> Option<BoundRun> {
         if held.definition.workflow.root().interface.is_some() {
             return None;
         }
@@ -46,9 +46,9 @@ impl Service {
         match &held.carrier {
             Carrier::Stored(id) => {
                 let is_usual = matches!(&self.options.store, StoreAt::File(path) if *path == usual);
-                is_usual.then(|| Bound::Stored(id.to_string()))
+                is_usual.then(|| BoundRun::Stored(id.to_string()))
             }
-            Carrier::Task { file, .. } => Some(Bound::Task(file.path().to_string_lossy().into_owned())),
+            Carrier::Task { file, .. } => Some(BoundRun::Task(file.path().to_string_lossy().into_owned())),
             Carrier::Token { .. } => None,
         }
     }

@@ -13,7 +13,7 @@ use super::Service;
 use super::hold::Held;
 use super::standing::write;
 use crate::disk;
-use crate::runner::{Heard, Listener};
+use crate::runner::{CheckOutput, Listener};
 
 /// How often it is noted at most.
 const PACE: Duration = Duration::from_millis(500);
@@ -56,7 +56,7 @@ impl Service {
         let (frame, clock) = (at.text(), self.options.clock.clone());
         let state: Mutex<(Option<Instant>, CheckUnderWay)> = Mutex::default();
         let file = path.clone();
-        let listener = Listener::new(move |heard: &Heard<'_>| {
+        let listener = Listener::new(move |heard: &CheckOutput<'_>| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let (written, check) = &mut *state;
             match heard.line {

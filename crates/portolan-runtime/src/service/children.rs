@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Service;
 use super::hold::{Carrier, Held};
-use crate::carrier::task_file::{Fault, TaskFileError};
+use crate::carrier::task_file::{TaskFileError, TaskFileFault};
 use crate::carrier::{Found, Parent, read_state};
 use crate::error::ServiceError;
 
@@ -195,8 +195,15 @@ fn unreadable(doubt: &TaskFileError) -> ServiceError {
 }
 
 /// Whether what stands there cannot be a task, whoever wrote it.
-fn is_no_task(fault: Fault) -> bool {
-    matches!(fault, Fault::Name | Fault::NotAFile | Fault::Dangling | Fault::NotAnObject | Fault::NotATask)
+fn is_no_task(fault: TaskFileFault) -> bool {
+    matches!(
+        fault,
+        TaskFileFault::Name
+            | TaskFileFault::NotAFile
+            | TaskFileFault::Dangling
+            | TaskFileFault::NotAnObject
+            | TaskFileFault::NotATask
+    )
 }
 
 fn names_parent(file: &Map<String, Value>, id: &str) -> bool {

@@ -15,7 +15,7 @@ use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, Keeping, Perform, Performers};
 use crate::error::ServiceError;
-use crate::gates::Ground;
+use crate::gates::CheckWorkspace;
 use crate::library::servers_of;
 use crate::logging;
 use crate::servers::{PoolOptions, Servers};
@@ -23,9 +23,9 @@ use crate::store::RunId;
 use crate::tools::Tools;
 
 /// A claim while its checks are performed.
-pub(super) struct Claimed {
+pub(super) struct PendingClaim {
     /// Where they are performed.
-    pub(super) ground: Arc<Ground>,
+    pub(super) ground: Arc<CheckWorkspace>,
     /// The verdicts that count, in the order in which they came.
     pub(super) settled: Vec<(CheckId, Verdict)>,
 }
@@ -81,7 +81,7 @@ impl Service {
         &self,
         held: &mut Held,
         performers: Arc<dyn Perform>,
-        claimed: Option<&mut Claimed>,
+        claimed: Option<&mut PendingClaim>,
     ) -> Result<(), ServiceError> {
         let (workflow, run) = (held.definition.workflow.clone(), held.run.clone());
         let id = match &held.carrier {
@@ -90,7 +90,8 @@ impl Service {
         };
         let definition = workflow.id();
         let (setup, tracing) = self.setup(&workflow, performers, How::default(), id.as_ref());
-        let mut drive = Drive::new(workflow.clone(), run, setup, Some(Box::new(Led { service: self, held, claimed })));
+        let mut drive =
+            Drive::new(workflow.clone(), run, setup, Some(Box::new(AgentRun { service: self, held, claimed })));
         let span = logging::of_run(id.as_ref().map(RunId::as_str), definition);
         let outcome = drive.until_over().instrument(span).await;
         if let Some(tracing) = tracing {
@@ -129,13 +130,13 @@ impl Perform for Automatic {
 }
 
 /// An agent's run, wherever it lives.
-struct Led<'s> {
+struct AgentRun<'s> {
     service: &'s Service,
     held: &'s mut Held,
-    claimed: Option<&'s mut Claimed>,
+    claimed: Option<&'s mut PendingClaim>,
 }
 
-impl Keep for Led<'_> {
+impl Keep for AgentRun<'_> {
     fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], _after: &'k Run) -> Keeping<'k> {
         Box::pin(async move {
             let so_far = so_far(&self.held.run, &event.what);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::hold::{Carrier, Held};
 use super::navigate::may_migrate;
 use super::past::{Past, no_record};
-use super::request::Grip;
+use super::request::RunAddress;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -101,7 +101,7 @@ impl Service {
         if held.definition.workflow.root().interface.is_none() {
             self.pass(&mut held).await?;
         }
-        self.present(&Grip::of(held, None), None, caller)
+        self.present(&RunAddress::of(held, None), None, caller)
     }
 
     /// A definition as its file has it now.

@@ -13,7 +13,7 @@ use super::{Live, Service};
 use crate::attachments::FILE;
 use crate::carrier::Address;
 use crate::definition::Definition;
-use crate::drive::{Control, Drive, Keep, Outcome, Perform, Performers, Setup, Stored, Watch};
+use crate::drive::{Control, Drive, DriveSetup, ExecutionObserver, Keep, Outcome, Perform, Performers, StoreRun};
 use crate::error::ServiceError;
 use crate::logging;
 use crate::states::Workers;
@@ -60,7 +60,7 @@ pub struct How {
     /// Who works on its states.
     pub workers: Workers,
     /// Who is told of each node.
-    pub watch: Option<Watch>,
+    pub watch: Option<ExecutionObserver>,
     /// Who may stop it, pause it and step through it.
     pub control: Option<Control>,
     /// The trace that it belongs to.
@@ -202,7 +202,7 @@ impl Service {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
             self.enter(Live { run, workflow: definition.workflow.id().clone(), control })
         });
-        let stored = |(id, seq): &(RunId, u64)| Box::new(Stored::new(self.store(), id.clone(), *seq));
+        let stored = |(id, seq): &(RunId, u64)| Box::new(StoreRun::new(self.store(), id.clone(), *seq));
         let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let span = logging::of_run(kept.as_ref().map(|(id, _)| id.as_str()), definition.workflow.id());
@@ -230,7 +230,7 @@ impl Service {
         performers: Arc<dyn Perform>,
         how: How,
         run: Option<&RunId>,
-    ) -> (Setup, Option<Tracing>) {
+    ) -> (DriveSetup, Option<Tracing>) {
         let How { watch, control, mut trace, .. } = how;
         let telemetry = self.options.telemetry.as_ref();
         let tracing = telemetry.and_then(|telemetry| telemetry.begin(workflow, &mut trace, run.cloned()));
@@ -239,6 +239,6 @@ impl Service {
             (watch, other) => watch.or(other),
         };
         let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
-        (Setup { performers, clock, seed, watch, control, trace, pace }, tracing)
+        (DriveSetup { performers, clock, seed, watch, control, trace, pace }, tracing)
     }
 }

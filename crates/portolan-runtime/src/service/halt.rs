@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use portolan_core::graph::EndResult;
-use portolan_core::present::{Point, Redaction, Situation, State, Untrusted, Why, drawn_as, history};
+use portolan_core::present::{AskReason, Point, Redaction, RunStatus, Situation, Untrusted, drawn_as, history};
 use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict};
 use portolan_core::value::{CheckId, PASSED, Timestamp};
 
 use super::hold::Held;
 use super::questions::reached;
-use super::request::Grip;
+use super::request::RunAddress;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -20,7 +20,7 @@ use crate::store::Record;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Halt {
     /// Whose turn it is.
-    pub turn: Turn,
+    pub turn: NextActor,
     /// The step that it is at.
     pub step: String,
     /// What people call the step.
@@ -36,14 +36,14 @@ pub struct Halt {
     /// Whether only a person's own word counts.
     pub person_only: bool,
     /// What went wrong last.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<NodeFailure>,
     /// What somebody did last, in a line.
     pub last: Option<Last>,
 }
 
 /// Who can have a run go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NextActor {
     /// A person answers.
     Person,
     /// A person has commands trusted, which nobody has.
@@ -58,7 +58,7 @@ pub enum Turn {
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
+pub struct NodeFailure {
     /// The step, as a drawing names it where that is known.
     pub node: String,
     /// The check that did not hold; nothing where the step itself failed.
@@ -122,10 +122,10 @@ impl Service {
         let since = reached(&records, revision, &held.run);
         let node = held.run.frame(&path).map(|frame| drawn_as(&held.run, &path, frame.place.node()));
         let is_function = held.definition.workflow.root().interface.is_some();
-        let grip = Grip::of(held, None);
+        let grip = RunAddress::of(held, None);
         let view = self.present(&grip, Some(path), caller)?;
         let situation = &view.situation;
-        let told = Told { records: &records, hidden: &hidden };
+        let told = JournalView { records: &records, hidden: &hidden };
         Ok(Some(Halt {
             turn: turn(situation, is_function),
             step: situation.position.step.clone(),
@@ -175,21 +175,21 @@ fn standing(run: &Run) -> (FramePath, u64) {
     found.map_or((FramePath::default(), run.root.since), |(path, frame)| (path.clone(), frame.since))
 }
 
-fn turn(situation: &Situation, is_function: bool) -> Turn {
+fn turn(situation: &Situation, is_function: bool) -> NextActor {
     match (situation.state, &situation.untrusted) {
-        (State::Ended, _) if situation.over => Turn::Nobody,
-        (State::Waiting, _) => Turn::Person,
-        (State::Working, Some(untrusted)) => Turn::Trust(untrusted.clone()),
-        (State::Checking, _) => Turn::Engine,
-        (State::Working | State::Ended, _) if is_function => Turn::Engine,
-        (State::Working | State::Ended, _) => Turn::Agent,
+        (RunStatus::Ended, _) if situation.over => NextActor::Nobody,
+        (RunStatus::Waiting, _) => NextActor::Person,
+        (RunStatus::Working, Some(untrusted)) => NextActor::Trust(untrusted.clone()),
+        (RunStatus::Checking, _) => NextActor::Engine,
+        (RunStatus::Working | RunStatus::Ended, _) if is_function => NextActor::Engine,
+        (RunStatus::Working | RunStatus::Ended, _) => NextActor::Agent,
     }
 }
 
 fn asks(situation: &Situation) -> Option<String> {
     match (&situation.question, &situation.point) {
         // Such a question is called like its step; what is asked stands in what the step is for.
-        (Some(question), _) if question.why == Why::Step => {
+        (Some(question), _) if question.why == AskReason::Step => {
             Some(situation.work.description.as_ref().unwrap_or(&question.asked.message).clone())
         }
         (Some(question), _) => Some(question.asked.message.clone()),
@@ -199,12 +199,12 @@ fn asks(situation: &Situation) -> Option<String> {
 }
 
 /// What the journal tells.
-struct Told<'t> {
+struct JournalView<'t> {
     records: &'t [Record],
     hidden: &'t Redaction,
 }
 
-impl Told<'_> {
+impl JournalView<'_> {
     fn last(&self) -> Option<Last> {
         let by_somebody = |record: &&Record| record.event.by != Actor::Engine;
         let Record { seq, event, changes } = self.records.iter().rev().find(by_somebody)?;
@@ -213,9 +213,9 @@ impl Told<'_> {
     }
 
     /// What is said to the position of failures, else the last that failed at all.
-    fn failed(&self, situation: &Situation) -> Vec<Failed> {
+    fn failed(&self, situation: &Situation) -> Vec<NodeFailure> {
         let feedback = situation.feedback.iter();
-        let told: Vec<Failed> = feedback
+        let told: Vec<NodeFailure> = feedback
             .flat_map(|feedback| {
                 let node = feedback.from.as_ref().map_or_else(String::new, ToString::to_string);
                 feedback
@@ -228,7 +228,7 @@ impl Told<'_> {
     }
 
     /// The last node that failed, or check that did not hold and has not since.
-    fn failed_last(&self) -> Option<Failed> {
+    fn failed_last(&self) -> Option<NodeFailure> {
         let mut mended: BTreeSet<String> = BTreeSet::new();
         for Record { event, changes, .. } in self.records.iter().rev() {
             let node = match &event.what {
@@ -259,10 +259,10 @@ impl Told<'_> {
         None
     }
 
-    fn failure(&self, node: &str, check: Option<&CheckId>, reason: &str, output: &str) -> Failed {
+    fn failure(&self, node: &str, check: Option<&CheckId>, reason: &str, output: &str) -> NodeFailure {
         let check = check.map(ToString::to_string);
         let output = end_of(&self.hidden.text(output)).to_owned();
-        Failed { node: node.to_owned(), check, reason: self.hidden.text(reason), output }
+        NodeFailure { node: node.to_owned(), check, reason: self.hidden.text(reason), output }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Service;
 use super::navigate::kept_under;
-use crate::carrier::task_file::{Durability, Fault, Locked, Task, TaskFile, TaskFileError};
+use crate::carrier::task_file::{Locked, Task, TaskFile, TaskFileError, TaskFileFault, WriteDurability};
 use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
 use crate::conflict::CommitError;
 use crate::definition::Definition;
@@ -224,7 +224,7 @@ impl Service {
             Carrier::Token { .. } => {}
             Carrier::Task { path, file, lock, id, parent } => {
                 let lock = lock.as_mut().ok_or_else(|| not_locked(path))?;
-                let written = Written {
+                let written = WriteRequest {
                     definition: &held.definition,
                     run: &run,
                     record,
@@ -246,9 +246,9 @@ impl Service {
         &self,
         file: &TaskFile,
         lock: &mut Locked,
-        written: Written<'_>,
+        written: WriteRequest<'_>,
     ) -> Result<(), CommitError> {
-        let Written { definition, run, record, id, parent, parent_id } = written;
+        let WriteRequest { definition, run, record, id, parent, parent_id } = written;
         self.pin(definition).await?;
         let state = TaskState {
             version: TASK_STATE_VERSION,
@@ -264,8 +264,8 @@ impl Service {
         }
         let task = file.path().to_string_lossy().into_owned();
         self.journal.append(&TaskRecord { task, record })?;
-        lock.write(changes, Durability::Rename).map_err(|error| match error.fault {
-            Fault::Changed => CommitError::Conflict,
+        lock.write(changes, WriteDurability::Rename).map_err(|error| match error.fault {
+            TaskFileFault::Changed => CommitError::Conflict,
             _ => CommitError::Failed(task_error(error)),
         })?;
         Ok(())
@@ -273,7 +273,7 @@ impl Service {
 }
 
 /// What is written of a run.
-pub(super) struct Written<'a> {
+pub(super) struct WriteRequest<'a> {
     pub(super) definition: &'a Arc<Definition>,
     pub(super) run: &'a Run,
     pub(super) record: Record,

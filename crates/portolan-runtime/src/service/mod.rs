@@ -48,7 +48,7 @@ use crate::carrier::TaskJournal;
 use crate::carrier::compact::KnownWords;
 use crate::carrier::token::Tokens;
 use crate::clock::Clock;
-use crate::drive::Pace;
+use crate::drive::StepTimer;
 use crate::library::Library;
 use crate::process::lineage::Process;
 use crate::store::{Digest, RunId, Store};
@@ -63,21 +63,21 @@ pub use crate::view::{Checked, Claim, View};
 pub use feed::{Feed, Happened};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
-    Start, Status, Tick, Verified,
+    Start, TaskStatus, Tick, VerifiedPhase,
 };
 pub(crate) use flow::{is_use, is_used};
 pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
-pub use halt::{Failed, Halt, Last, Turn};
+pub use halt::{Halt, Last, NextActor, NodeFailure};
 pub use interrupted::{Interrupted, Resumed};
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
-pub use past::{Before, Moment, Past};
+pub use past::{EarlierRecords, Moment, Past};
 pub use questions::Waiting;
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
-pub use resume::Kept;
+pub use resume::ResumableRun;
 pub use standing::Since;
 pub use view::{lifted_by, shell_word};
 
@@ -163,7 +163,7 @@ pub struct Service {
     words: KnownWords,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
-    pace: Arc<Pace>,
+    pace: Arc<StepTimer>,
     /// What this process descends from.
     above: OnceLock<Vec<Process>>,
 }

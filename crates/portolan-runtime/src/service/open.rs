@@ -9,8 +9,8 @@ use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
 use super::children::Room;
-use super::hold::{Carrier, Held, Written, task_error};
-use super::request::{Grip, within_bounds};
+use super::hold::{Carrier, Held, WriteRequest, task_error};
+use super::request::{RunAddress, within_bounds};
 use super::{Caller, Service, States};
 use crate::carrier::task_file::{Task, TaskFile};
 use crate::carrier::{Parent, is_child};
@@ -107,7 +107,7 @@ impl Service {
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;
         self.note_standing(&held).await;
-        let mut view = self.present(&Grip::of(held, None), None, caller)?;
+        let mut view = self.present(&RunAddress::of(held, None), None, caller)?;
         let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
         view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
         Ok(view)
@@ -148,7 +148,7 @@ impl Service {
         notes.extend(caught_up.map_err(|refused| refused.error_or(too_busy))?);
         self.note_standing(&held).await;
         let as_token = self.options.states != States::Handles;
-        let grip = Grip { is_led: true, as_token, ..Grip::of(held, None) };
+        let grip = RunAddress { is_led: true, as_token, ..RunAddress::of(held, None) };
         let mut view = self.present(&grip, None, caller)?;
         view.notes.extend(notes);
         Ok(view)
@@ -168,7 +168,7 @@ impl Service {
         let (run, record) = self.called(definition, caller.by.clone(), opening)?;
         let id = self.create(definition, &run, record).await?;
         let held = Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) };
-        self.present(&Grip::of(held, None), None, caller)
+        self.present(&RunAddress::of(held, None), None, caller)
     }
 
     async fn open_task(&self, path: &str, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
@@ -178,7 +178,7 @@ impl Service {
         if let Some(held) = self.taken_up(path, file.clone(), &task).await? {
             self.bind(&held, caller)?;
             let notes = ignored(wanted, &held.run);
-            let mut view = self.present(&Grip::of(held, None), None, caller)?;
+            let mut view = self.present(&RunAddress::of(held, None), None, caller)?;
             view.notes = notes;
             return Ok(view);
         }
@@ -198,7 +198,7 @@ impl Service {
         let (run, event, changes) = self.opened_at(&definition, &wanted, rules, caller)?;
         self.may_place(&wanted, &definition, parent.is_some(), caller)?;
         let id = Some(RunId::random().to_string());
-        let written = Written {
+        let written = WriteRequest {
             definition: &definition,
             run: &run,
             record: Record { seq: 1, event, changes },
@@ -217,7 +217,7 @@ impl Service {
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;
         self.note_standing(&held).await;
-        let mut view = self.present(&Grip::of(held, None), None, caller)?;
+        let mut view = self.present(&RunAddress::of(held, None), None, caller)?;
         view.notes.extend(note);
         Ok(view)
     }

@@ -10,7 +10,7 @@ use portolan_core::run::{FramePath, Run};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
 
-use super::request::Grip;
+use super::request::RunAddress;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -65,13 +65,16 @@ impl Past {
 
     /// From where on the journal is read for the last visits of a node up to the record `seq`: so many records lie before,
     /// and this was the run. All of a long journal need not be read for a few of them.
-    pub fn before_visits(&self, node: &str, seq: u64, most: u32) -> Before {
+    pub fn before_visits(&self, node: &str, seq: u64, most: u32) -> EarlierRecords {
         let folds = || self.folds.iter().rev().filter(|(fold, _)| *fold <= seq);
         let visited = folds().next().map_or(0, |(_, trail)| trail.visits(node));
         let lies_before = |trail: &Trail| trail.visits(node) == 0 || trail.visits(node).saturating_add(most) <= visited;
         let before = folds().find(|(fold, trail)| *fold < seq && lies_before(trail));
-        let told =
-            |(fold, trail): &(u64, Trail)| Before { seq: *fold, run: trail.run().cloned(), visits: trail.visits(node) };
+        let told = |(fold, trail): &(u64, Trail)| EarlierRecords {
+            seq: *fold,
+            run: trail.run().cloned(),
+            visits: trail.visits(node),
+        };
         before.map(told).unwrap_or_default()
     }
 
@@ -89,7 +92,7 @@ impl Past {
 
 /// What lies before the records that are read.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
+pub struct EarlierRecords {
     /// The number of the last of these records.
     pub seq: u64,
     /// The run after it; nothing where there is none.
@@ -184,7 +187,7 @@ impl Service {
         let values = seen(definition, &run, &past.hidden);
         let mut held = self.peek(&past.address).await?;
         (held.definition, held.run, held.seq) = (definition.clone(), run, seq);
-        let view = self.present(&Grip::of(held, None), None, caller)?;
+        let view = self.present(&RunAddress::of(held, None), None, caller)?;
         Ok(Moment { seq, at, view, overlay, values })
     }
 

@@ -7,7 +7,7 @@ use portolan_core::value::Timestamp;
 
 use super::Service;
 use super::hold::Held;
-use super::request::Grip;
+use super::request::RunAddress;
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::ServiceError;
@@ -49,7 +49,7 @@ impl Service {
         let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
         let positions = held.run.positions().into_iter().filter(|(_, frame)| waits(&frame.place));
         let positions: Vec<_> = positions.map(|(path, frame)| (path, frame.since)).collect();
-        let grip = Grip::of(held, None);
+        let grip = RunAddress::of(held, None);
         let waiting = |(path, revision)| {
             let view = self.present(&grip, Some(path), caller)?;
             let since = reached(records, revision, &grip.held.run);

@@ -8,7 +8,7 @@ use portolan_core::graph::{CheckBy, Node, Workflow};
 use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place};
 use portolan_core::value::Outcome;
 
-use super::driven::Claimed;
+use super::driven::PendingClaim;
 use super::hold::Held;
 use super::request::Report;
 use super::view::lifted_by;
@@ -16,8 +16,8 @@ use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
 use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
-use crate::gates::review::Wanted;
-use crate::gates::{Before, Ground};
+use crate::gates::review::ReviewBrief;
+use crate::gates::{CheckWorkspace, FileBaseline};
 use crate::repository::Repository;
 use crate::runner::Listener;
 use crate::states::Workers;
@@ -28,7 +28,7 @@ const MAX_NOTE_BYTES: usize = 8 << 10;
 
 /// What followed a report.
 #[derive(Default)]
-pub(super) struct Settled {
+pub(super) struct ReportResult {
     /// What became of the claim, when it was checked.
     pub(super) claim: Option<Claim>,
     /// What the caller should know besides.
@@ -133,11 +133,11 @@ impl Service {
         path: &FramePath,
         outcome: &Outcome,
         listener: &Listener,
-    ) -> Result<Settled, ServiceError> {
+    ) -> Result<ReportResult, ServiceError> {
         let Some(effect) = held.run.pending(&held.definition.workflow).into_iter().find(|it| is_check_at(it, path))
         else {
             let notes = self.go_on(held).await?.into_iter().collect();
-            return Ok(Settled { claim: None, notes });
+            return Ok(ReportResult { claim: None, notes });
         };
         let EffectId { node, since, .. } = effect.id;
         let checks = held.definition.workflow.flow(&effect.flow).step(&node).node.accept.len();
@@ -147,10 +147,10 @@ impl Service {
         let ground = self.ground(held, path).await.heard_by(listener);
         let ground = Arc::new(ground);
         let performer = ClaimChecks { ground: ground.clone(), path: path.clone(), since };
-        let mut claimed = Claimed { ground, settled: Vec::new() };
+        let mut claimed = PendingClaim { ground, settled: Vec::new() };
         self.drive_led(held, Arc::new(performer), Some(&mut claimed)).await?;
         drop(noting);
-        let Claimed { ground, settled } = claimed;
+        let PendingClaim { ground, settled } = claimed;
         self.hooks().log_violations(held, &ground.violations())?;
         self.pass(held).await?;
         let mut notes: Vec<String> = self.go_on(held).await?.into_iter().collect();
@@ -158,11 +158,11 @@ impl Service {
         if claim.is_none() {
             notes.push(format!("`{node}` was left by another call while its checks were performed"));
         }
-        Ok(Settled { claim, notes })
+        Ok(ReportResult { claim, notes })
     }
 
     /// Where the checks of a position are performed.
-    async fn ground(&self, held: &Held, path: &FramePath) -> Ground {
+    async fn ground(&self, held: &Held, path: &FramePath) -> CheckWorkspace {
         let repository = match &self.options.environment {
             Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
             None => Repository::of(self.project()),
@@ -182,10 +182,12 @@ impl Service {
         let gates: Vec<String> = gates.collect();
         let others = self.hooks().other_tasks(held, &gates).await;
         let looks_back = checks().any(|check| check.by.evidence().is_some_and(|wanted| wanted.fact.needs_before()));
-        let before = if looks_back { self.stood_before(held, path) } else { Before::default() };
-        let wanted =
-            Wanted { text: node.map_or_else(String::new, |node| wanted(held, node)), hidden: self.hidden_of(held) };
-        Ground::of(repository, gates).beside(others).since(before).wanting(wanted)
+        let before = if looks_back { self.stood_before(held, path) } else { FileBaseline::default() };
+        let wanted = ReviewBrief {
+            text: node.map_or_else(String::new, |node| wanted(held, node)),
+            hidden: self.hidden_of(held),
+        };
+        CheckWorkspace::of(repository, gates).beside(others).since(before).wanting(wanted)
     }
 }
 
@@ -212,7 +214,7 @@ fn is_check_at(effect: &Effect, path: &FramePath) -> bool {
 /// Performs the checks of one claim, and leaves everything else: whoever claims something at another position performs
 /// the checks of that.
 struct ClaimChecks {
-    ground: Arc<Ground>,
+    ground: Arc<CheckWorkspace>,
     path: FramePath,
     /// When the position was reached.
     since: u64,

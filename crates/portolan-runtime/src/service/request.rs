@@ -151,16 +151,16 @@ impl Service {
     /// # Errors
     /// It is not known; or what an agent holds is of none, of one of another workflow, or of one whose definition has
     /// changed.
-    pub(super) async fn grip(&self, request: &Request, caller: &Caller) -> Result<Grip, ServiceError> {
+    pub(super) async fn grip(&self, request: &Request, caller: &Caller) -> Result<RunAddress, ServiceError> {
         match &request.address {
             Address::State(state) => self.grip_state(state, request, caller).await,
-            address => Ok(Grip::of(self.hold(address).await?, request.revision)),
+            address => Ok(RunAddress::of(self.hold(address).await?, request.revision)),
         }
     }
 }
 
 /// A run, by what its caller holds of it.
-pub(super) struct Grip {
+pub(super) struct RunAddress {
     pub(super) held: Held,
     /// The revision at which the caller knows it.
     pub(super) known: Option<u64>,
@@ -185,14 +185,14 @@ pub(super) fn within_bounds(effectivities: Option<&[String]>) -> Result<(), Serv
     Ok(())
 }
 
-impl Grip {
+impl RunAddress {
     /// A run that is named by its address.
-    pub(super) fn of(held: Held, known: Option<u64>) -> Grip {
-        Grip { held, known, is_led: false, as_token: false, effectivities: None }
+    pub(super) fn of(held: Held, known: Option<u64>) -> RunAddress {
+        RunAddress { held, known, is_led: false, as_token: false, effectivities: None }
     }
 
     /// A run that its agent is led through.
-    pub(super) fn led(held: Held, known: Option<u64>, as_token: bool, request: &Request) -> Grip {
-        Grip { held, known, is_led: true, as_token, effectivities: request.effectivities.clone() }
+    pub(super) fn led(held: Held, known: Option<u64>, as_token: bool, request: &Request) -> RunAddress {
+        RunAddress { held, known, is_led: true, as_token, effectivities: request.effectivities.clone() }
     }
 }

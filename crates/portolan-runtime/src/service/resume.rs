@@ -12,18 +12,18 @@ use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
 use crate::library::servers_of;
-use crate::servers::Setup;
+use crate::servers::ServerSetup;
 use crate::store::RunId;
 
 /// A run that was kept, and what it needs.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct ResumableRun {
     /// The definition that it is held to.
     pub definition: Arc<Definition>,
     /// How far it is.
     pub run: Run,
     /// The servers that it may call.
-    pub servers: Vec<Setup>,
+    pub servers: Vec<ServerSetup>,
 }
 
 impl Service {
@@ -32,7 +32,7 @@ impl Service {
     ///
     /// # Errors
     /// The run is not known, a server is not, or nobody trusts those that the definition brings along.
-    pub async fn kept_function(&self, id: &RunId, mcp: Option<&Path>) -> Result<Kept, ServiceError> {
+    pub async fn kept_function(&self, id: &RunId, mcp: Option<&Path>) -> Result<ResumableRun, ServiceError> {
         let held = self.hold(&Address::Stored(id.clone())).await?;
         let (definition, run) = (held.definition, held.run);
         if let Some(lift) = self.untrusted(&definition) {
@@ -56,11 +56,11 @@ impl Service {
             }
         }
         all_known(&definition, &servers)?;
-        Ok(Kept { definition, run, servers })
+        Ok(ResumableRun { definition, run, servers })
     }
 }
 
-fn all_known(definition: &Definition, servers: &[Setup]) -> Result<(), ServiceError> {
+fn all_known(definition: &Definition, servers: &[ServerSetup]) -> Result<(), ServiceError> {
     let steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let mut unknown: Vec<&str> = steps
         .filter_map(|step| match &step.node.kind {

@@ -16,9 +16,9 @@ use crate::carrier::Address;
 use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 use crate::error::ServiceError;
-use crate::gates::Before;
+use crate::gates::FileBaseline;
 use crate::project_folder;
-use crate::repository::{Changes, Repository, Standing};
+use crate::repository::{FileChanges, FileSnapshot, Repository};
 
 /// How long an agent is kept waiting for it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,19 +33,19 @@ const MOST_BRANCHES: usize = 64;
 #[derive(Default, Serialize, Deserialize)]
 struct Notes {
     /// How the files stood when it was noted first.
-    run: Option<Standing>,
+    run: Option<FileSnapshot>,
     /// By the frame, the step of work that began last in it.
-    steps: BTreeMap<String, Noted>,
+    steps: BTreeMap<String, StepNote>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Noted {
+struct StepNote {
     step: String,
     revision: u64,
     at: Timestamp,
     /// Whether the frame has been elsewhere since: work that is attempted again where it stands has not begun anew.
     left: bool,
-    standing: Standing,
+    standing: FileSnapshot,
 }
 
 /// What has changed in the repository since a step began.
@@ -59,7 +59,7 @@ pub struct Since {
     pub commit: String,
     /// What has changed.
     #[serde(flatten)]
-    pub changes: Changes,
+    pub changes: FileChanges,
 }
 
 impl Service {
@@ -111,7 +111,7 @@ impl Service {
                 notes.steps.remove(&path);
                 if let (Ok(Ok(standing)), true) = (&standing, notes.steps.len() < MOST_BRANCHES) {
                     let standing = standing.clone();
-                    notes.steps.insert(path, Noted { step, revision, at: self.now(), left: false, standing });
+                    notes.steps.insert(path, StepNote { step, revision, at: self.now(), left: false, standing });
                 }
             }
             is_changed = true;
@@ -122,8 +122,8 @@ impl Service {
     }
 
     /// How the files stood before what is claimed at a position.
-    pub(super) fn stood_before(&self, held: &Held, path: &FramePath) -> Before {
-        let Some(notes) = self.notes_of(held).map(|path| read(&path)) else { return Before::default() };
+    pub(super) fn stood_before(&self, held: &Held, path: &FramePath) -> FileBaseline {
+        let Some(notes) = self.notes_of(held).map(|path| read(&path)) else { return FileBaseline::default() };
         let Notes { run, mut steps } = notes;
         // One from before the run was restored is of another past.
         let step = steps.remove(&path.text()).filter(|noted| noted.revision <= held.run.revision);
@@ -133,7 +133,7 @@ impl Service {
             }
             Carrier::Stored(_) | Carrier::Token { .. } => None,
         };
-        Before { step: step.map(|noted| noted.standing), run, own }
+        FileBaseline { step: step.map(|noted| noted.standing), run, own }
     }
 
     /// Where it is noted how the files stood; nothing for a run that lives in its token alone.

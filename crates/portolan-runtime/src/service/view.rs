@@ -5,7 +5,7 @@ use portolan_core::present::{Untrusted, Viewer, focus, situation};
 use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
 
 use super::hold::{Carrier, Held};
-use super::request::Grip;
+use super::request::RunAddress;
 use super::{Caller, Service};
 use crate::attachments;
 use crate::carrier::Address;
@@ -20,7 +20,12 @@ impl Service {
     ///
     /// # Errors
     /// It has no room in a token, or the keys cannot be used.
-    pub(super) fn present(&self, grip: &Grip, at: Option<FramePath>, caller: &Caller) -> Result<View, ServiceError> {
+    pub(super) fn present(
+        &self,
+        grip: &RunAddress,
+        at: Option<FramePath>,
+        caller: &Caller,
+    ) -> Result<View, ServiceError> {
         let held = &grip.held;
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let at = if grip.is_led { Some(focus(run).0) } else { at };
@@ -62,7 +67,7 @@ impl Service {
     pub(super) fn situated(
         &self,
         error: ServiceError,
-        grip: &Grip,
+        grip: &RunAddress,
         at: Option<FramePath>,
         caller: &Caller,
     ) -> ServiceError {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::Service;
 use crate::error::ServiceError;
-use crate::gates::Ground;
-use crate::models::{self, OpenError, Setup, prices};
+use crate::gates::CheckWorkspace;
+use crate::models::{self, ModelSetup, OpenError, prices};
 use crate::repository::Repository;
-use crate::states::{Cast, Workers};
+use crate::states::{ModelBindings, Workers};
 
 impl Service {
     /// The models that work on states. The one that is named, `openai:gpt-4o-mini`, works where a definition names none, and
@@ -17,14 +17,14 @@ impl Service {
     ///
     /// # Errors
     /// The model cannot be opened, or the prices of the project cannot be read.
-    pub fn cast(&self, model: Option<&str>, folder: PathBuf) -> Result<Cast, ServiceError> {
+    pub fn cast(&self, model: Option<&str>, folder: PathBuf) -> Result<ModelBindings, ServiceError> {
         let refused = |error: OpenError| {
             let faults = error.faults.iter().map(|fault| format!("; {fault}")).collect::<String>();
             ServiceError::refused(error.code, format!("{}{faults}", error.message), error.help)
         };
-        let setup = Setup::of(folder);
+        let setup = ModelSetup::of(folder);
         let prices = prices::load(self.project(), &setup.variables).map_err(refused)?;
-        let cast = Cast::of(setup.clone()).usually(model.map(str::to_owned)).priced(prices);
+        let cast = ModelBindings::of(setup.clone()).usually(model.map(str::to_owned)).priced(prices);
         Ok(match model {
             Some(name) => cast.with(name, models::open(name, &setup).map_err(refused)?),
             None => cast,
@@ -32,8 +32,8 @@ impl Service {
     }
 
     /// Where the checks of states look: the project.
-    pub fn project_ground(&self) -> Arc<Ground> {
-        Arc::new(Ground::of(Repository::of(self.project()), Vec::new()))
+    pub fn project_ground(&self) -> Arc<CheckWorkspace> {
+        Arc::new(CheckWorkspace::of(Repository::of(self.project()), Vec::new()))
     }
 
     /// All who work on states.

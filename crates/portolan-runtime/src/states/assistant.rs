@@ -1,9 +1,9 @@
 //! A model that is asked by a program, with tools: for functions that work on states, and for whoever needs no workflow.
 //!
 //! ```
-//! use portolan_runtime::models::Setup;
+//! use portolan_runtime::models::ModelSetup;
 //! use portolan_runtime::schemars::{self, JsonSchema};
-//! use portolan_runtime::states::{Assistant, Cast, Functions};
+//! use portolan_runtime::states::{Assistant, ModelBindings, Functions};
 //! use serde::Deserialize;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -20,7 +20,7 @@
 //! std::fs::write(project.join("answers.yaml"), answers)?;
 //! let functions = Functions::default()
 //!     .typed("look", "Looks for words", |look: Look| async move { Ok(look.words.len()) })?;
-//! let cast = Cast::of(Setup::of(project)).usually(Some("scripted:answers.yaml".into()));
+//! let cast = ModelBindings::of(ModelSetup::of(project)).usually(Some("scripted:answers.yaml".into()));
 //!
 //! let assistant = Assistant::new(cast).functions(functions);
 //! let answered = assistant.run_with_tools("You are a librarian.", "Look for maps").await?;
@@ -34,13 +34,13 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use portolan_core::chat::{Answer, Arguments, Finish, Message, Request, Role, Settings, Unanswered, shown};
+use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, ModelSettings, Request, Role, shown};
 use portolan_core::engine::{AfterCrash, Effect, EffectKind, ModelToolCall};
 use portolan_core::run::{Done, EffectId, EffectPart, FramePath, Spend};
 use serde_json::{Number, Value};
 
 use super::tools::{self, Offered};
-use super::{Cast, Functions};
+use super::{Functions, ModelBindings};
 use crate::clock::Clock;
 use crate::tools::Tools;
 
@@ -54,19 +54,19 @@ const MAX_TOOL_TEXT: usize = 64 << 10;
 /// A model, its settings, and the tools that it may use.
 #[derive(Clone)]
 pub struct Assistant {
-    cast: Cast,
+    cast: ModelBindings,
     functions: Functions,
     tools: Arc<Tools>,
     offered: Option<Vec<String>>,
     model: Option<String>,
-    settings: Settings,
+    settings: ModelSettings,
     turns: NonZeroU32,
     name: String,
 }
 
 /// What a model has said in the end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct AssistantAnswer {
     /// Its last message; empty where it said nothing.
     pub text: String,
     /// The whole conversation.
@@ -79,11 +79,11 @@ pub struct Answered {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// The model does not answer, or there is no such model or tool.
-    Unanswered(Unanswered),
+    Unanswered(ModelError),
     /// It was asked as often as it may be, and still uses tools.
-    Turns(Box<Answered>),
+    Turns(Box<AssistantAnswer>),
     /// Its answer is not whole: it was cut off, or kept back.
-    Cut(Box<Answered>),
+    Cut(Box<AssistantAnswer>),
     /// A tool stops whoever uses it, or waits for an answer. The conversation lacks its result, and those of the tools
     /// after it.
     Tool {
@@ -94,7 +94,7 @@ pub enum Stop {
         /// Whether somebody will answer it.
         waits: bool,
         /// The conversation so far.
-        so_far: Box<Answered>,
+        so_far: Box<AssistantAnswer>,
     },
 }
 
@@ -119,14 +119,14 @@ impl std::error::Error for Stop {}
 
 impl Assistant {
     /// The usual model of a cast, without tools.
-    pub fn new(cast: Cast) -> Assistant {
+    pub fn new(cast: ModelBindings) -> Assistant {
         Assistant {
             cast,
             functions: Functions::default(),
             tools: Arc::new(Tools::default()),
             offered: None,
             model: None,
-            settings: Settings { temperature: Number::from_f64(TEMPERATURE), ..Settings::default() },
+            settings: ModelSettings { temperature: Number::from_f64(TEMPERATURE), ..ModelSettings::default() },
             turns: TURNS,
             name: "assistant".to_owned(),
         }
@@ -158,7 +158,7 @@ impl Assistant {
 
     /// The same with other settings; without, the temperature is 0.7.
     #[must_use]
-    pub fn settings(self, settings: Settings) -> Assistant {
+    pub fn settings(self, settings: ModelSettings) -> Assistant {
         Assistant { settings, ..self }
     }
 
@@ -178,7 +178,7 @@ impl Assistant {
     ///
     /// # Errors
     /// The model does not answer, or a tool is not known.
-    pub async fn chat(&self, messages: &[Arc<Message>]) -> Result<Answer, Unanswered> {
+    pub async fn chat(&self, messages: &[Arc<Message>]) -> Result<ModelAnswer, ModelError> {
         let offered = self.offered();
         let specs = self.there().specs(&offered).await?;
         let request = Request {
@@ -195,7 +195,7 @@ impl Assistant {
     ///
     /// # Errors
     /// What stopped it, with the conversation so far.
-    pub async fn run_with_tools(&self, system: &str, user: &str) -> Result<Answered, Stop> {
+    pub async fn run_with_tools(&self, system: &str, user: &str) -> Result<AssistantAnswer, Stop> {
         let begin = [Message::text(Role::System, system), Message::text(Role::User, user)];
         self.go_on(begin.into_iter().map(Arc::new).collect()).await
     }
@@ -204,8 +204,8 @@ impl Assistant {
     ///
     /// # Errors
     /// As for [`Assistant::run_with_tools`].
-    pub async fn go_on(&self, messages: Vec<Arc<Message>>) -> Result<Answered, Stop> {
-        let mut so_far = Answered { text: String::new(), messages, spend: Spend::default() };
+    pub async fn go_on(&self, messages: Vec<Arc<Message>>) -> Result<AssistantAnswer, Stop> {
+        let mut so_far = AssistantAnswer { text: String::new(), messages, spend: Spend::default() };
         for _ in 0..self.turns.get() {
             let answer = self.chat(&so_far.messages).await.map_err(Stop::Unanswered)?;
             so_far.spend = so_far.spend.and(Spend { model_calls: 1, ..Spend::of_answer(&answer) });
@@ -222,7 +222,7 @@ impl Assistant {
     }
 
     /// Uses the tools of a message, one after the other.
-    async fn use_all(&self, message: &Message, so_far: &mut Answered) -> Result<(), Stop> {
+    async fn use_all(&self, message: &Message, so_far: &mut AssistantAnswer) -> Result<(), Stop> {
         let offered = self.offered();
         let names = shown(offered.iter().map(String::as_str));
         for call in &message.tool_calls {

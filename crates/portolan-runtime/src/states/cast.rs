@@ -4,59 +4,59 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portolan_core::chat::prices::Prices;
-use portolan_core::chat::{Answer, Request, ToolSpec, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError, Request, ToolSpec};
 use portolan_core::engine::ModelRequest;
 use portolan_core::value::NodeId;
 
-use crate::models::{self, Model, Question, Sink};
+use crate::models::{self, Model, ModelQuestion, Sink};
 
 /// Who hears what a model says while it says it: the state that it works on, and more of the text.
-pub type Heard = Arc<dyn Fn(&str, &str) + Send + Sync>;
+pub type ModelListener = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// The models of a run.
 #[derive(Clone)]
-pub struct Cast {
-    setup: models::Setup,
+pub struct ModelBindings {
+    setup: models::ModelSetup,
     /// The one that is asked where a definition names none.
     usual: Option<String>,
     prices: Arc<Prices>,
-    heard: Option<Heard>,
+    heard: Option<ModelListener>,
     open: Arc<Mutex<BTreeMap<String, Arc<dyn Model>>>>,
 }
 
-impl Default for Cast {
-    fn default() -> Cast {
-        Cast::of(models::Setup::of("."))
+impl Default for ModelBindings {
+    fn default() -> ModelBindings {
+        ModelBindings::of(models::ModelSetup::of("."))
     }
 }
 
-impl Cast {
+impl ModelBindings {
     /// Models that are opened so. What they cost is not known.
-    pub fn of(setup: models::Setup) -> Cast {
-        Cast { setup, usual: None, prices: Arc::default(), heard: None, open: Arc::default() }
+    pub fn of(setup: models::ModelSetup) -> ModelBindings {
+        ModelBindings { setup, usual: None, prices: Arc::default(), heard: None, open: Arc::default() }
     }
 
     /// The same, with the model that is asked where a definition names none.
     #[must_use]
-    pub fn usually(self, model: Option<String>) -> Cast {
-        Cast { usual: model, ..self }
+    pub fn usually(self, model: Option<String>) -> ModelBindings {
+        ModelBindings { usual: model, ..self }
     }
 
     /// The same, with what models cost.
     #[must_use]
-    pub fn priced(self, prices: Prices) -> Cast {
-        Cast { prices: Arc::new(prices), ..self }
+    pub fn priced(self, prices: Prices) -> ModelBindings {
+        ModelBindings { prices: Arc::new(prices), ..self }
     }
 
     /// The same, with somebody who hears what models say while they say it.
     #[must_use]
-    pub fn heard_by(self, heard: Heard) -> Cast {
-        Cast { heard: Some(heard), ..self }
+    pub fn heard_by(self, heard: ModelListener) -> ModelBindings {
+        ModelBindings { heard: Some(heard), ..self }
     }
 
     /// The same, with a model that is open already under a name.
     #[must_use]
-    pub fn with(self, name: &str, model: Arc<dyn Model>) -> Cast {
+    pub fn with(self, name: &str, model: Arc<dyn Model>) -> ModelBindings {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), model);
         self
     }
@@ -65,12 +65,12 @@ impl Cast {
     ///
     /// # Errors
     /// Its name is none, or its key is missing: asking again does not help.
-    pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, Unanswered> {
+    pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = open.get(name) {
             return Ok(model.clone());
         }
-        let model = models::open(name, &self.setup).map_err(|error| Unanswered {
+        let model = models::open(name, &self.setup).map_err(|error| ModelError {
             code: error.code.to_owned(),
             message: format!("{}; {}", error.message, error.help),
             may_pass: false,
@@ -85,7 +85,7 @@ impl Cast {
         node: &NodeId,
         asked: &ModelRequest,
         tools: &[ToolSpec],
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<ModelAnswer, ModelError> {
         // What judges say is for the engine.
         self.ask_for(&asked.request, node.as_str(), asked.judge.is_none(), tools).await
     }
@@ -97,15 +97,15 @@ impl Cast {
         asker: &str,
         is_heard: bool,
         tools: &[ToolSpec],
-    ) -> Result<Answer, Unanswered> {
-        let name = request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| Unanswered {
+    ) -> Result<ModelAnswer, ModelError> {
+        let name = request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| ModelError {
             code: "no-model".to_owned(),
             message: format!("nobody says which model works on `{asker}`; name one with `--model`, or in the file"),
             may_pass: false,
             retry_after_ms: None,
         })?;
         let model = self.open(name)?;
-        let question = Question { request, tools, asker: Some(asker) };
+        let question = ModelQuestion { request, tools, asker: Some(asker) };
         let heard = self.heard.as_ref().filter(|_| is_heard);
         let told = heard.map(|heard| {
             let (heard, asker) = (heard.clone(), asker.to_owned());

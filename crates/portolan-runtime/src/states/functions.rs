@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use portolan_core::chat::{ToolSpec, Unanswered};
+use portolan_core::chat::{ModelError, ToolSpec};
 use portolan_core::engine::FunctionUse;
 use portolan_core::run::{Completion, Done};
 use portolan_core::schema::Schema;
@@ -20,16 +20,16 @@ use tokio::task::JoinSet;
 
 /// What a function made of a state.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Made {
+pub struct FunctionOutput {
     /// The output.
     pub output: Value,
     /// The variables that it gives a value.
     pub writes: Map<String, Value>,
 }
 
-impl From<Value> for Made {
-    fn from(output: Value) -> Made {
-        Made { output, writes: Map::new() }
+impl From<Value> for FunctionOutput {
+    fn from(output: Value) -> FunctionOutput {
+        FunctionOutput { output, writes: Map::new() }
     }
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for FunctionError {
 impl std::error::Error for FunctionError {}
 
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Works = Arc<dyn Fn(FunctionUse) -> Later<Result<Made, FunctionError>> + Send + Sync>;
+type Works = Arc<dyn Fn(FunctionUse) -> Later<Result<FunctionOutput, FunctionError>> + Send + Sync>;
 type Answers = Arc<dyn Fn(Value) -> Later<Result<Done, FunctionError>> + Send + Sync>;
 
 /// A tool in Rust.
@@ -113,7 +113,7 @@ impl Functions {
     pub fn working<F, R>(mut self, name: &str, function: F) -> Functions
     where
         F: Fn(FunctionUse) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Made, FunctionError>> + Send + 'static,
+        R: Future<Output = Result<FunctionOutput, FunctionError>> + Send + 'static,
     {
         self.works.insert(name.to_owned(), Arc::new(move |work| Box::pin(function(work))));
         self
@@ -238,7 +238,7 @@ impl Functions {
             ));
         };
         match guarded(function(work.clone())).await {
-            Ok(Made { output, writes }) => {
+            Ok(FunctionOutput { output, writes }) => {
                 let writes = (!writes.is_empty()).then(|| Arc::new(Value::Object(writes)));
                 Completion::Output { output: Arc::new(output), writes }
             }
@@ -257,6 +257,6 @@ async fn guarded<T: Send + 'static>(later: Later<Result<T, FunctionError>>) -> R
     }
 }
 
-fn unanswered(code: &str, message: String, may_pass: bool) -> Unanswered {
-    Unanswered { code: code.to_owned(), message, may_pass, retry_after_ms: None }
+fn unanswered(code: &str, message: String, may_pass: bool) -> ModelError {
+    ModelError { code: code.to_owned(), message, may_pass, retry_after_ms: None }
 }

@@ -17,22 +17,22 @@ use portolan_core::run::{Completion, Done, Verdict};
 use portolan_core::value::NodeId;
 
 use crate::clock::Clock;
-use crate::gates::{self, Ground};
+use crate::gates::{self, CheckWorkspace};
 use crate::tools::Tools;
 
-pub use assistant::{Answered, Assistant, Stop};
-pub use cast::{Cast, Heard};
-pub use functions::{FunctionError, Functions, Made};
+pub use assistant::{Assistant, AssistantAnswer, Stop};
+pub use cast::{ModelBindings, ModelListener};
+pub use functions::{FunctionError, FunctionOutput, Functions};
 
 /// Who works on the states of a run.
 #[derive(Clone, Default)]
 pub struct Workers {
     /// The models.
-    pub cast: Cast,
+    pub cast: ModelBindings,
     /// The functions.
     pub functions: Functions,
     /// Where commands are run and files are looked for; nothing where no project is at hand.
-    pub ground: Option<Arc<Ground>>,
+    pub ground: Option<Arc<CheckWorkspace>>,
 }
 
 impl Workers {

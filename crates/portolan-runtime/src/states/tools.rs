@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portolan_core::chat::{ToolSpec, Unanswered, shown};
+use portolan_core::chat::{ModelError, ToolSpec, shown};
 use portolan_core::engine::{Effect, ModelToolCall, ToolCall, shared_tool};
 use portolan_core::graph::{State, Workflow};
 use portolan_core::run::{Done, Reply};
@@ -28,7 +28,7 @@ impl Offered<'_> {
     ///
     /// # Errors
     /// There is no such tool, or its server does not list its tools.
-    pub(super) async fn specs(&self, names: &[String]) -> Result<Vec<ToolSpec>, Unanswered> {
+    pub(super) async fn specs(&self, names: &[String]) -> Result<Vec<ToolSpec>, ModelError> {
         let mut specs = Vec::with_capacity(names.len());
         for (name, shown) in names.iter().zip(shown(names.iter().map(String::as_str))) {
             let own =
@@ -55,13 +55,13 @@ impl Offered<'_> {
     }
 }
 
-async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> Result<ToolSpec, Unanswered> {
+async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> Result<ToolSpec, ModelError> {
     let open = || json!({ "type": "object" });
     let Some(listed) = tools.listed(server).await else {
         // Written answers stand for the server, and nobody says what its tools take.
         return Ok(ToolSpec { name: name.to_owned(), description: String::new(), parameters: open() });
     };
-    let listed = listed.map_err(|error| Unanswered {
+    let listed = listed.map_err(|error| ModelError {
         code: error.code.to_owned(),
         message: format!("{}; {}", error.message, error.help),
         may_pass: true,
@@ -78,9 +78,9 @@ async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> R
     Ok(ToolSpec { name: name.to_owned(), description: found.description.clone().unwrap_or_default(), parameters })
 }
 
-fn unknown(name: &str, help: &str) -> Unanswered {
+fn unknown(name: &str, help: &str) -> ModelError {
     let message = format!("there is no tool `{}`; {help}", portolan_core::diagnostic::clip(name));
-    Unanswered { code: "unknown-tool".to_owned(), message, may_pass: false, retry_after_ms: None }
+    ModelError { code: "unknown-tool".to_owned(), message, may_pass: false, retry_after_ms: None }
 }
 
 /// What keeps arguments from being what a server says that its tool takes. Where its schema is of no kind that is known

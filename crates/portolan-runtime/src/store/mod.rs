@@ -32,7 +32,7 @@ pub use lease::{Lease, Lost};
 pub use memory::MemoryStore;
 pub use seal::{Keyring, Part, Sealer, Unopened};
 pub use sqlite::SqliteStore;
-pub use summary::{Status, Summary};
+pub use summary::{RunStatus, Summary};
 
 /// What a store answers, later.
 ///

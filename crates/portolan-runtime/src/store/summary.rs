@@ -16,7 +16,7 @@ pub struct Summary {
     /// What the user wants done, whole: it may be long.
     pub description: Option<String>,
     /// How it stands.
-    pub status: Status,
+    pub status: RunStatus,
     /// The node at which it is; several, in order and separated by `, `, while branches are under way.
     pub step: String,
     /// When its last event happened.
@@ -32,7 +32,7 @@ impl Summary {
             id: id.clone(),
             workflow: shown.workflow.clone(),
             description: shown.description.clone(),
-            status: Status::of(run),
+            status: RunStatus::of(run),
             step: step(run),
             updated_at,
             seq,
@@ -43,7 +43,7 @@ impl Summary {
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum RunStatus {
     /// There is work to do.
     Working,
     /// A person decides, on at least one branch.
@@ -57,46 +57,46 @@ pub enum Status {
     },
 }
 
-impl Status {
+impl RunStatus {
     /// How `run` stands.
-    pub fn of(run: &Run) -> Status {
+    pub fn of(run: &Run) -> RunStatus {
         match &run.root.place {
-            Place::Ended { result, .. } => return Status::Ended { result: result.word().to_owned() },
-            Place::Arrived { outcome, .. } => return Status::Ended { result: outcome.as_str().to_owned() },
+            Place::Ended { result, .. } => return RunStatus::Ended { result: result.word().to_owned() },
+            Place::Arrived { outcome, .. } => return RunStatus::Ended { result: outcome.as_str().to_owned() },
             _ => {}
         }
         let positions = run.positions();
         let any = |wanted: fn(&Place) -> bool| positions.iter().any(|(_, frame)| wanted(&frame.place));
         // A question on one branch is what a person looks for in a list, however busy the others are.
         if any(|place| matches!(place, Place::Waiting { .. })) {
-            Status::Waiting
+            RunStatus::Waiting
         } else if any(|place| !matches!(place, Place::Checking { .. })) {
-            Status::Working
+            RunStatus::Working
         } else {
-            Status::Checking
+            RunStatus::Checking
         }
     }
 
     /// The status in one word: `working`, `waiting`, `checking` or `ended`.
     pub fn word(&self) -> &'static str {
         match self {
-            Status::Working => "working",
-            Status::Waiting => "waiting",
-            Status::Checking => "checking",
-            Status::Ended { .. } => "ended",
+            RunStatus::Working => "working",
+            RunStatus::Waiting => "waiting",
+            RunStatus::Checking => "checking",
+            RunStatus::Ended { .. } => "ended",
         }
     }
 
     /// Whether the run is over.
     pub fn is_ended(&self) -> bool {
-        matches!(self, Status::Ended { .. })
+        matches!(self, RunStatus::Ended { .. })
     }
 
     /// How it ended, when it has.
     pub fn result(&self) -> Option<&str> {
         match self {
-            Status::Ended { result } => Some(result),
-            Status::Working | Status::Waiting | Status::Checking => None,
+            RunStatus::Ended { result } => Some(result),
+            RunStatus::Working | RunStatus::Waiting | RunStatus::Checking => None,
         }
     }
 
@@ -106,12 +106,12 @@ impl Status {
     }
 
     /// The status that [`word`](Status::word) and [`result`](Status::result) were taken from.
-    pub(super) fn parse(word: &str, result: Option<String>) -> Option<Status> {
+    pub(super) fn parse(word: &str, result: Option<String>) -> Option<RunStatus> {
         match (word, result) {
-            ("working", None) => Some(Status::Working),
-            ("waiting", None) => Some(Status::Waiting),
-            ("checking", None) => Some(Status::Checking),
-            ("ended", Some(result)) => Some(Status::Ended { result }),
+            ("working", None) => Some(RunStatus::Working),
+            ("waiting", None) => Some(RunStatus::Waiting),
+            ("checking", None) => Some(RunStatus::Checking),
+            ("ended", Some(result)) => Some(RunStatus::Ended { result }),
             _ => None,
         }
     }

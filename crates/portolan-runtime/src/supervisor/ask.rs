@@ -3,11 +3,11 @@
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
-use portolan_gates::supervisor::{Board, Question, answer};
+use portolan_gates::supervisor::{Question, SupervisorState, answer};
 use serde_json::{Value, json};
 
 use super::Supervisor;
-use crate::audit::{Entry, Kind};
+use crate::audit::{Kind, LogEntry};
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::service::Caller;
@@ -39,7 +39,7 @@ pub struct Ask {
 
 /// What became of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replied {
+pub struct ReplyResult {
     /// What was answered: the choice, or the text.
     pub answer: String,
     /// Whether it had been answered so before.
@@ -62,7 +62,7 @@ impl Supervisor<'_> {
             "default": default,
             "deadlineMs": ask.deadline.map(|deadline| deadline.0),
         });
-        let entry = Entry { task: ask.task.clone(), ..Entry::of(Kind::QuestionSent, data) };
+        let entry = LogEntry { task: ask.task.clone(), ..LogEntry::of(Kind::QuestionSent, data) };
         self.change(|board, _| {
             if board.open().count() >= MAX_OPEN {
                 let message = format!("{MAX_OPEN} questions are open already");
@@ -77,7 +77,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// No such question was asked, the answer is none of its choices (it stays open), or it was answered otherwise.
-    pub async fn reply(&self, token: &str, body: &str, caller: &Caller) -> Result<Replied, ServiceError> {
+    pub async fn reply(&self, token: &str, body: &str, caller: &Caller) -> Result<ReplyResult, ServiceError> {
         if body.len() > MAX_BODY_BYTES {
             let message = format!("the answer has more than {MAX_BODY_BYTES} bytes");
             return Err(ServiceError::refused("too_large", message, "say it shorter"));
@@ -91,13 +91,13 @@ impl Supervisor<'_> {
             let Some(question) = board.questions.get(token) else { return Err(unknown()) };
             let Some(said) = answer(body, &question.choices) else {
                 let data = json!({ "replyToken": token, "raw": body });
-                let entry = Entry { task: question.task.clone(), ..Entry::of(Kind::ReplyUnparseable, data) };
+                let entry = LogEntry { task: question.task.clone(), ..LogEntry::of(Kind::ReplyUnparseable, data) };
                 return Ok((vec![entry], Err(unparseable(question))));
             };
             let (said, digest) = (said.clone(), Digest::of(&said).to_string());
             if let Some(known) = &question.answer {
                 let is_same = known.digest.as_ref().map_or(known.body == said, |known| *known == digest);
-                let replied = if is_same { Ok(Replied { answer: said, again: true }) } else { Err(answered()) };
+                let replied = if is_same { Ok(ReplyResult { answer: said, again: true }) } else { Err(answered()) };
                 return Ok((Vec::new(), replied));
             }
             // One that comes too late is answered by the default, for whoever waits has gone on with it.
@@ -108,7 +108,7 @@ impl Supervisor<'_> {
                 return Ok((vec![received(question, default, "timeout", None)], Err(answered())));
             }
             let entry = received(question, &said, by, via);
-            Ok((vec![entry], Ok(Replied { answer: said, again: false })))
+            Ok((vec![entry], Ok(ReplyResult { answer: said, again: false })))
         })
         .await?
     }
@@ -130,8 +130,8 @@ impl Supervisor<'_> {
                     Some(default) => entries.push(received(question, default, "timeout", None)),
                     None => {
                         let data = json!({ "replyToken": question.token });
-                        let of = Entry::of(Kind::QuestionOverdue, data);
-                        entries.push(Entry { task: question.task.clone(), ..of });
+                        let of = LogEntry::of(Kind::QuestionOverdue, data);
+                        entries.push(LogEntry { task: question.task.clone(), ..of });
                         overdue.push(question.clone());
                     }
                 }
@@ -143,14 +143,14 @@ impl Supervisor<'_> {
 }
 
 /// What is late, and was not seen to.
-fn late(board: &Board, now: Timestamp) -> impl Iterator<Item = &Question> {
+fn late(board: &SupervisorState, now: Timestamp) -> impl Iterator<Item = &Question> {
     board.open().filter(move |question| {
         let is_late = question.deadline.is_some_and(|deadline| deadline <= now);
         is_late && (question.default.is_some() || !question.reminded)
     })
 }
 
-fn received(question: &Question, body: &str, by: &str, via: Option<Channel>) -> Entry {
+fn received(question: &Question, body: &str, by: &str, via: Option<Channel>) -> LogEntry {
     let mut data: Value = json!({
         "replyToken": question.token,
         "body": body,
@@ -160,7 +160,7 @@ fn received(question: &Question, body: &str, by: &str, via: Option<Channel>) -> 
     if let Some(via) = via {
         data["via"] = json!(via);
     }
-    Entry { task: question.task.clone(), ..Entry::of(Kind::ReplyReceived, data) }
+    LogEntry { task: question.task.clone(), ..LogEntry::of(Kind::ReplyReceived, data) }
 }
 
 /// Refuses what cannot be asked; the default as one of the choices.

@@ -1,32 +1,32 @@
 //! The supervisor of a project: asks people without holding up the queue, counts what agents use up and stops them when a
 //! budget is used up, and says which task is next.
 //!
-//! What counts is the event log; [`Board`] is its fold. Every change is decided on the board as it is, put on record, and
+//! What counts is the event log; [`SupervisorState`] is its fold. Every change is decided on the board as it is, put on record, and
 //! only then kept beside the log, all in one turn. A process that dies in between loses nothing.
 
 mod ask;
-mod board;
 mod mark;
 mod notices;
 mod queue;
 mod spend;
+mod state;
 
 use portolan_core::value::Timestamp;
-use portolan_gates::supervisor::{Board, Standing, standings};
+use portolan_gates::supervisor::{BudgetStatus, SupervisorState, standings};
 
-use crate::audit::{self, Durability, Entry, Log};
+use crate::audit::{self, Durability, Log, LogEntry};
 use crate::error::ServiceError;
 use crate::plugins;
 use crate::project_folder;
 use crate::service::Service;
-use board::Kept;
+use state::KeptState;
 
-pub use ask::{Ask, Replied};
-pub(crate) use board::seen;
+pub use ask::{Ask, ReplyResult};
 pub use mark::Mark;
 pub use notices::Untold;
 pub use queue::Task;
-pub use spend::{Raise, Report};
+pub use spend::{Raise, UsageReport};
+pub(crate) use state::seen;
 
 /// How many lines may be folded again and again before somebody keeps what they come to.
 const BEHIND: usize = 500;
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub async fn board(&self) -> Result<Board, ServiceError> {
+    pub async fn board(&self) -> Result<SupervisorState, ServiceError> {
         let kept = self.load()?;
         if kept.behind > BEHIND
             && let Ok(turn) = project_folder::turn_in(self.service.project()).await
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// What the project adds cannot be read or has faults, or the log cannot be read.
-    pub async fn standings(&self, task: Option<&str>) -> Result<Vec<Standing>, ServiceError> {
+    pub async fn standings(&self, task: Option<&str>) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         let board = self.board().await?;
         Ok(standings(&budgets, &board, task, board.session.as_deref(), self.now()))
@@ -86,7 +86,11 @@ impl Supervisor<'_> {
         self.stops(task, |_| None).await
     }
 
-    async fn stops(&self, task: Option<&str>, session: fn(&Board) -> Option<String>) -> Result<(), ServiceError> {
+    async fn stops(
+        &self,
+        task: Option<&str>,
+        session: fn(&SupervisorState) -> Option<String>,
+    ) -> Result<(), ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         if budgets.is_empty() {
             return Ok(());
@@ -97,7 +101,11 @@ impl Supervisor<'_> {
     }
 
     /// The budget that stops a task.
-    pub(crate) fn halt_on(&self, board: &Board, task: Option<&str>) -> Result<Option<Standing>, ServiceError> {
+    pub(crate) fn halt_on(
+        &self,
+        board: &SupervisorState,
+        task: Option<&str>,
+    ) -> Result<Option<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         let all = standings(&budgets, board, task, board.session.as_deref(), self.now());
         Ok(all.into_iter().find(|standing| standing.halts))
@@ -111,16 +119,16 @@ impl Supervisor<'_> {
         Ok(Log::of_project(self.service.project())?.with_clock(self.service.clock().clone()))
     }
 
-    fn load(&self) -> Result<Kept, ServiceError> {
+    fn load(&self) -> Result<KeptState, ServiceError> {
         let project = self.service.project();
-        Kept::load(project, &audit::project_log(project))
+        KeptState::load(project, &audit::project_log(project))
     }
 
     /// Decides on how everything stands, puts on record what was decided, and keeps what it comes to. Nobody else changes
     /// anything meanwhile.
     async fn change<T>(
         &self,
-        decide: impl FnOnce(&Board, Timestamp) -> Result<(Vec<Entry>, T), ServiceError>,
+        decide: impl FnOnce(&SupervisorState, Timestamp) -> Result<(Vec<LogEntry>, T), ServiceError>,
     ) -> Result<T, ServiceError> {
         let turn = project_folder::turn_in(self.service.project()).await?;
         let mut kept = self.load()?;
@@ -142,7 +150,7 @@ impl Supervisor<'_> {
     }
 }
 
-fn halted(halt: &Standing) -> ServiceError {
+fn halted(halt: &BudgetStatus) -> ServiceError {
     let help = format!(
         "`portolan supervisor budget` shows it; a person raises it with `portolan supervisor budget raise {} {} …`",
         halt.scope.name(),

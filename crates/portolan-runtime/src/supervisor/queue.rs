@@ -4,7 +4,7 @@ use portolan_gates::supervisor::{Item, standings};
 use serde_json::{Value, json};
 
 use super::Supervisor;
-use crate::audit::{Entry, Kind};
+use crate::audit::{Kind, LogEntry};
 use crate::error::ServiceError;
 use crate::plugins;
 use crate::service::{Active, Caller, DEFAULT_WORKFLOW, Stage, Start};
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
                 let message = format!("{MAX_TASKS} tasks are in the queue already");
                 return Err(ServiceError::refused("too_many", message, "have some finished first"));
             }
-            let entry = Entry { task: Some(task.name.clone()), ..Entry::of(Kind::TaskQueued, data) };
+            let entry = LogEntry { task: Some(task.name.clone()), ..LogEntry::of(Kind::TaskQueued, data) };
             Ok((vec![entry], ()))
         })
         .await
@@ -110,7 +110,7 @@ impl Supervisor<'_> {
         let Some(active) = flow.active().await?.filter(|active| active.task == task) else { return Ok(()) };
         let data = json!({ "reason": reason });
         let run = Some(active.run.to_string());
-        let entry = Entry { task: Some(task.to_owned()), run, ..Entry::of(Kind::TaskParked, data) };
+        let entry = LogEntry { task: Some(task.to_owned()), run, ..LogEntry::of(Kind::TaskParked, data) };
         self.change(|_, _| Ok((vec![entry], ()))).await?;
         flow.set_aside(caller).await.map(|_| ())
     }
@@ -124,7 +124,7 @@ impl Supervisor<'_> {
         data: Value,
     ) -> Result<(), ServiceError> {
         let run = run.map(str::to_owned);
-        let entry = Entry { task: Some(item.task.clone()), run, ..Entry::of(kind, data) };
+        let entry = LogEntry { task: Some(item.task.clone()), run, ..LogEntry::of(kind, data) };
         self.change(|_, _| Ok((vec![entry], ()))).await
     }
 }

@@ -2,12 +2,12 @@
 
 use portolan_core::run::{Actor, Channel};
 use portolan_gates::guidelines::Who;
-use portolan_gates::seen::Seen;
-use portolan_gates::supervisor::{Budget, Scope, Standing, Unit, Usage, standings};
+use portolan_gates::seen::LogLine;
+use portolan_gates::supervisor::{Budget, BudgetStatus, Scope, Unit, Usage, standings};
 use serde_json::json;
 
 use super::Supervisor;
-use crate::audit::{Entry, Kind};
+use crate::audit::{Kind, LogEntry};
 use crate::error::ServiceError;
 use crate::plugins;
 use crate::rules::rules;
@@ -15,7 +15,7 @@ use crate::service::Caller;
 
 /// What a session has used up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct UsageReport {
     /// The task that it worked on.
     pub task: Option<String>,
     /// The phase that it worked on.
@@ -49,20 +49,20 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// What the project adds cannot be read or has faults, or it cannot be put on record.
-    pub async fn record_usage(&self, report: &Report) -> Result<Vec<Standing>, ServiceError> {
+    pub async fn record_usage(&self, report: &UsageReport) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         let mut data = report.usage.told();
         data["session"] = json!(report.session);
         data["driver"] = json!(report.driver);
-        let of = |kind: Kind, data| Entry {
+        let of = |kind: Kind, data| LogEntry {
             task: report.task.clone(),
             phase: report.phase.clone(),
-            ..Entry::of(kind, data)
+            ..LogEntry::of(kind, data)
         };
         self.change(|board, now| {
             let mut after = board.clone();
             let (kind, task) = (Kind::UsageRecorded.name(), report.task.as_deref());
-            after.apply(&Seen { id: "", kind, at: now, task, run: None, data: &data });
+            after.apply(&LogLine { id: "", kind, at: now, task, run: None, data: &data });
             let mut entries = vec![of(Kind::UsageRecorded, data)];
             let standings = standings(&budgets, &after, task, report.session.as_deref(), now);
             for standing in standings.iter().filter(|standing| standing.warns) {
@@ -126,7 +126,7 @@ impl Supervisor<'_> {
                     "cap": found.unit.shown(raise.to),
                 },
             });
-            let entry = Entry { task: task.clone(), phase: Some(phase.clone()), ..Entry::of(Kind::Bypass, data) };
+            let entry = LogEntry { task: task.clone(), phase: Some(phase.clone()), ..LogEntry::of(Kind::Bypass, data) };
             Ok((vec![entry], ()))
         })
         .await

@@ -12,7 +12,7 @@ use super::Telemetry;
 use super::span::{
     JSONRPC_ID, MCP_METHOD, MCP_PROTOCOL, MCP_SESSION, OPERATION, Span, SpanKind, TOOL, TOOLS_CALL, TRANSPORT, WORKFLOW,
 };
-use crate::drive::{Began, CallSpan, Ended, Outcome, Watch};
+use crate::drive::{Began, CallSpan, ExecutionObserver, NodeEnd, Outcome};
 use crate::error::ServiceError;
 use crate::store::RunId;
 use crate::trace::{SpanId, TraceContext};
@@ -74,9 +74,9 @@ impl Telemetry {
 
 impl Tracing {
     /// Who is to be told of the run's nodes.
-    pub(crate) fn watch(&self) -> Watch {
+    pub(crate) fn watch(&self) -> ExecutionObserver {
         let (began, ended, dropped) = (self.trace.clone(), self.trace.clone(), self.trace.clone());
-        Watch::new(move |node| began.begin(node), move |node| ended.end(node))
+        ExecutionObserver::new(move |node| began.begin(node), move |node| ended.end(node))
             .dropping(move |span| dropped.abandon(span))
     }
 
@@ -161,7 +161,7 @@ impl Trace {
         open.call = node.call.map(|call| (call, Instant::now()));
     }
 
-    fn end(&self, node: &Ended<'_>) {
+    fn end(&self, node: &NodeEnd<'_>) {
         self.open().remove(&node.span.0);
         let end = Instant::now();
         let begin = end.checked_sub(node.took).unwrap_or(end);

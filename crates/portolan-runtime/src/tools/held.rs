@@ -9,15 +9,15 @@ use crate::control::Control;
 
 /// The calls that were held back. The first of them stops the run. All clones are the same one.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HeldCalls {
     control: Control,
     calls: Arc<Mutex<Vec<(Effect, ToolCall)>>>,
 }
 
-impl Held {
+impl HeldCalls {
     /// Holds back the calls of the run under `control`.
-    pub fn new(control: Control) -> Held {
-        Held { control, calls: Arc::default() }
+    pub fn new(control: Control) -> HeldCalls {
+        HeldCalls { control, calls: Arc::default() }
     }
 
     /// The calls that would have been made next, in the order in which they began.

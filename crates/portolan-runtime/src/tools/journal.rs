@@ -8,14 +8,14 @@ use portolan_core::run::{Change, EffectResult, EventKind, FramePath, Place, Repl
 use portolan_core::value::NodeId;
 
 use super::recorder::{answered, dropped};
-use super::written::Answer;
+use super::written::ScriptedAnswer;
 use crate::store::Record;
 
 /// What a run was answered with.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// By `function.node`, in the order in which the calls began.
-    pub answers: BTreeMap<String, Vec<Answer>>,
+    pub answers: BTreeMap<String, Vec<ScriptedAnswer>>,
     /// What was changed by hand and is no answer of a call, by its name.
     pub by_hand: Vec<String>,
 }
@@ -26,7 +26,7 @@ type Call = (FramePath, u64);
 /// Reads a journal from its first record on. An answer that was changed by hand counts as it was changed.
 pub fn recorded(workflow: &Workflow, records: &[Record]) -> Recorded {
     let mut told =
-        Told { workflow, run: None, calls: BTreeMap::new(), latest: BTreeMap::new(), answers: BTreeMap::new() };
+        JournalWalk { workflow, run: None, calls: BTreeMap::new(), latest: BTreeMap::new(), answers: BTreeMap::new() };
     let mut by_hand = Vec::new();
     for record in records {
         told.answers(&record.event.what);
@@ -36,21 +36,22 @@ pub fn recorded(workflow: &Workflow, records: &[Record]) -> Recorded {
         }
     }
     let answers = told.answers.into_iter();
-    let whole = |answers: Vec<Option<Answer>>| answers.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
+    let whole =
+        |answers: Vec<Option<ScriptedAnswer>>| answers.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
     Recorded { answers: answers.map(|(name, answers)| (name, whole(answers))).collect(), by_hand }
 }
 
-struct Told<'w> {
+struct JournalWalk<'w> {
     workflow: &'w Workflow,
     run: Option<Run>,
     /// The name and the turn of each call that was begun.
     calls: BTreeMap<Call, (String, usize)>,
     /// The last call of each node that was answered, by the frame that its output lies in.
     latest: BTreeMap<(FramePath, NodeId), (String, usize)>,
-    answers: BTreeMap<String, Vec<Option<Answer>>>,
+    answers: BTreeMap<String, Vec<Option<ScriptedAnswer>>>,
 }
 
-impl Told<'_> {
+impl JournalWalk<'_> {
     fn answers(&mut self, what: &EventKind) {
         let EventKind::Settled { effect, result: EffectResult::Reply(reply), .. } = what else { return };
         let Some(place) = self.calls.get(&(effect.frame.clone(), effect.since)).cloned() else { return };
@@ -70,7 +71,7 @@ impl Told<'_> {
                 let place = self.latest.get(&(frame.clone(), node.clone())).filter(|_| self.is_bare(frame, node));
                 let slot = place.and_then(|(name, turn)| self.answers.get_mut(name)?.get_mut(*turn));
                 match slot {
-                    Some(slot) => *slot = Some(Answer::Output((**output).clone())),
+                    Some(slot) => *slot = Some(ScriptedAnswer::Output((**output).clone())),
                     None => return Some(node.to_string()),
                 }
                 None

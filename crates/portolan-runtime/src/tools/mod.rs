@@ -17,28 +17,28 @@ use serde_json::{Map, Value};
 use crate::clock::Clock;
 use crate::servers::{self, CallError, Servers};
 
-pub use held::Held;
+pub use held::HeldCalls;
 pub use journal::{Recorded, recorded};
-pub use recorder::Recorder;
-pub use written::{Answer, Written};
+pub use recorder::CallRecorder;
+pub use written::{RecordedAnswers, ScriptedAnswer};
 
 /// Who answers tool calls.
 #[derive(Default)]
 pub struct Tools {
     servers: Option<Arc<Servers>>,
-    written: Option<Arc<Written>>,
-    recorder: Option<Recorder>,
-    held: Option<Held>,
+    written: Option<Arc<RecordedAnswers>>,
+    recorder: Option<CallRecorder>,
+    held: Option<HeldCalls>,
 }
 
 /// The turn of a call among all those of its node.
 #[derive(Debug)]
-pub struct Turn {
+pub struct CallTurn {
     answer: Option<Reply>,
     place: Option<usize>,
 }
 
-impl Turn {
+impl CallTurn {
     /// Whether an answer is written: nothing is called, and nobody has to wait.
     pub(crate) fn is_answered(&self) -> bool {
         self.answer.is_some()
@@ -52,25 +52,25 @@ impl Tools {
     }
 
     /// Written answers answer, and no server is started: a call for which none is written fails.
-    pub fn written(written: Arc<Written>) -> Tools {
+    pub fn written(written: Arc<RecordedAnswers>) -> Tools {
         Tools { servers: None, written: Some(written), recorder: None, held: None }
     }
 
     /// Written answers answer, and a call for which none is written is held back: it is not made, and the run stops.
-    pub fn held(written: Arc<Written>, held: Held) -> Tools {
+    pub fn held(written: Arc<RecordedAnswers>, held: HeldCalls) -> Tools {
         Tools { servers: None, written: Some(written), recorder: None, held: Some(held) }
     }
 
     /// Written answers answer, and servers where none is written.
     #[must_use]
-    pub fn first(mut self, written: Arc<Written>) -> Tools {
+    pub fn first(mut self, written: Arc<RecordedAnswers>) -> Tools {
         self.written = Some(written);
         self
     }
 
     /// Every answer is written down too.
     #[must_use]
-    pub fn recorded(mut self, recorder: Recorder) -> Tools {
+    pub fn recorded(mut self, recorder: CallRecorder) -> Tools {
         self.recorder = Some(recorder);
         self
     }
@@ -86,8 +86,8 @@ impl Tools {
 
     /// Takes a call's turn: of several calls of a node, the one that began first gets the first of its answers, and is
     /// written down as the first, in whichever order they end.
-    pub fn turn(&self, effect: &Effect) -> Turn {
-        Turn {
+    pub fn turn(&self, effect: &Effect) -> CallTurn {
+        CallTurn {
             answer: self.written.as_ref().and_then(|written| written.answer(effect)),
             place: self.recorder.as_ref().map(|recorder| recorder.place(effect)),
         }
@@ -102,7 +102,7 @@ impl Tools {
     pub async fn call(
         &self,
         (effect, call): (&Effect, &ToolCall),
-        turn: Turn,
+        turn: CallTurn,
         clock: &Clock,
         meta: Map<String, Value>,
     ) -> Reply {

@@ -7,21 +7,22 @@ use portolan_core::engine::Effect;
 use portolan_core::run::Reply;
 use serde_json::Value;
 
-use super::written::{Answer, TOOL_ERROR, name};
+use super::written::{ScriptedAnswer, TOOL_ERROR, name};
 
 /// Writes answers down. All clones are the same one.
 #[derive(Clone, Debug, Default)]
-pub struct Recorder(Arc<Mutex<Places>>);
+pub struct CallRecorder(Arc<Mutex<Places>>);
 
 /// One place for each call, in the order in which they began; empty until it is answered.
-type Places = BTreeMap<String, Vec<Option<Answer>>>;
+type Places = BTreeMap<String, Vec<Option<ScriptedAnswer>>>;
 
-impl Recorder {
+impl CallRecorder {
     /// What was answered so far, by `function.node`. A call that nobody waited for any more stands in its turn as a
     /// failure: without one, the calls after it would get each other's answers.
-    pub fn answers(&self) -> BTreeMap<String, Vec<Answer>> {
+    pub fn answers(&self) -> BTreeMap<String, Vec<ScriptedAnswer>> {
         let nodes = self.places().clone().into_iter();
-        let answers = |places: Vec<Option<Answer>>| places.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
+        let answers =
+            |places: Vec<Option<ScriptedAnswer>>| places.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
         nodes.map(|(name, places)| (name, answers(places))).collect()
     }
 
@@ -44,18 +45,18 @@ impl Recorder {
 }
 
 /// An answer as it is written down.
-pub(super) fn answered(reply: &Reply) -> Answer {
+pub(super) fn answered(reply: &Reply) -> ScriptedAnswer {
     match reply {
-        Reply::Output(output) => Answer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
+        Reply::Output(output) => ScriptedAnswer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
         Reply::Failed(fault) => {
             let code = Some(fault.code.clone()).filter(|code| code != TOOL_ERROR);
-            Answer::Failure { message: fault.message.clone(), code }
+            ScriptedAnswer::Failure { message: fault.message.clone(), code }
         }
     }
 }
 
 /// What stands for the answer of a call that nobody waited for.
-pub(super) fn dropped() -> Answer {
+pub(super) fn dropped() -> ScriptedAnswer {
     let message = "the call was cancelled before it was answered".to_owned();
-    Answer::Failure { message, code: Some("cancelled".to_owned()) }
+    ScriptedAnswer::Failure { message, code: Some("cancelled".to_owned()) }
 }

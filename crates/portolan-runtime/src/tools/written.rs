@@ -10,30 +10,30 @@ use portolan_core::run::Reply;
 
 use super::fault;
 
-pub use portolan_core::dialect::script::Answer;
+pub use portolan_core::dialect::script::ScriptedAnswer;
 
 /// The answers of a run.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct RecordedAnswers {
     nodes: BTreeMap<String, Node>,
 }
 
 #[derive(Debug, Default)]
 struct Node {
-    answers: Vec<Answer>,
+    answers: Vec<ScriptedAnswer>,
     given: AtomicUsize,
 }
 
-impl Written {
+impl RecordedAnswers {
     /// Answers by node. Of several, each call gets the next, and the last one serves all that follow.
-    pub fn new(nodes: impl IntoIterator<Item = (String, Vec<Answer>)>) -> Written {
+    pub fn new(nodes: impl IntoIterator<Item = (String, Vec<ScriptedAnswer>)>) -> RecordedAnswers {
         let nodes = nodes.into_iter().map(|(name, answers)| (name, Node { answers, given: AtomicUsize::new(0) }));
-        Written { nodes: nodes.collect() }
+        RecordedAnswers { nodes: nodes.collect() }
     }
 
     /// The answers of a script.
-    pub fn of(answers: &Answers) -> Written {
-        Written::new(answers.iter().map(|(name, answers)| (name.clone(), answers.value.clone())))
+    pub fn of(answers: &Answers) -> RecordedAnswers {
+        RecordedAnswers::new(answers.iter().map(|(name, answers)| (name.clone(), answers.value.clone())))
     }
 
     /// The nodes that were never called although an answer is written for them.
@@ -47,8 +47,8 @@ impl Written {
         let turn = node.given.fetch_add(1, Ordering::Relaxed);
         let answer = node.answers.get(turn).or_else(|| node.answers.last())?;
         Some(match answer {
-            Answer::Output(output) => Reply::Output(Some(Arc::new(output.clone()))),
-            Answer::Failure { message, code } => {
+            ScriptedAnswer::Output(output) => Reply::Output(Some(Arc::new(output.clone()))),
+            ScriptedAnswer::Failure { message, code } => {
                 Reply::Failed(fault(effect, code.as_deref().unwrap_or(TOOL_ERROR), message.as_str(), ""))
             }
         })

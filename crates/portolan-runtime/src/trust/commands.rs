@@ -3,14 +3,14 @@
 use std::path::{Component, Path};
 
 use indexmap::IndexMap;
-use portolan_core::graph::{Builtin, CheckBy, Finding, Kind, Node, Server, Transport, Workflow};
+use portolan_core::graph::{Builtin, CheckBy, KeyResultCheck, Kind, Node, Server, Transport, Workflow};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
 /// A command that a workflow names, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Command {
+pub struct TrustedCommand {
     /// The flow: the workflow's own, or one of its subflows.
     pub flow: String,
     /// The node.
@@ -25,7 +25,7 @@ pub struct Command {
 
 /// Every command that `workflow` may run by itself, subflows included, in order of its place. What the project attaches
 /// to it is allowed apart.
-pub fn commands(workflow: &Workflow) -> Vec<Command> {
+pub fn commands(workflow: &Workflow) -> Vec<TrustedCommand> {
     let mut commands = Vec::new();
     for (flow_id, flow) in workflow.flows() {
         let servers = flow.settings.servers.iter();
@@ -33,7 +33,7 @@ pub fn commands(workflow: &Workflow) -> Vec<Command> {
         for (node_id, step) in &flow.steps {
             for (check, by) in checks(&step.node) {
                 if let CheckBy::Run { argv, timeout_seconds } = by {
-                    commands.push(Command {
+                    commands.push(TrustedCommand {
                         flow: flow_id.to_string(),
                         node: node_id.to_string(),
                         check: check.to_owned(),
@@ -58,16 +58,16 @@ fn checks(node: &Node) -> impl Iterator<Item = (&str, &CheckBy)> {
         _ => None,
     };
     let results = state.into_iter().flat_map(|state| &state.key_results).filter_map(|result| match &result.by {
-        Finding::Check(by) if !result.attached => Some((result.name.value.as_str(), by)),
-        Finding::Check(_) | Finding::Expr(_) | Finding::Judge => None,
+        KeyResultCheck::Check(by) if !result.attached => Some((result.name.value.as_str(), by)),
+        KeyResultCheck::Check(_) | KeyResultCheck::Expr(_) | KeyResultCheck::Judge => None,
     });
     node.accept.iter().filter(|check| !check.attached).map(|check| (check.id.as_str(), &check.by)).chain(results)
 }
 
 /// A server that a definition brings along, as a command; nothing where it needs no trust. It stands at no node: whoever
 /// trusts a file trusts its servers for all its functions.
-fn server_command(server: &Server) -> Option<Command> {
-    Some(Command {
+fn server_command(server: &Server) -> Option<TrustedCommand> {
+    Some(TrustedCommand {
         flow: String::new(),
         node: String::new(),
         check: server.name.clone(),
@@ -116,7 +116,7 @@ pub fn commands_digest(workflow: &Workflow) -> Option<Digest> {
 }
 
 /// The digest of commands, each with its place and its time limit.
-pub fn digest_of(commands: &[Command]) -> Digest {
+pub fn digest_of(commands: &[TrustedCommand]) -> Digest {
     let texts = commands.iter().flat_map(|command| {
         let place = [command.flow.clone(), command.node.clone(), command.check.clone()];
         let numbers = [command.timeout_seconds.to_string(), command.argv.len().to_string()];

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 pub(crate) use commands::stays_below;
-pub use commands::{Command, commands, commands_digest, digest_of};
+pub use commands::{TrustedCommand, commands, commands_digest, digest_of};
 pub use error::{TrustError, TrustFault};
 pub use phases::phases_digest;
 pub use place::data_dir;
@@ -47,7 +47,7 @@ const MAX_ENTRY_BYTES: u64 = 1024 * 1024;
 
 /// What a person allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TrustEntry {
     /// The project's folder, absolute, symlinks followed. [`Trust::record`] fills it in.
     pub project: PathBuf,
     /// What decides: the digest of the commands.
@@ -59,10 +59,10 @@ pub struct Entry {
     /// When.
     pub at: Timestamp,
     /// The commands, to be shown.
-    pub runs: Vec<Command>,
+    pub runs: Vec<TrustedCommand>,
 }
 
-impl Entry {
+impl TrustEntry {
     /// The name under which it is kept.
     pub fn key(&self) -> Digest {
         key(&self.project, &self.commands)
@@ -103,8 +103,8 @@ impl Trust {
     }
 
     /// Records that a person allowed `entry` in this project.
-    pub fn record(&self, entry: Entry) -> Result<(), TrustError> {
-        let entry = Entry { project: self.project.clone(), ..entry };
+    pub fn record(&self, entry: TrustEntry) -> Result<(), TrustError> {
+        let entry = TrustEntry { project: self.project.clone(), ..entry };
         let failed = |error| TrustError::unwritable(&self.folder, error);
         let mut text = serde_json::to_vec_pretty(&entry).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
@@ -127,7 +127,7 @@ impl Trust {
     }
 
     /// Everything that was allowed, in every project, the latest last; and what could not be read.
-    pub fn list(&self) -> (Vec<Entry>, Vec<TrustError>) {
+    pub fn list(&self) -> (Vec<TrustEntry>, Vec<TrustError>) {
         let mut entries = Vec::new();
         let mut faults = Vec::new();
         match fs::read_dir(&self.folder) {
@@ -160,7 +160,7 @@ fn key(project: &Path, commands: &Digest) -> Digest {
     ])
 }
 
-fn read(path: &Path) -> Result<Entry, TrustError> {
+fn read(path: &Path) -> Result<TrustEntry, TrustError> {
     let unreadable = |error| TrustError::unreadable(path, error);
     let text = disk::bytes(path, MAX_ENTRY_BYTES).map_err(unreadable)?.ok_or_else(|| TrustError::broken(path))?;
     serde_json::from_slice(&text).map_err(|_| TrustError::broken(path))

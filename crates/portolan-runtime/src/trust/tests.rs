@@ -128,9 +128,9 @@ impl World {
     }
 }
 
-fn entry(at: i64) -> Entry {
+fn entry(at: i64) -> TrustEntry {
     let workflow = workflow(TESTS);
-    Entry {
+    TrustEntry {
         project: PathBuf::new(),
         commands: commands_digest(&workflow).expect("it runs something"),
         file: Digest::of(b"the text"),
@@ -186,7 +186,7 @@ fn a_broken_entry_is_no_trust_and_spoils_no_other() {
         fs::write(&path, bad).expect("writable");
         assert_eq!(world.trust().is_trusted(&commands).expect_err("broken").code(), "trust_broken");
     }
-    let other = Entry { commands: Digest::of(b"other"), ..entry(5) };
+    let other = TrustEntry { commands: Digest::of(b"other"), ..entry(5) };
     world.trust().record(other.clone()).expect("writable");
     assert!(world.trust().is_trusted(&other.commands).expect("readable"));
     let (entries, faults) = world.trust().list();

@@ -6,7 +6,7 @@ use portolan_gates::{Guidelines, project};
 
 use crate::digest::Digest;
 use crate::disk;
-use crate::trust::{self, Command};
+use crate::trust::{self, TrustedCommand};
 
 /// The longest that all commands together may take when a person waits for them, in seconds.
 pub(super) const PATIENCE_SECONDS: u64 = 600;
@@ -19,12 +19,12 @@ pub struct Checker {
     /// The commands, each a program and its arguments.
     pub commands: Vec<Vec<String>>,
     /// Who says so.
-    pub origin: Origin,
+    pub origin: CheckerOrigin,
 }
 
 /// Who says what the type checker is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum CheckerOrigin {
     /// The guidelines.
     Guidelines,
     /// Files of the project that suggest it.
@@ -36,7 +36,7 @@ pub enum Origin {
 /// The type checker of a project; nothing where none is configured.
 pub fn checker(project: &Path, guidelines: &Guidelines) -> Option<Checker> {
     let checker = match &guidelines.typecheck.commands {
-        Some(commands) => Checker { commands: commands.clone(), origin: Origin::Guidelines },
+        Some(commands) => Checker { commands: commands.clone(), origin: CheckerOrigin::Guidelines },
         None => suggested(project),
     };
     (!checker.commands.is_empty()).then_some(checker)
@@ -66,7 +66,7 @@ fn suggested(project: &Path) -> Checker {
         suggest("pyproject.toml", &["pyright"]);
     }
     files.dedup();
-    Checker { commands, origin: Origin::Suggested(files) }
+    Checker { commands, origin: CheckerOrigin::Suggested(files) }
 }
 
 /// The headings of `pyproject.toml`.
@@ -84,8 +84,8 @@ impl Checker {
     }
 
     /// Its commands, as a person allows them.
-    pub fn runs(&self) -> Vec<Command> {
-        let command = |(at, argv): (usize, &Vec<String>)| Command {
+    pub fn runs(&self) -> Vec<TrustedCommand> {
+        let command = |(at, argv): (usize, &Vec<String>)| TrustedCommand {
             flow: String::new(),
             node: "typecheck".to_owned(),
             check: (at + 1).to_string(),
@@ -98,24 +98,24 @@ impl Checker {
     /// What is allowed when its commands are: the same commands in another project, or others here, are not.
     pub fn digest(&self) -> Digest {
         match &self.origin {
-            Origin::Project(digest) => digest.clone(),
-            Origin::Guidelines | Origin::Suggested(_) => trust::digest_of(&self.runs()),
+            CheckerOrigin::Project(digest) => digest.clone(),
+            CheckerOrigin::Guidelines | CheckerOrigin::Suggested(_) => trust::digest_of(&self.runs()),
         }
     }
 
     /// The command by which a person allows it.
     pub(super) fn allowed_by(&self) -> String {
         match &self.origin {
-            Origin::Project(_) => format!("portolan trust {}", project::FILE),
-            Origin::Guidelines | Origin::Suggested(_) => "portolan trust --typecheck".to_owned(),
+            CheckerOrigin::Project(_) => format!("portolan trust {}", project::FILE),
+            CheckerOrigin::Guidelines | CheckerOrigin::Suggested(_) => "portolan trust --typecheck".to_owned(),
         }
     }
 
     /// The command by which it is run again.
     pub(super) fn run_by(&self) -> &'static str {
         match &self.origin {
-            Origin::Project(_) => "portolan checks run",
-            Origin::Guidelines | Origin::Suggested(_) => "portolan qa typecheck",
+            CheckerOrigin::Project(_) => "portolan checks run",
+            CheckerOrigin::Guidelines | CheckerOrigin::Suggested(_) => "portolan qa typecheck",
         }
     }
 }
@@ -148,7 +148,7 @@ mod tests {
              go build -o /dev/null ./... && go vet ./... && mypy ."
         );
         let files = vec!["tsconfig.json", "Cargo.toml", "go.mod", "pyproject.toml"];
-        assert_eq!(found.origin, Origin::Suggested(files));
+        assert_eq!(found.origin, CheckerOrigin::Suggested(files));
         rules.typecheck.commands = Some(vec![vec!["make".into(), "types".into()]]);
         assert_eq!(checker(folder.path(), &rules).unwrap().shown(), "make types");
         rules.typecheck.commands = Some(vec![]);
@@ -159,7 +159,7 @@ mod tests {
     fn other_commands_are_allowed_anew() {
         let of = |commands: &[&[&str]]| Checker {
             commands: commands.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect(),
-            origin: Origin::Guidelines,
+            origin: CheckerOrigin::Guidelines,
         };
         assert_ne!(of(&[&["a", "b"]]).digest(), of(&[&["a"], &["b"]]).digest());
         assert_ne!(of(&[&["a", "b"]]).digest(), of(&[&["a b"]]).digest());

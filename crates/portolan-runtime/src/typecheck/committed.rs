@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use portolan_gates::Guidelines;
-use portolan_gates::facts::Unknown;
+use portolan_gates::facts::FactError;
 use portolan_gates::names::is_oid;
 
 use super::content::Git;
@@ -28,7 +28,7 @@ pub(super) async fn tree(
     project: &Path,
     guidelines: &Guidelines,
     environment: &[(OsString, OsString)],
-) -> Result<Option<String>, Unknown> {
+) -> Result<Option<String>, FactError> {
     let git = Git { project, environment: own(environment) };
     let Some(said) = git.perhaps(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).await? else { return Ok(None) };
     let tree = said.trim_end();
@@ -65,7 +65,7 @@ pub(super) struct Committed {
 
 impl Committed {
     /// Lays out what is committed.
-    pub(super) async fn lay_out(project: &Path, environment: &[(OsString, OsString)]) -> Result<Committed, Unknown> {
+    pub(super) async fn lay_out(project: &Path, environment: &[(OsString, OsString)]) -> Result<Committed, FactError> {
         let git = Git { project, environment: own(environment) };
         let home = project.join(".portolan").join("typecheck");
         let turn = turn(&home)?;
@@ -97,7 +97,7 @@ impl Committed {
     }
 
     /// Links what a checker needs and no commit has.
-    async fn complete(&self, git: &Git<'_>, top: &Path) -> Result<(), Unknown> {
+    async fn complete(&self, git: &Git<'_>, top: &Path) -> Result<(), FactError> {
         if !self.project.is_dir() {
             return Err(unknown("not-committed", "the project's folder is in no commit yet; commit it"));
         }
@@ -127,7 +127,7 @@ impl Committed {
 }
 
 /// Waits for nobody: whoever checks what is committed knows it soon, and keeps the verdict.
-fn turn(home: &Path) -> Result<File, Unknown> {
+fn turn(home: &Path) -> Result<File, FactError> {
     let made = home.parent().map_or(Ok(()), project_folder::make).and_then(|()| fs::create_dir_all(home));
     made.map_err(|error| no_worktree(&error.to_string()))?;
     let lock = try_alone(&home.join("lock")).map_err(|error| no_worktree(&error.to_string()))?;
@@ -135,7 +135,7 @@ fn turn(home: &Path) -> Result<File, Unknown> {
 }
 
 /// Takes away what is left of others, who are gone: this process has the turn.
-async fn sweep(git: &Git<'_>, home: &Path) -> Result<(), Unknown> {
+async fn sweep(git: &Git<'_>, home: &Path) -> Result<(), FactError> {
     let entries = fs::read_dir(home).map_err(|error| no_worktree(&error.to_string()))?;
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name() != "lock") {
         take_away(git, &entry.path()).await;
@@ -154,7 +154,7 @@ async fn take_away(git: &Git<'_>, folder: &Path) {
 }
 
 /// Refuses where a submodule is not as HEAD has it: its files are another commit's.
-async fn moved_submodule(git: &Git<'_>) -> Result<(), Unknown> {
+async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
     let said = git.told(&list).await?;
     let moved = said.split('\0').find(|entry| entry.split(' ').nth(2).is_some_and(|word| word.starts_with('S')));
@@ -190,7 +190,7 @@ fn symlink(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn no_worktree(why: &str) -> Unknown {
+fn no_worktree(why: &str) -> FactError {
     let why = format!("what is committed cannot be laid out to be checked ({why}); commit everything, and try again");
     unknown("no-worktree", why)
 }

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portolan_gates::facts::Unknown;
+use portolan_gates::facts::FactError;
 use portolan_gates::names::is_oid;
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ pub(super) async fn tree(
     project: &Path,
     content: Content,
     environment: &[(OsString, OsString)],
-) -> Result<String, Unknown> {
+) -> Result<String, FactError> {
     let mut git = Git { project, environment: own(environment) };
     let paths =
         ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
@@ -80,7 +80,7 @@ impl IndexCopy {
 pub(crate) async fn whole_index(
     project: &Path,
     environment: &[(OsString, OsString)],
-) -> Result<Option<IndexCopy>, Unknown> {
+) -> Result<Option<IndexCopy>, FactError> {
     let mut git = Git { project, environment: own(environment) };
     let paths = git.passed_over().await?;
     if paths.is_empty() {
@@ -121,7 +121,7 @@ fn listed(folder: &str) -> String {
     }
 }
 
-fn no_room(error: &io::Error) -> Unknown {
+fn no_room(error: &io::Error) -> FactError {
     unknown("no-copy", format!("the index cannot be copied ({error}); make room for temporary files"))
 }
 
@@ -134,7 +134,7 @@ pub(super) struct Git<'g> {
 impl Git<'_> {
     /// The files that somebody told git to pass over (`--skip-worktree`, `--assume-unchanged`), each with a NUL behind it.
     /// Those that do not lie there, as in a sparse checkout, are as they were committed.
-    async fn passed_over(&self) -> Result<String, Unknown> {
+    async fn passed_over(&self) -> Result<String, FactError> {
         let said = self.told(&["ls-files", "-z", "-v", "--", ":/"]).await?;
         let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
         let passed_over = entries.filter(|(tag, _)| *tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()));
@@ -144,7 +144,7 @@ impl Git<'_> {
     }
 
     /// Has git look at these all the same.
-    async fn look_at(&self, paths: &str) -> Result<(), Unknown> {
+    async fn look_at(&self, paths: &str) -> Result<(), FactError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Git<'_> {
     }
 
     /// What it says when all is well.
-    pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, Unknown> {
+    pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(output.stdout),
@@ -167,7 +167,7 @@ impl Git<'_> {
     }
 
     /// What it says, or nothing when it says no (status 1).
-    pub(super) async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, Unknown> {
+    pub(super) async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(Some(output.stdout)),
@@ -176,11 +176,11 @@ impl Git<'_> {
         }
     }
 
-    async fn ask(&self, arguments: &[&str]) -> Result<Output, Unknown> {
+    async fn ask(&self, arguments: &[&str]) -> Result<Output, FactError> {
         self.ask_with(arguments, &[]).await
     }
 
-    async fn ask_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, Unknown> {
+    async fn ask_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, FactError> {
         // Hooks and watchers that the configuration names would be started by this.
         let mut all = vec!["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
         all.extend(["-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false"]);
@@ -198,7 +198,7 @@ impl Git<'_> {
     }
 }
 
-fn refused(verb: &str, output: &Output) -> Unknown {
+fn refused(verb: &str, output: &Output) -> FactError {
     match output.stderr.contains("not a git repository") {
         true => unknown("no-repository", "the project lies in no git repository; run `git init`"),
         false => unknown("git-failed", format!("`git {verb}` failed: {}", output.complaint())),

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use portolan_core::run;
 use portolan_gates::Guidelines;
-use portolan_gates::facts::{self, Answer, Unknown};
+use portolan_gates::facts::{self, Answer, FactError};
 use tokio::time::timeout;
 
 use crate::clock::Clock;
@@ -30,7 +30,7 @@ use crate::program::unknown;
 use crate::runner::{self, Listener};
 use crate::trust::{Trust, data_dir_from};
 
-pub use checker::{Checker, Origin, checker};
+pub use checker::{Checker, CheckerOrigin, checker};
 pub use content::Content;
 pub(crate) use content::{IndexCopy, whole_index};
 pub use verdicts::Verdict;
@@ -45,7 +45,7 @@ const SUMMARY_CHARS: usize = 200;
 
 /// What is known of the type check for the present content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum TypecheckState {
     /// It passed.
     Passed,
     /// It failed, and with what.
@@ -58,7 +58,7 @@ pub enum Known {
 
 /// What came of running a type checker.
 #[derive(Clone, Debug)]
-pub enum Ran {
+pub enum TypecheckRun {
     /// There is none.
     NotConfigured,
     /// It took longer than it may, and was stopped.
@@ -76,18 +76,18 @@ pub enum Ran {
 
 /// What is known for the files of a project as they are. It starts nothing but git, and waits for it: a hook may ask it,
 /// inside of a runtime and outside of any.
-pub fn known(project: &Path, guidelines: &Guidelines) -> Known {
+pub fn known(project: &Path, guidelines: &Guidelines) -> TypecheckState {
     known_of(project, guidelines, Content::Worktree)
 }
 
 /// The same, for the content that is meant: what is staged, where git is about to commit it.
-pub fn known_of(project: &Path, guidelines: &Guidelines, content: Content) -> Known {
+pub fn known_of(project: &Path, guidelines: &Guidelines, content: Content) -> TypecheckState {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         Some(runtime.block_on(Typechecks::of(project).known(guidelines, content)))
     };
     // A thread of its own: a runtime may not wait within another.
-    thread::scope(|scope| scope.spawn(ask).join()).ok().flatten().unwrap_or(Known::Unknown)
+    thread::scope(|scope| scope.spawn(ask).join()).ok().flatten().unwrap_or(TypecheckState::Unknown)
 }
 
 /// The type checks of a project, and the environment that they are run in.
@@ -131,21 +131,23 @@ impl Typechecks {
     }
 
     /// What is known for some content. It starts nothing but git.
-    pub async fn known(&self, guidelines: &Guidelines, content: Content) -> Known {
-        let Some(checker) = checker(&self.project, guidelines) else { return Known::NotConfigured };
-        let Ok(tree) = content::tree(&self.project, content, &self.environment).await else { return Known::Unknown };
+    pub async fn known(&self, guidelines: &Guidelines, content: Content) -> TypecheckState {
+        let Some(checker) = checker(&self.project, guidelines) else { return TypecheckState::NotConfigured };
+        let Ok(tree) = content::tree(&self.project, content, &self.environment).await else {
+            return TypecheckState::Unknown;
+        };
         match self.remembered(&tree, &checker).filter(|verdict| self.is_fresh(verdict, guidelines)) {
-            Some(verdict) if verdict.ok => Known::Passed,
-            Some(verdict) => Known::Failed(verdict.summary),
-            None => Known::Unknown,
+            Some(verdict) if verdict.ok => TypecheckState::Passed,
+            Some(verdict) => TypecheckState::Failed(verdict.summary),
+            None => TypecheckState::Unknown,
         }
     }
 
     /// The verdict on the files as they are, and where that is another content, on what the branch has committed: the one
     /// that is kept, else the checker is run, where a person allowed it, for as long as the guidelines let it.
-    pub async fn verdict(&self, guidelines: &Guidelines) -> Answer<facts::Typecheck> {
+    pub async fn verdict(&self, guidelines: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         let Some(checker) = checker(&self.project, guidelines) else {
-            return Answer::Found(facts::Typecheck::NotConfigured);
+            return Answer::Found(facts::TypecheckOutcome::NotConfigured);
         };
         let tree = match content::tree(&self.project, Content::Worktree, &self.environment).await {
             Ok(tree) => tree,
@@ -156,7 +158,7 @@ impl Typechecks {
             Ok(None) => self.on_files(&checker, guidelines).await,
             Err(unknown) => Answer::Unknown(unknown),
         };
-        if !matches!(files, Answer::Found(facts::Typecheck::Judged { passed: true, .. })) {
+        if !matches!(files, Answer::Found(facts::TypecheckOutcome::Judged { passed: true, .. })) {
             return files;
         }
         match committed::tree(&self.project, guidelines, &self.environment).await {
@@ -167,7 +169,7 @@ impl Typechecks {
     }
 
     /// The verdict on a tree that is kept and fresh. Where there is none, whether one may be come to.
-    async fn kept(&self, tree: &str, checker: &Checker, rules: &Guidelines) -> Result<Option<Verdict>, Unknown> {
+    async fn kept(&self, tree: &str, checker: &Checker, rules: &Guidelines) -> Result<Option<Verdict>, FactError> {
         let allowed = self.allowed(checker);
         let kept = match &allowed {
             Ok(()) => Verdicts::of(&self.project).find(&self.unjudged(tree.to_owned(), checker).await.key()),
@@ -180,17 +182,17 @@ impl Typechecks {
         }
     }
 
-    async fn on_files(&self, checker: &Checker, guidelines: &Guidelines) -> Answer<facts::Typecheck> {
+    async fn on_files(&self, checker: &Checker, guidelines: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         match self.run(guidelines, guidelines.typecheck.timeout_seconds).await {
-            Ok(Ran::Judged { verdict, .. }) => Answer::Found(self.told(checker, verdict)),
-            Ok(Ran::TooLong) => Answer::Found(facts::Typecheck::NotRun { command: checker.shown() }),
-            Ok(Ran::NotConfigured) => Answer::Found(facts::Typecheck::NotConfigured),
+            Ok(TypecheckRun::Judged { verdict, .. }) => Answer::Found(self.told(checker, verdict)),
+            Ok(TypecheckRun::TooLong) => Answer::Found(facts::TypecheckOutcome::NotRun { command: checker.shown() }),
+            Ok(TypecheckRun::NotConfigured) => Answer::Found(facts::TypecheckOutcome::NotConfigured),
             Err(unknown) => Answer::Unknown(unknown),
         }
     }
 
     /// The verdict on what is committed, which is not what lies there.
-    async fn on_commit(&self, checker: &Checker, tree: String, rules: &Guidelines) -> Answer<facts::Typecheck> {
+    async fn on_commit(&self, checker: &Checker, tree: String, rules: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         let verdict = match self.kept(&tree, checker, rules).await {
             Ok(Some(verdict)) => Ok(verdict),
             Ok(None) => self.run_on_commit(checker, tree, rules.typecheck.timeout_seconds).await,
@@ -205,7 +207,7 @@ impl Typechecks {
         }
     }
 
-    async fn run_on_commit(&self, checker: &Checker, tree: String, seconds: u64) -> Result<Verdict, Unknown> {
+    async fn run_on_commit(&self, checker: &Checker, tree: String, seconds: u64) -> Result<Verdict, FactError> {
         let unjudged = self.unjudged(tree, checker).await;
         let committed = Committed::lay_out(&self.project, &self.environment).await?;
         let there = Typechecks { project: committed.project.clone(), ..self.clone() };
@@ -228,8 +230,8 @@ impl Typechecks {
     ///
     /// # Errors
     /// Nobody allowed it, it cannot be started, or the files changed meanwhile: there is no verdict.
-    pub async fn run(&self, guidelines: &Guidelines, seconds: u64) -> Result<Ran, Unknown> {
-        let Some(checker) = checker(&self.project, guidelines) else { return Ok(Ran::NotConfigured) };
+    pub async fn run(&self, guidelines: &Guidelines, seconds: u64) -> Result<TypecheckRun, FactError> {
+        let Some(checker) = checker(&self.project, guidelines) else { return Ok(TypecheckRun::NotConfigured) };
         self.judge(&checker, seconds).await
     }
 
@@ -238,35 +240,35 @@ impl Typechecks {
     ///
     /// # Errors
     /// As for [`run`](Typechecks::run).
-    pub(crate) async fn held(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
+    pub(crate) async fn held(&self, checker: &Checker, seconds: u64) -> Result<TypecheckRun, FactError> {
         let kept = match content::tree(&self.project, Content::Worktree, &self.environment).await {
             Ok(tree) => self.remembered(&tree, checker).filter(|verdict| verdict.ok),
             Err(_) => None,
         };
         self.allowed(checker)?;
         match kept {
-            Some(verdict) => Ok(Ran::Judged { verdict, output: String::new(), unkept: None }),
+            Some(verdict) => Ok(TypecheckRun::Judged { verdict, output: String::new(), unkept: None }),
             None => self.judge(checker, seconds).await,
         }
     }
 
     /// Runs a checker on the files as they are.
-    pub(crate) async fn judge(&self, checker: &Checker, seconds: u64) -> Result<Ran, Unknown> {
+    pub(crate) async fn judge(&self, checker: &Checker, seconds: u64) -> Result<TypecheckRun, FactError> {
         self.allowed(checker)?;
         let tree = match content::tree(&self.project, Content::Worktree, &self.environment).await {
             // What the project's own check says is then of the moment at which it was run.
-            Err(_) if matches!(checker.origin, Origin::Project(_)) => None,
+            Err(_) if matches!(checker.origin, CheckerOrigin::Project(_)) => None,
             tree => Some(tree?),
         };
         let unjudged = self.unjudged(tree.clone().unwrap_or_default(), checker).await;
         // Whoever is no longer waited for is stopped, with everything that was started.
         let Ok(ended) = timeout(Duration::from_secs(seconds), self.each(checker, seconds)).await else {
-            return Ok(Ran::TooLong);
+            return Ok(TypecheckRun::TooLong);
         };
         let (ok, summary, output) = ended?;
         if tree.is_none() {
             let verdict = Verdict { ok, summary, at: self.clock.now(), ..unjudged };
-            return Ok(Ran::Judged { verdict, output, unkept: None });
+            return Ok(TypecheckRun::Judged { verdict, output, unkept: None });
         }
         if content::tree(&self.project, Content::Worktree, &self.environment).await? != unjudged.tree {
             let why = format!(
@@ -278,11 +280,11 @@ impl Typechecks {
         }
         let verdict = Verdict { ok, summary, at: self.clock.now(), ..unjudged };
         let unkept = Verdicts::of(&self.project).keep(&verdict).err().map(|error| error.to_string());
-        Ok(Ran::Judged { verdict, output, unkept })
+        Ok(TypecheckRun::Judged { verdict, output, unkept })
     }
 
     /// The commands one after the other, up to the first that fails: whether all passed, why not, and what was printed.
-    async fn each(&self, checker: &Checker, seconds: u64) -> Result<(bool, String, String), Unknown> {
+    async fn each(&self, checker: &Checker, seconds: u64) -> Result<(bool, String, String), FactError> {
         let environment = Environment::of(environment::own(&self.environment));
         for argv in &checker.commands {
             // The time of all of them is kept by whoever waits.
@@ -303,7 +305,7 @@ impl Typechecks {
         let environment = Environment::of(environment::own(&self.environment)).open;
         let mut versions = Vec::new();
         // What the project names may be a script of its own, which does not say its version but does its work.
-        let asks = !matches!(checker.origin, Origin::Project(_));
+        let asks = !matches!(checker.origin, CheckerOrigin::Project(_));
         for argv in checker.commands.iter().filter(|_| asks) {
             versions.push(tool::version(argv, &self.project, &environment).await);
         }
@@ -339,8 +341,8 @@ impl Typechecks {
         verdict.age_seconds(self.clock.now()).is_some_and(|age| most.is_none_or(|most| age <= most))
     }
 
-    fn told(&self, checker: &Checker, verdict: Verdict) -> facts::Typecheck {
-        facts::Typecheck::Judged {
+    fn told(&self, checker: &Checker, verdict: Verdict) -> facts::TypecheckOutcome {
+        facts::TypecheckOutcome::Judged {
             command: checker.shown(),
             passed: verdict.ok,
             age_seconds: verdict.age_seconds(self.clock.now()).unwrap_or(0),
@@ -349,7 +351,7 @@ impl Typechecks {
     }
 
     /// Whether a person allowed the commands; why not.
-    pub(crate) fn allowed(&self, checker: &Checker) -> Result<(), Unknown> {
+    pub(crate) fn allowed(&self, checker: &Checker) -> Result<(), FactError> {
         match self.is_allowed(&checker.digest())? {
             true => Ok(()),
             false => Err(unknown(
@@ -364,7 +366,7 @@ impl Typechecks {
     }
 
     /// Whether a person allowed what has this digest in the project.
-    pub(crate) fn is_allowed(&self, digest: &Digest) -> Result<bool, Unknown> {
+    pub(crate) fn is_allowed(&self, digest: &Digest) -> Result<bool, FactError> {
         let unreadable =
             |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
         let data = match &self.data {

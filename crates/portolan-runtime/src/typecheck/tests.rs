@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use portolan_core::value::Timestamp;
-use portolan_gates::acceptance::{self, Finding, Standing};
-use portolan_gates::facts::{Claims, Needs, Typecheck};
+use portolan_gates::acceptance::{self, CheckFinding, CheckStatus};
+use portolan_gates::facts::{Claims, Needs, TypecheckOutcome};
 
 use super::*;
 use crate::repository::Repository;
-use crate::trust::Entry;
+use crate::trust::TrustEntry;
 
 /// It passes unless `a.rs` says `wrong`, and counts how often it was run.
 const CHECK: &str = r#"#!/bin/sh
@@ -63,7 +63,7 @@ impl World {
 
     fn allow(&self) {
         let checker = checker(&self.project, &self.rules).unwrap();
-        let entry = Entry {
+        let entry = TrustEntry {
             project: PathBuf::new(),
             commands: checker.digest(),
             file: Digest::of(""),
@@ -108,18 +108,18 @@ impl World {
         Typechecks::within(&self.project, self.environment()).trusting(Some(self.root().join("data")))
     }
 
-    fn known(&self, content: Content) -> Known {
+    fn known(&self, content: Content) -> TypecheckState {
         wait(self.checks().known(&self.rules, content))
     }
 
-    fn run(&self) -> Result<Ran, Unknown> {
+    fn run(&self) -> Result<TypecheckRun, FactError> {
         wait(self.checks().run(&self.rules, 30))
     }
 
     #[track_caller]
     fn judges(&self, ok: bool) -> Verdict {
         match self.run() {
-            Ok(Ran::Judged { verdict, unkept: None, .. }) if verdict.ok == ok => verdict,
+            Ok(TypecheckRun::Judged { verdict, unkept: None, .. }) if verdict.ok == ok => verdict,
             other => panic!("{other:?}"),
         }
     }
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// What the check at the exit of a phase finds.
-    fn decide(&self) -> Finding {
+    fn decide(&self) -> CheckFinding {
         let repository = Repository::within(&self.project, self.environment()).trusting(self.root().join("data"));
         let needs = Needs { typecheck: true, ..Needs::NOTHING };
         let facts = wait(repository.probe(&Claims::default(), &self.rules, needs));
@@ -229,20 +229,20 @@ fn the_tree_of_unusual_repositories() {
 #[test]
 fn a_verdict_is_for_the_content_that_was_checked() {
     let world = World::new();
-    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown);
     let verdict = world.judges(true);
     assert_eq!(verdict.tree, world.git(&["rev-parse", "HEAD^{tree}"]));
     assert_eq!(verdict.versions, ["Some(0) check 1.0"]);
-    assert_eq!(world.known(Content::Worktree), Known::Passed);
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Passed);
     world.write("a.rs", "wrong\n");
-    assert_eq!(world.known(Content::Worktree), Known::Unknown, "an edit makes another content");
-    assert_eq!(world.known(Content::Index), Known::Passed, "what is staged is still what was checked");
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown, "an edit makes another content");
+    assert_eq!(world.known(Content::Index), TypecheckState::Passed, "what is staged is still what was checked");
     assert_eq!(world.judges(false).summary, "error: it is wrong");
-    assert_eq!(world.known(Content::Worktree), Known::Failed("error: it is wrong".into()));
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Failed("error: it is wrong".into()));
     world.git(&["add", "-A"]);
-    assert_eq!(world.known(Content::Index), Known::Failed("error: it is wrong".into()));
+    assert_eq!(world.known(Content::Index), TypecheckState::Failed("error: it is wrong".into()));
     world.write("a.rs", "right\n");
-    assert_eq!(world.known(Content::Worktree), Known::Passed, "back to what was checked");
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Passed, "back to what was checked");
     assert_eq!(world.runs(), 2);
     assert_eq!(world.git(&["status", "--porcelain"]), "MM a.rs", "verdicts are no content of the project");
 }
@@ -252,22 +252,22 @@ fn other_tools_commands_and_ages_know_nothing() {
     let mut world = World::new();
     world.judges(true);
     world.rules.typecheck.commands = Some(vec![vec!["check".into(), "less".into()]]);
-    assert_eq!(world.known(Content::Worktree), Known::Unknown, "other arguments");
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown, "other arguments");
     world.rules.typecheck.commands = Some(vec![vec!["check".into(), "all".into()]]);
-    assert_eq!(world.known(Content::Worktree), Known::Passed);
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Passed);
     // Another version behind the same file: told when it can be asked.
     fs::write(world.root().join("bin/version"), "check 2.0\n").unwrap();
-    assert_eq!(world.decide().standing, Standing::Holds);
+    assert_eq!(world.decide().standing, CheckStatus::Holds);
     assert_eq!(world.runs(), 2);
     fs::write(world.root().join("bin/check"), format!("{CHECK}\n")).unwrap();
-    assert_eq!(world.known(Content::Worktree), Known::Unknown, "another file");
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown, "another file");
     world.judges(true);
     let mut later = world.checks();
     later.clock = Clock::Still(Timestamp(Clock::System.now().0 + 100_000));
     world.rules.typecheck.max_age_seconds = Some(1_000);
-    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), Known::Passed);
+    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), TypecheckState::Passed);
     world.rules.typecheck.max_age_seconds = Some(10);
-    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), Known::Unknown);
+    assert_eq!(wait(later.known(&world.rules, Content::Worktree)), TypecheckState::Unknown);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn nothing_runs_before_a_person_allowed_it() {
     let refused = world.run().unwrap_err();
     assert_eq!(refused.code, "not-trusted");
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Unverified, "not-trusted"));
+    assert_eq!((found.standing, found.code), (CheckStatus::Unverified, "not-trusted"));
     assert_eq!(
         found.reason,
         "cannot verify: `check all` may not run in this project yet; a person runs `portolan trust --typecheck`"
@@ -292,12 +292,12 @@ fn nothing_runs_before_a_person_allowed_it() {
 fn the_check_of_a_phase_takes_the_verdict_or_runs_it() {
     let world = World::new();
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Holds, "typecheck-passed"), "{}", found.reason);
-    assert_eq!(world.decide().standing, Standing::Holds);
+    assert_eq!((found.standing, found.code), (CheckStatus::Holds, "typecheck-passed"), "{}", found.reason);
+    assert_eq!(world.decide().standing, CheckStatus::Holds);
     assert_eq!(world.runs(), 1, "what is known is not asked again");
     world.write("a.rs", "wrong\n");
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{}", found.reason);
+    assert_eq!((found.standing, found.code), (CheckStatus::Fails, "typecheck-failed"), "{}", found.reason);
     assert!(found.reason.contains("`error: it is wrong`"), "{}", found.reason);
     let none = World { rules: Guidelines::default(), ..World::untrusted() };
     assert_eq!(none.decide().code, "not-configured");
@@ -309,9 +309,9 @@ fn no_time_left_is_no_verdict() {
     world.more.push(("SLOW", "1"));
     world.rules.typecheck.timeout_seconds = 1;
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Fails, "not-run"), "{}", found.reason);
-    assert!(matches!(wait(world.checks().run(&world.rules, 1)), Ok(Ran::TooLong)));
-    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+    assert_eq!((found.standing, found.code), (CheckStatus::Fails, "not-run"), "{}", found.reason);
+    assert!(matches!(wait(world.checks().run(&world.rules, 1)), Ok(TypecheckRun::TooLong)));
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown);
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn files_that_change_meanwhile_have_no_verdict() {
     let mut world = World::new();
     world.more.push(("WRITES", "1"));
     assert_eq!(world.run().unwrap_err().code, "content-changed");
-    assert_eq!(world.known(Content::Worktree), Known::Unknown);
+    assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown);
     world.write(".gitignore", "written\n");
     world.judges(true);
 }
@@ -330,22 +330,22 @@ fn a_checker_that_is_not_there_cannot_verify() {
     world.rules.typecheck.commands = Some(vec![vec!["no-such-checker".into()]]);
     world.allow();
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Unverified, "typecheck-not-run"), "{}", found.reason);
+    assert_eq!((found.standing, found.code), (CheckStatus::Unverified, "typecheck-not-run"), "{}", found.reason);
 }
 
 #[test]
 fn what_is_known_can_be_asked_anywhere() {
     let world = World::new();
     let rules = Guidelines {
-        typecheck: portolan_gates::guidelines::Typecheck {
+        typecheck: portolan_gates::guidelines::TypecheckRules {
             commands: Some(Vec::new()),
             ..world.rules.typecheck.clone()
         },
         ..world.rules.clone()
     };
-    assert_eq!(known(&world.project, &rules), Known::NotConfigured);
-    assert_eq!(wait(async { known(&world.project, &world.rules) }), Known::Unknown);
-    let judged = matches!(wait(world.checks().verdict(&rules)), Answer::Found(Typecheck::NotConfigured));
+    assert_eq!(known(&world.project, &rules), TypecheckState::NotConfigured);
+    assert_eq!(wait(async { known(&world.project, &world.rules) }), TypecheckState::Unknown);
+    let judged = matches!(wait(world.checks().verdict(&rules)), Answer::Found(TypecheckOutcome::NotConfigured));
     assert!(judged);
 }
 
@@ -370,16 +370,16 @@ fn nothing_is_left(world: &World) {
 fn what_is_committed_is_checked_as_well_where_other_files_lie_there() {
     let world = committed("wrong\n");
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{}", found.reason);
+    assert_eq!((found.standing, found.code), (CheckStatus::Fails, "typecheck-failed"), "{}", found.reason);
     assert!(found.reason.contains("on what is committed"), "{}", found.reason);
     assert_eq!(world.runs(), 2);
     nothing_is_left(&world);
     assert_eq!(world.decide().code, "typecheck-failed");
     assert_eq!(world.runs(), 2, "the verdict is kept");
     world.git(&["commit", "-q", "-a", "-m", "fix: x"]);
-    assert_eq!((world.decide().standing, world.runs()), (Standing::Holds, 2));
+    assert_eq!((world.decide().standing, world.runs()), (CheckStatus::Holds, 2));
     let good = committed("right again\n");
-    assert_eq!((good.decide().standing, good.runs()), (Standing::Holds, 2));
+    assert_eq!((good.decide().standing, good.runs()), (CheckStatus::Holds, 2));
     nothing_is_left(&good);
 }
 
@@ -390,7 +390,7 @@ fn what_an_integration_branch_has_is_not_checked_again() {
     world.git(&["commit", "-q", "-a", "-m", "feat: x"]);
     world.write("a.rs", "right\n");
     world.git(&["switch", "-q", "-c", "fix/x"]);
-    assert_eq!((world.decide().standing, world.runs()), (Standing::Holds, 1));
+    assert_eq!((world.decide().standing, world.runs()), (CheckStatus::Holds, 1));
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn what_git_ignores_is_there_for_the_checker() {
     world.write(".git/info/exclude", "/deps/\n");
     world.write("deps/x", "built");
     world.more.push(("NEEDS", "deps/x"));
-    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    assert_eq!(world.decide().standing, CheckStatus::Holds, "{}", world.decide().reason);
     assert_eq!(
         fs::read_to_string(world.project.join("deps/x")).unwrap(),
         "built",
@@ -415,12 +415,12 @@ fn what_a_crash_has_left_is_taken_away() {
         world.git(&["worktree", "add", "-q", "--detach", &format!(".portolan/typecheck/{name}"), "HEAD"]);
     }
     world.write(".portolan/typecheck/stray/file", "x");
-    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    assert_eq!(world.decide().standing, CheckStatus::Holds, "{}", world.decide().reason);
     nothing_is_left(&world);
     let gone = committed("right again\n");
     gone.git(&["worktree", "add", "-q", "--detach", ".portolan/typecheck/head", "HEAD"]);
     fs::remove_dir_all(gone.project.join(".portolan/typecheck/head")).unwrap();
-    assert_eq!(gone.decide().standing, Standing::Holds, "{}", gone.decide().reason);
+    assert_eq!(gone.decide().standing, CheckStatus::Holds, "{}", gone.decide().reason);
     nothing_is_left(&gone);
 }
 
@@ -429,14 +429,14 @@ fn where_what_is_committed_cannot_be_laid_out_nothing_passes() {
     let in_the_way = committed("right again\n");
     in_the_way.write(".portolan/typecheck", "a file");
     let found = in_the_way.decide();
-    assert_eq!((found.standing, found.code), (Standing::Unverified, "no-worktree"), "{}", found.reason);
+    assert_eq!((found.standing, found.code), (CheckStatus::Unverified, "no-worktree"), "{}", found.reason);
     let under_way = committed("right again\n");
     under_way.write(".portolan/typecheck/lock", "");
     let lock = fs::File::options().write(true).open(under_way.project.join(".portolan/typecheck/lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(under_way.decide().code, "typecheck-under-way");
     drop(lock);
-    assert_eq!(under_way.decide().standing, Standing::Holds);
+    assert_eq!(under_way.decide().standing, CheckStatus::Holds);
 }
 
 #[test]
@@ -450,14 +450,14 @@ fn a_submodule_is_linked_where_it_is_as_it_was_committed() {
     world.git(&["commit", "-q", "-m", "feat: sub"]);
     world.write("a.rs", "right here\n");
     world.more.push(("NEEDS", "sub/a.rs"));
-    assert_eq!(world.decide().standing, Standing::Holds, "{}", world.decide().reason);
+    assert_eq!(world.decide().standing, CheckStatus::Holds, "{}", world.decide().reason);
     nothing_is_left(&world);
     world.write("a.rs", "right now\n");
     world.git(&["commit", "-q", "-m", "feat: here", "a.rs"]);
     world.write("a.rs", "right there\n");
     world.git(&["-C", "sub", "commit", "-q", "--allow-empty", "-m", "feat: moved"]);
     let found = world.decide();
-    assert_eq!((found.standing, found.code), (Standing::Unverified, "submodule-moved"), "{}", found.reason);
+    assert_eq!((found.standing, found.code), (CheckStatus::Unverified, "submodule-moved"), "{}", found.reason);
 }
 
 #[test]
@@ -481,7 +481,12 @@ fn a_file_that_git_is_told_to_pass_over_counts_as_it_lies_there() {
         world.write("a.rs", "right\n");
         assert_ne!(world.tree(Content::Worktree), world.tree(Content::Index), "{option}");
         let found = world.decide();
-        assert_eq!((found.standing, found.code), (Standing::Fails, "typecheck-failed"), "{option}: {}", found.reason);
+        assert_eq!(
+            (found.standing, found.code),
+            (CheckStatus::Fails, "typecheck-failed"),
+            "{option}: {}",
+            found.reason
+        );
         assert!(found.reason.contains("on what is committed"), "{option}: {}", found.reason);
         // The index itself is as it was.
         assert!(!world.git(&["ls-files", "-v", "a.rs"]).starts_with('H'), "{option}");

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_core::run::{Actor, Channel, Human};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
@@ -24,7 +24,7 @@ use portolan_runtime::catalog;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::project_checks;
 use portolan_runtime::service::{Caller, Open, Options, RunCarrier, Service, ServiceError, View};
-use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
+use portolan_runtime::trust::{Digest, TrustEntry, commands, commands_digest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -139,7 +139,7 @@ impl World {
     pub(crate) fn trust(&self, id: &str) {
         let service = self.service();
         let definition = service.library().definition(id).expect("it is sound");
-        let entry = Entry {
+        let entry = TrustEntry {
             project: self.project(),
             commands: commands_digest(&definition.workflow).expect("it has commands"),
             file: Digest::of(b""),
@@ -153,7 +153,7 @@ impl World {
     /// Trusts the checks that the project has now.
     pub(crate) fn trust_checks(&self) {
         let checks = project_checks::load(&self.project()).expect("they are sound");
-        let entry = Entry {
+        let entry = TrustEntry {
             project: self.project(),
             commands: project_checks::digest(&checks).expect("it has commands"),
             file: Digest::of(b""),
@@ -291,17 +291,17 @@ pub(crate) fn told(answer: &Answer) -> String {
 }
 
 /// A situation as Navigator's clients read it.
-pub(crate) fn read(view: &View) -> words::tasks::Told {
+pub(crate) fn read(view: &View) -> words::tasks::TaskSituation {
     words::tasks::told(view)
 }
 
 /// The step, its class, and what is going on there.
 pub(crate) fn view_line(view: &View) -> String {
     let state = match view.situation.state {
-        State::Working => "working",
-        State::Checking => "checking",
-        State::Waiting => "waiting",
-        State::Ended => "ended",
+        RunStatus::Working => "working",
+        RunStatus::Checking => "checking",
+        RunStatus::Waiting => "waiting",
+        RunStatus::Ended => "ended",
     };
     let terminal = view.terminal.map_or(String::new(), |word| format!(" ({word})"));
     let notes: String = view.notes.iter().map(|note| format!("\n  note: {note}")).collect();

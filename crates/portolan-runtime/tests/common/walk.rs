@@ -1,7 +1,7 @@
 //! Callers that know nothing but the situation: they send back the actions that they are offered.
 
 use super::calls::Calls;
-use portolan_core::present::State;
+use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Service, View};
 use serde_json::json;
@@ -50,7 +50,7 @@ impl<'w> Walker<'w> {
     /// Follows the actions until the run is over. Every offered call must be accepted; every blocked one is refused.
     pub(crate) fn walk(&mut self, address: &Address) -> View {
         let mut view = self.look(address);
-        while view.situation.state != State::Ended {
+        while view.situation.state != RunStatus::Ended {
             self.check_blocked(&view);
             let action = self.choose(&view);
             view = match action.tool {

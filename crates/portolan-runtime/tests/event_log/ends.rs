@@ -73,7 +73,7 @@ fn a_file_whose_end_cannot_be_found_is_not_written() {
     let home = Home::new().with(1);
     home.write(format!("{}{}", home.text(), "\n".repeat(17 << 20)));
     let before = home.text().len();
-    assert_eq!(code(home.log.append(&[Entry::of(Kind::Boot, json!({}))], Durability::Written)), "log_damaged");
+    assert_eq!(code(home.log.append(&[LogEntry::of(Kind::Boot, json!({}))], Durability::Written)), "log_damaged");
     assert_eq!(home.text().len(), before);
 }
 
@@ -94,7 +94,7 @@ fn what_is_no_regular_file_is_refused() {
     // It was a file when it was opened.
     fs::remove_file(home.path()).expect("it is ours");
     symlink("/dev/full", home.path()).expect("a link is made");
-    assert_eq!(code(home.log.append(&[Entry::of(Kind::Boot, json!({}))], Durability::Written)), "log_refused");
+    assert_eq!(code(home.log.append(&[LogEntry::of(Kind::Boot, json!({}))], Durability::Written)), "log_refused");
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn a_folder_that_leads_out_of_the_project_is_refused() {
     let linked = elsewhere.path().join("project");
     symlink(TempDir::new().expect("a folder").keep(), &linked).expect("a link is made");
     let log = Log::of_project(&linked).expect("the project itself may be a link");
-    log.append(&[Entry::of(Kind::Boot, json!({}))], Durability::Written).expect("it can be written");
+    log.append(&[LogEntry::of(Kind::Boot, json!({}))], Durability::Written).expect("it can be written");
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_told() {
     let home = Home::new().with(1);
     let blocked = Log::open(home.path().join("below/flow-events.jsonl"));
-    let appended = blocked.and_then(|log| log.append(&[Entry::of(Kind::Boot, json!({}))], Durability::Written));
+    let appended = blocked.and_then(|log| log.append(&[LogEntry::of(Kind::Boot, json!({}))], Durability::Written));
     assert!(["log_unwritable", "log_unreadable"].contains(&code(appended)));
     let folder = home.path().parent().expect("a folder").to_owned();
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n");
@@ -124,7 +124,7 @@ fn a_folder_that_cannot_be_written_is_told() {
     }
     let log = Log::open(folder.join("other.jsonl")).expect("there is nothing in the way");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is ours");
-    let appended = log.append(&[Entry::of(Kind::Boot, json!({}))], Durability::Written);
+    let appended = log.append(&[LogEntry::of(Kind::Boot, json!({}))], Durability::Written);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("it is ours");
     assert_eq!(code(appended), "log_unwritable");
 }

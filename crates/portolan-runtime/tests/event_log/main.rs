@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use expect_test::expect;
 use portolan_core::value::Timestamp;
 use portolan_runtime::audit::{
-    AuditError, Durability, Entry, Filter, Kind, Line, Log, follow, latest, log_of, read, tail, verify,
+    AuditError, Durability, Filter, Kind, Line, Log, LogEntry, follow, latest, log_of, read, tail, verify,
 };
 use portolan_runtime::clock::Clock;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Home {
     }
 
     fn append(&self, kind: Kind, data: Value) -> Line {
-        let entry = Entry { run: Some("r1".into()), task: Some("t1".into()), ..Entry::of(kind, data) };
+        let entry = LogEntry { run: Some("r1".into()), task: Some("t1".into()), ..LogEntry::of(kind, data) };
         self.log.append(&[entry], Durability::Written).expect("it can be written").remove(0)
     }
 
@@ -90,7 +90,7 @@ fn a_line_has_its_keys_in_their_order() {
     let home = Home::new();
     home.append(Kind::Transition, json!({ "from": "test", "to": "commit", "reason": "Tests pass." }));
     home.log
-        .append(&[Entry { phase: Some("commit".into()), ..Entry::of(Kind::Boot, json!({})) }], Durability::Synced)
+        .append(&[LogEntry { phase: Some("commit".into()), ..LogEntry::of(Kind::Boot, json!({})) }], Durability::Synced)
         .expect("it can be written");
     expect![[r#"
         {"v":1,"seq":1,"id":"1ae151bdb77f7e425842","type":"flow.transition","at":"2023-11-14T22:13:20.000Z","phase":null,"taskId":"t1","runId":"r1","data":{"from":"test","to":"commit","reason":"Tests pass."},"prev":null}
@@ -105,7 +105,8 @@ fn a_line_has_its_keys_in_their_order() {
 fn a_batch_is_one_after_the_other_and_its_text_is_deterministic() {
     let texts = [(); 2].map(|()| {
         let home = Home::new();
-        let entries = [Kind::Bypass, Kind::AcceptancePassed, Kind::Transition].map(|kind| Entry::of(kind, json!({})));
+        let entries =
+            [Kind::Bypass, Kind::AcceptancePassed, Kind::Transition].map(|kind| LogEntry::of(kind, json!({})));
         let lines = home.log.append(&entries, Durability::Written).expect("it can be written");
         assert_eq!(lines.iter().map(|line| line.seq).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(lines[2].prev, Some(lines[1].digest()));
@@ -131,7 +132,7 @@ fn lines_are_found_by_what_they_are() {
     home.append(Kind::GuardBlock, json!({}));
     home.append(Kind::GuardAllow, json!({}));
     home.append(Kind::TaskCompleted, json!({}));
-    let other = Entry { run: Some("r2".into()), ..Entry::of(Kind::Bypass, json!({})) };
+    let other = LogEntry { run: Some("r2".into()), ..LogEntry::of(Kind::Bypass, json!({})) };
     home.log.append(&[other], Durability::Written).expect("it can be written");
     let types = |text: &str| Filter { types: Some(text.parse().expect("a type")), ..Filter::default() };
     assert_eq!(home.read(&types("flow.guard.*")), [1, 2]);
@@ -224,7 +225,7 @@ fn no_secret_gets_in_and_no_line_is_too_long() {
         Kind::GuardBlock,
         json!({ "reason": format!("`git push https://x:{key}@host` is refused"), "apiKey": 7 }),
     );
-    let entry = Entry { task: Some(key.clone()), ..Entry::of(Kind::Boot, json!({ key.clone(): "x" })) };
+    let entry = LogEntry { task: Some(key.clone()), ..LogEntry::of(Kind::Boot, json!({ key.clone(): "x" })) };
     home.log.append(&[entry], Durability::Written).expect("it can be written");
     let many: Vec<String> = (0..1_000).map(|n| format!("{n} {}", "x".repeat(200))).collect();
     let cut = home.append(Kind::Opportunity, json!({ "evidence": many }));

@@ -79,16 +79,16 @@ fn child() {
     let Some(path) = std::env::var_os("PORTOLAN_LOG_FILE") else { return };
     let log = Log::open(PathBuf::from(path)).expect("there is nothing in the way").rotating_at(400_000);
     let run = std::process::id().to_string();
-    let entry = |n: u64| Entry {
+    let entry = |n: u64| LogEntry {
         run: Some(run.clone()),
-        ..Entry::of(Kind::Boot, json!({ "n": n, "x": "x".repeat(n as usize % 2_000) }))
+        ..LogEntry::of(Kind::Boot, json!({ "n": n, "x": "x".repeat(n as usize % 2_000) }))
     };
     match std::env::var("PORTOLAN_LOG_ROLE").expect("the parent sets both").as_str() {
         "count" => (1..=EACH).for_each(|n| {
             log.append(&[entry(n)], Durability::Written).expect("it can be written");
         }),
         "write" => (1..1_000_000).for_each(|n| {
-            let batch: Vec<Entry> = (0..1 + n % 5).map(|more| entry(n * 97 + more)).collect();
+            let batch: Vec<LogEntry> = (0..1 + n % 5).map(|more| entry(n * 97 + more)).collect();
             let lines = log.append(&batch, Durability::Written).expect("it can be written");
             tell(&lines.last().expect("it is no empty batch").seq.to_string());
         }),

@@ -2,7 +2,7 @@
 
 use portolan_core::value::Timestamp;
 use portolan_runtime::service::{FlowState, ServiceError, Start};
-use portolan_runtime::trust::{Digest, Entry, phases_digest};
+use portolan_runtime::trust::{Digest, TrustEntry, phases_digest};
 
 use super::stand::{SMALL, Stand, me};
 
@@ -31,7 +31,7 @@ fn agree(stand: &Stand, workflow: &str) {
     let definition = service.library().definition(workflow).expect("a definition");
     let commands = phases_digest(&definition.workflow, &definition.digest).expect("it has phases");
     let (file, path) = (Digest::of(b"its text"), format!(".flow/workflows/{workflow}.yaml"));
-    let entry = Entry { project: stand.project(), commands, file, path, at: Timestamp(1), runs: Vec::new() };
+    let entry = TrustEntry { project: stand.project(), commands, file, path, at: Timestamp(1), runs: Vec::new() };
     service.trust().record(entry).expect("recorded");
 }
 
@@ -91,7 +91,7 @@ async fn who_allows_commands_has_not_agreed_to_phases() {
     let definition = service.library().definition("small").expect("a definition");
     let commands = definition.commands.clone().expect("it runs something");
     let (file, path) = (Digest::of(b"its text"), "small.yaml".to_owned());
-    let entry = Entry { project: stand.project(), commands, file, path, at: Timestamp(1), runs: Vec::new() };
+    let entry = TrustEntry { project: stand.project(), commands, file, path, at: Timestamp(1), runs: Vec::new() };
     service.trust().record(entry).expect("recorded");
     assert!(begins(&stand, "small").await.starts_with("not_trusted"));
 }

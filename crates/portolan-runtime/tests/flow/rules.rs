@@ -1,7 +1,7 @@
 //! What the rules of a project say is on record, run by run.
 
 use expect_test::expect;
-use portolan_runtime::audit::{Durability, Entry, Kind, Log};
+use portolan_runtime::audit::{Durability, Kind, Log, LogEntry};
 use serde_json::json;
 
 use super::stand::{Stand, me, past, person};
@@ -90,7 +90,7 @@ async fn a_bypass_that_let_a_tool_call_happen_is_shown_as_used() {
     let gate = service.flow().gate(None, None).await.expect("what guards see");
     let bypass = gate.bypasses.first().cloned().expect("it is open");
     let data = json!({ "guardId": "typecheck-must-pass-before-commit", "invariant": "I-6", "bypass": bypass.id });
-    let entry = Entry { task: Some("t".to_owned()), ..Entry::of(Kind::GuardBypass, data) };
+    let entry = LogEntry { task: Some("t".to_owned()), ..LogEntry::of(Kind::GuardBypass, data) };
     Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");
     assert_eq!(shown(&stand.state().await), (true, true));
 }
@@ -105,7 +105,7 @@ async fn a_bypass_that_a_guard_has_used_counts_at_no_exit() {
         let past = portolan_runtime::service::Override { once, ..past("X-1") };
         stand.service().flow().get_past(&past, &person()).await.expect("on record");
         let data = json!({ "guardId": "g", "invariant": "X-1", "bypass": "b1" });
-        let entry = Entry { task: Some("t".to_owned()), ..Entry::of(Kind::GuardBypass, data) };
+        let entry = LogEntry { task: Some("t".to_owned()), ..LogEntry::of(Kind::GuardBypass, data) };
         Log::of_project(&stand.project()).expect("a log").append(&[entry], Durability::Synced).expect("on record");
         let tick = stand.tick().await;
         assert_eq!(tick.advanced, advanced, "{}", tick.reason);

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use portolan_core::value::Timestamp;
 use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Options, Service, Start, Tick};
-use portolan_runtime::trust::{Digest, Entry, Trust};
+use portolan_runtime::trust::{Digest, Trust, TrustEntry};
 use portolan_runtime::typecheck::checker;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -65,7 +65,7 @@ impl World {
     pub(crate) fn trust(&self) {
         let rules = rules(&self.at("project")).expect("rules without faults");
         let checker = checker(&self.at("project"), &rules).expect("a type checker");
-        let entry = Entry {
+        let entry = TrustEntry {
             project: PathBuf::new(),
             commands: checker.digest(),
             file: Digest::of(""),

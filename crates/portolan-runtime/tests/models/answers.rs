@@ -1,7 +1,7 @@
 //! What comes of what providers say.
 
 use expect_test::expect;
-use portolan_runtime::models::{Question, Sink, open};
+use portolan_runtime::models::{ModelQuestion, Sink, open};
 use serde_json::json;
 
 use crate::provider::{Counted, FakeProvider, Gate, Said, Turn};
@@ -165,7 +165,7 @@ fn slow_words_are_heard_when_they_come() {
             gate.open(if heard.lock().expect("no panic").len() == 3 { 100 } else { 1 });
         };
         let (request, tools) = (user("Hello?"), tools());
-        let question = Question { request: &request, tools: &tools, asker: None };
+        let question = ModelQuestion { request: &request, tools: &tools, asker: None };
         let said = block_on(model.ask(question, Some(&hear as &dyn Sink)));
         assert!(said.is_ok(), "{}", told(&said));
         assert_eq!(*heard.lock().expect("no panic"), ["one", " two", " three"]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use portolan_runtime::models::{Limits, Setup, open};
+use portolan_runtime::models::{ModelSetup, ResponseLimits, open};
 
 use crate::provider::{FakeProvider, Turn};
 use crate::support::{SPOKEN, ask, block_on, each, limits, setup, user};
@@ -43,7 +43,7 @@ fn an_answer_without_end_comes_to_one() {
         [("openai", words), ("anthropic", blocks), ("openai", pings), ("openai", calls), ("openai", details)]
     {
         let provider = FakeProvider::new([Turn::Endless { media_type: "text/event-stream", again: again.to_owned() }]);
-        let small = Setup { limits: Limits { max_bytes: 100_000, ..limits() }, ..setup(&provider.origin) };
+        let small = ModelSetup { limits: ResponseLimits { max_bytes: 100_000, ..limits() }, ..setup(&provider.origin) };
         let model = open(&format!("{name}:m"), &small).expect("a model");
         let said = block_on(ask(model.as_ref(), &user("Hello?"), true));
         let said = said.replace(provider.origin.trim_start_matches("http://"), "HOST");
@@ -74,8 +74,8 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     for name in SPOKEN {
         for (is_stream, turn) in [(false, Turn::Silence), (true, Turn::Silence)] {
             let provider = FakeProvider::new([turn]);
-            let hasty = Limits { whole: Duration::from_millis(50), ..limits() };
-            let setup = Setup { limits: hasty, ..setup(&provider.origin) };
+            let hasty = ResponseLimits { whole: Duration::from_millis(50), ..limits() };
+            let setup = ModelSetup { limits: hasty, ..setup(&provider.origin) };
             let model = open(&format!("{name}:m"), &setup).expect("a model");
             lines.push_str(&format!("{}\n", block_on(ask(model.as_ref(), &user("Hello?"), is_stream))));
         }
@@ -96,7 +96,10 @@ fn a_stream_that_falls_silent_is_given_up() {
     let gate = crate::provider::Gate::default();
     gate.open(3);
     let provider = FakeProvider::new([Turn::Paced(crate::provider::Said::text("one two"), gate)]);
-    let setup = Setup { limits: Limits { idle: Duration::from_millis(50), ..limits() }, ..setup(&provider.origin) };
+    let setup = ModelSetup {
+        limits: ResponseLimits { idle: Duration::from_millis(50), ..limits() },
+        ..setup(&provider.origin)
+    };
     let model = open("openai:m", &setup).expect("a model");
     expect!["timed-out (may pass): `openai` said nothing for 50 ms | heard `one| two`"].assert_eq(&block_on(ask(
         model.as_ref(),

@@ -71,7 +71,7 @@ fn every_provider_and_every_failure_stands_in_the_guide() {
         "no-credit",
         "not-scripted",
     ] {
-        let again = if portolan_core::chat::Unanswered::passes(code) { "yes" } else { "no" };
+        let again = if portolan_core::chat::ModelError::passes(code) { "yes" } else { "no" };
         assert!(
             page.lines().any(|line| line.starts_with(&format!("| `{code}` | {again} |"))),
             "`{code}` is not listed"

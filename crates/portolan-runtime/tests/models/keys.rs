@@ -1,17 +1,17 @@
 //! Keys: where they come from, whom they are sent to, and that nobody else sees them.
 
 use expect_test::expect;
-use portolan_runtime::models::{PROVIDERS, Setup, Variables, open};
+use portolan_runtime::models::{ModelSetup, PROVIDERS, Variables, open};
 use serde_json::json;
 
 use crate::provider::{FakeProvider, Said, Turn};
 use crate::support::{KEY, ask, block_on, setup, user};
 
-fn with(variables: &[(&str, &str)]) -> Setup {
+fn with(variables: &[(&str, &str)]) -> ModelSetup {
     let known: Vec<(String, String)> =
         variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let lookup = move |name: &str| known.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    Setup { variables: Variables::new(lookup), ..setup("http://127.0.0.1:1") }
+    ModelSetup { variables: Variables::new(lookup), ..setup("http://127.0.0.1:1") }
 }
 
 #[test]

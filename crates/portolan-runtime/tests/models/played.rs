@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use portolan_core::chat::{Answer, Request, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError, Request};
 use portolan_core::source::Source;
-use portolan_runtime::models::{Model, Question, Recorder, Script, Sink, open};
+use portolan_runtime::models::{Model, ModelQuestion, ModelRecorder, Script, Sink, open};
 use tokio::time::{Duration, Instant};
 
 use crate::provider::{FakeProvider, Said, Turn};
@@ -15,9 +15,9 @@ fn script(text: &str) -> Script {
     Script::read(&Source::new("answers.yaml", text), "scripted:answers.yaml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-async fn ask(model: &dyn Model, asker: Option<&str>, text: &str) -> Result<Answer, Unanswered> {
+async fn ask(model: &dyn Model, asker: Option<&str>, text: &str) -> Result<ModelAnswer, ModelError> {
     let request: Request = user(text);
-    model.ask(Question { request: &request, tools: &[], asker }, None).await
+    model.ask(ModelQuestion { request: &request, tools: &[], asker }, None).await
 }
 
 /// Asks as `asker: text` or `text`, one line after the other.
@@ -133,7 +133,7 @@ fn an_answer_is_held_back_as_long_as_it_says() {
 fn what_is_played_is_heard() {
     let heard = Heard::default();
     let request = user("x");
-    let question = Question { request: &request, tools: &[], asker: None };
+    let question = ModelQuestion { request: &request, tools: &[], asker: None };
     at_once(script("- text: Hello.").ask(question, Some(&heard as &dyn Sink))).expect("an answer");
     assert_eq!(heard.text(), "Hello.");
 }
@@ -141,7 +141,7 @@ fn what_is_played_is_heard() {
 #[test]
 fn a_file_of_answers_is_opened_by_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
-    let setup = portolan_runtime::models::Setup::of(folder.path());
+    let setup = portolan_runtime::models::ModelSetup::of(folder.path());
     std::fs::write(folder.path().join("good.yaml"), "- text: Hello.\n").expect("written");
     std::fs::write(folder.path().join("bad.yaml"), "- txet: Hello.\n- text: a\n  finish: soon\n").expect("written");
     std::fs::create_dir(folder.path().join("folder.yaml")).expect("a folder");
@@ -174,7 +174,7 @@ fn a_recording_says_the_same() {
         Turn::Says(Said::text("Here: é \"x\"\n")),
         Turn::Says(Said::default().calling("c2", "search", "{\"q\"").finish("length")),
     ]);
-    let recorder = Recorder::new(open("openai:m", &setup(&provider.origin)).expect("a model"));
+    let recorder = ModelRecorder::new(open("openai:m", &setup(&provider.origin)).expect("a model"));
     let asked = |model: &dyn Model| {
         let askers = [Some("find"), Some("find"), Some("sum"), None];
         let said = askers.map(|asker| told(&block_on(ask(model, asker, "where are the maps?"))));
@@ -196,7 +196,7 @@ fn a_recording_says_the_same() {
 /// Nobody waited for the second; the first stands in the file alone.
 #[test]
 fn what_nobody_waited_for_is_not_recorded() {
-    let recorder = Recorder::new(Arc::new(script("- text: one\n- {text: two, delay_ms: 1000}\n")));
+    let recorder = ModelRecorder::new(Arc::new(script("- text: one\n- {text: two, delay_ms: 1000}\n")));
     at_once(async {
         ask(&recorder, None, "x").await.expect("an answer");
         let late = tokio::time::timeout(Duration::from_millis(10), ask(&recorder, None, "x")).await;

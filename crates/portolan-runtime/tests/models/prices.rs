@@ -9,7 +9,7 @@ use portolan_core::chat::Usage;
 use portolan_core::chat::prices::Prices;
 use portolan_core::source::Source;
 use portolan_runtime::models::prices::Priced;
-use portolan_runtime::models::{Model, ModelName, Question, Script, Variables, prices};
+use portolan_runtime::models::{Model, ModelName, ModelQuestion, Script, Variables, prices};
 
 use crate::support::{at_once, user};
 
@@ -55,7 +55,7 @@ fn an_answer_says_what_it_cost_where_that_is_known() {
         let script = Script::read(&Source::new("answers.yaml", answers), name).expect("answers");
         let model = Priced::new(Arc::new(script), Arc::clone(&prices));
         let request = user("Hello?");
-        let ask = || at_once(model.ask(Question { request: &request, tools: &[], asker: None }, None));
+        let ask = || at_once(model.ask(ModelQuestion { request: &request, tools: &[], asker: None }, None));
         for cost in costs {
             assert_eq!(ask().expect("an answer").cost_microdollars, cost, "{name}");
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use portolan_core::chat::{Arguments, Message, Request, Role, Settings, ToolUse};
-use portolan_runtime::models::{Model, Question, Sink, open};
+use portolan_core::chat::{Arguments, Message, ModelSettings, Request, Role, ToolUse};
+use portolan_runtime::models::{Model, ModelQuestion, Sink, open};
 use serde_json::{Value, json};
 
 use crate::provider::{FakeProvider, Said, Turn};
@@ -44,7 +44,7 @@ fn talk(extra: Option<Value>) -> Request {
             .to_vec(),
         ),
         tools: Arc::new(vec!["search".into()]),
-        settings: Settings {
+        settings: ModelSettings {
             temperature: Some(serde_json::from_str("0.2").expect("a number")),
             max_tokens: Some(100),
             reasoning: None,
@@ -60,7 +60,7 @@ fn sent(model: &str, request: &Request, is_stream: bool) -> String {
     let model: Arc<dyn Model> = open(model, &setup(&provider.origin)).expect("a model");
     let heard = Heard::default();
     let tools = if request.tools.is_empty() { Vec::new() } else { tools() };
-    let question = Question { request, tools: &tools, asker: None };
+    let question = ModelQuestion { request, tools: &tools, asker: None };
     block_on(model.ask(question, is_stream.then_some(&heard as &dyn Sink))).expect("an answer");
     let seen = provider.seen();
     let [seen] = seen.as_slice() else { panic!("{} requests", seen.len()) };
@@ -411,7 +411,7 @@ fn thinking_is_asked_for_in_the_words_of_each() {
     let mut all = String::new();
     for model in ["openai:m", "anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-6"] {
         for reasoning in ["minimal", "high", "3000", "none"] {
-            let settings = Settings { reasoning: Some(reasoning.into()), ..Settings::default() };
+            let settings = ModelSettings { reasoning: Some(reasoning.into()), ..ModelSettings::default() };
             let request = Request { settings, ..crate::support::user("Hello?") };
             let text = sent(model, &request, false);
             let body: Value = serde_json::from_str(&text[text.find("\n{").expect("a body")..]).expect("JSON");

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::expect;
-use portolan_core::chat::{Answer, Unanswered};
+use portolan_core::chat::{ModelAnswer, ModelError};
 use portolan_core::source::Source;
-use portolan_runtime::models::{Answering, Backoff, Model, Question, Retrying, Script, Sink, open};
+use portolan_runtime::models::{Answering, Model, ModelQuestion, RetryPolicy, Retrying, Script, Sink, open};
 use tokio::time::{Instant, timeout};
 
 use crate::provider::{FakeProvider, Said, Turn};
@@ -35,25 +35,25 @@ impl Model for Noting {
         self.script.name()
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
         let began = *self.began.lock().expect("no panic").get_or_insert_with(Instant::now);
         self.at.lock().expect("no panic").push(began.elapsed().as_millis());
         self.script.ask(question, sink)
     }
 }
 
-fn backoff(seed: u64) -> Backoff {
+fn backoff(seed: u64) -> RetryPolicy {
     let second = Duration::from_secs(1);
-    Backoff { attempts: 5, first: second, longest: 5 * second, attempt: 60 * second, total: 100 * second, seed }
+    RetryPolicy { attempts: 5, first: second, longest: 5 * second, attempt: 60 * second, total: 100 * second, seed }
 }
 
-async fn ask(model: &dyn Model) -> Result<Answer, Unanswered> {
+async fn ask(model: &dyn Model) -> Result<ModelAnswer, ModelError> {
     let request = user("Hello?");
-    model.ask(Question { request: &request, tools: &[], asker: None }, None).await
+    model.ask(ModelQuestion { request: &request, tools: &[], asker: None }, None).await
 }
 
 /// Asks by the rules, and tells what came of it and when it was asked.
-fn check(answers: &str, backoff: Backoff) -> String {
+fn check(answers: &str, backoff: RetryPolicy) -> String {
     let noting = Noting::new(answers);
     let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, backoff);
     let said = at_once(ask(&model));
@@ -72,7 +72,7 @@ fn waits_grow_and_have_an_end() {
 
 #[test]
 fn the_same_seed_waits_the_same() {
-    let of = |seed| check(BUSY, Backoff { attempts: 8, ..backoff(seed) });
+    let of = |seed| check(BUSY, RetryPolicy { attempts: 8, ..backoff(seed) });
     assert_eq!(of(7), of(7));
     assert_ne!(of(7), of(8));
 }
@@ -82,7 +82,7 @@ fn the_same_seed_waits_the_same() {
 fn no_wait_leaves_its_bounds() {
     for seed in 0..50 {
         let noting = Noting::new(BUSY);
-        let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, Backoff { attempts: 8, ..backoff(seed) });
+        let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 8, ..backoff(seed) });
         at_once(ask(&model)).expect_err("it stays busy");
         let at = noting.at();
         for (pair, due) in at.windows(2).zip([1_000, 2_000, 4_000, 5_000, 5_000, 5_000, 5_000]) {
@@ -104,7 +104,7 @@ fn what_passes_is_asked_again_and_what_stays_is_not() {
         ),
         check(
             "- {fail: {code: overloaded, message: no room}}\n- text: Hello.\n",
-            Backoff { attempts: 0, ..backoff(1) },
+            RetryPolicy { attempts: 0, ..backoff(1) },
         ),
     ];
     expect![[r#"
@@ -151,7 +151,7 @@ fn an_attempt_that_takes_too_long_is_given_up() {
 #[test]
 fn whoever_stops_waiting_ends_it() {
     let noting = Noting::new(BUSY);
-    let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, Backoff { attempts: 1_000, ..backoff(1) });
+    let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 1_000, ..backoff(1) });
     at_once(async {
         assert!(timeout(Duration::from_secs(6), ask(&model)).await.is_err());
         let asked = noting.at().len();
@@ -167,10 +167,10 @@ fn an_answer_that_breaks_off_is_asked_for_again() {
     let said = Said::text("Hello there, you.");
     let provider = FakeProvider::new([Turn::Cut(said.clone(), 350), Turn::Says(said)]);
     let model = open("openai:m", &setup(&provider.origin)).expect("a model");
-    let quick = Backoff { first: Duration::from_millis(1), ..backoff(1) };
+    let quick = RetryPolicy { first: Duration::from_millis(1), ..backoff(1) };
     let model = Retrying::new(model, quick);
     let (heard, request) = (Heard::default(), user("Hello?"));
-    let question = Question { request: &request, tools: &[], asker: None };
+    let question = ModelQuestion { request: &request, tools: &[], asker: None };
     let said = block_on(model.ask(question, Some(&heard as &dyn Sink)));
     expect![[r#"
         `Hello there, you.` | Stop | 11 in 7 out 4 cached 2 thought

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use portolan_core::chat::{Answer, Arguments, Message, Request, Role, Settings, ToolSpec, Unanswered};
+use portolan_core::chat::{Arguments, Message, ModelAnswer, ModelError, ModelSettings, Request, Role, ToolSpec};
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::models::{Limits, Model, Question, Setup, Sink, Variables, open};
+use portolan_runtime::models::{Model, ModelQuestion, ModelSetup, ResponseLimits, Sink, Variables, open};
 use serde_json::{Value, json};
 
 use crate::provider::{FakeProvider, Turn};
@@ -28,13 +28,13 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(future)
 }
 
-pub(crate) fn limits() -> Limits {
+pub(crate) fn limits() -> ResponseLimits {
     let second = Duration::from_secs(1);
-    Limits { connect: 10 * second, idle: 60 * second, whole: 60 * second, max_bytes: 1 << 20 }
+    ResponseLimits { connect: 10 * second, idle: 60 * second, whole: 60 * second, max_bytes: 1 << 20 }
 }
 
 /// With every key set, and with `origin` as the place where the provider's own variable says that it is.
-pub(crate) fn setup(origin: &str) -> Setup {
+pub(crate) fn setup(origin: &str) -> ModelSetup {
     let origin = origin.to_owned();
     let lookup = move |name: &str| match name {
         name if name.ends_with("_API_KEY") => Some(KEY.to_owned()),
@@ -42,7 +42,7 @@ pub(crate) fn setup(origin: &str) -> Setup {
         name if name.ends_with("_BASE_URL") => Some(format!("{origin}/v1")),
         _ => None,
     };
-    Setup {
+    ModelSetup {
         folder: std::env::temp_dir(),
         variables: Variables::new(lookup),
         limits: limits(),
@@ -55,7 +55,7 @@ pub(crate) fn user(text: &str) -> Request {
         model: None,
         messages: Arc::new(vec![Arc::new(Message::text(Role::User, text))]),
         tools: Arc::default(),
-        settings: Settings::default(),
+        settings: ModelSettings::default(),
         answer_schema: None,
     }
 }
@@ -92,7 +92,7 @@ impl Sink for Heard {
 pub(crate) async fn ask(model: &dyn Model, request: &Request, is_stream: bool) -> String {
     let heard = Heard::default();
     let tools = tools();
-    let question = Question { request, tools: &tools, asker: None };
+    let question = ModelQuestion { request, tools: &tools, asker: None };
     let said = model.ask(question, is_stream.then_some(&heard as &dyn Sink)).await;
     let said = told(&said);
     if is_stream { format!("{said} | heard `{}`", heard.text()) } else { said }
@@ -119,7 +119,7 @@ pub(crate) fn each(turn: impl Fn() -> Turn) -> String {
     lines
 }
 
-pub(crate) fn told(said: &Result<Answer, Unanswered>) -> String {
+pub(crate) fn told(said: &Result<ModelAnswer, ModelError>) -> String {
     match said {
         Ok(answer) => answer_told(answer),
         Err(failure) => {
@@ -130,7 +130,7 @@ pub(crate) fn told(said: &Result<Answer, Unanswered>) -> String {
     }
 }
 
-fn answer_told(answer: &Answer) -> String {
+fn answer_told(answer: &ModelAnswer) -> String {
     let message = &answer.message;
     let mut parts: Vec<String> = message.content.iter().map(|text| format!("`{text}`")).collect();
     parts.extend(message.tool_calls.iter().map(|call| {

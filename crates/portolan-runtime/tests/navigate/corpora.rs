@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::graph::{Keeper, Variable, VariableKind, Workflow};
+use portolan_core::graph::{Variable, VariableKind, VariableOwner, Workflow};
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Act, Open, RunCarrier, Service, StoreAt, View};
@@ -98,7 +98,7 @@ fn go_on(service: &Service, now: &View, (nth, given): (usize, Map<String, Value>
 }
 
 fn some_of(variables: &[Variable], chance: &mut Chance) -> Map<String, Value> {
-    let open = variables.iter().filter(|it| it.keeper == Keeper::Anyone);
+    let open = variables.iter().filter(|it| it.keeper == VariableOwner::Anyone);
     let drawn: Vec<&Variable> = open.filter(|_| chance.below(4) == 0).collect();
     drawn.into_iter().map(|it| (it.name.value.clone(), chance.value(it.kind))).collect()
 }
@@ -143,7 +143,8 @@ fn obey(service: &Service, id: &str, workflow: &Workflow) -> (usize, String) {
             }
             None => 0,
         };
-        let empty = workflow.root().variables.iter().filter(|it| it.keeper == Keeper::Anyone && it.default.is_none());
+        let empty =
+            workflow.root().variables.iter().filter(|it| it.keeper == VariableOwner::Anyone && it.default.is_none());
         let given = empty.map(|it| (it.name.value.clone(), chance.value(it.kind))).collect();
         now = go_on(service, &now, (nth, given));
     }

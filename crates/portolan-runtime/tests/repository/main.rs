@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use portolan_gates::acceptance::{CHECKS, Finding, Standing, find};
+use portolan_gates::acceptance::{CHECKS, CheckFinding, CheckStatus, find};
 use portolan_gates::facts::{Answer, Claims, Facts, Needs, Tree};
 use portolan_gates::guidelines::{Forge, IssueProvider};
 use portolan_gates::{Guidelines, names};
@@ -144,13 +144,13 @@ impl World {
         runtime.block_on(self.repository().probe(claims, &self.rules, needs))
     }
 
-    fn decide(&self, id: &str) -> Finding {
+    fn decide(&self, id: &str) -> CheckFinding {
         let kind = find(id).expect("it is a check");
         kind.decide(&self.claims, &self.look(kind.needs), &self.rules)
     }
 
     #[track_caller]
-    fn is(&self, id: &str, standing: Standing, code: &str) {
+    fn is(&self, id: &str, standing: CheckStatus, code: &str) {
         let finding = self.decide(id);
         assert_eq!((finding.standing, finding.code), (standing, code), "{}", finding.reason);
     }
@@ -160,7 +160,7 @@ fn local() -> Needs {
     Needs { commits: true, tree: true, spec: true, tripwire: true, ..Needs::NOTHING }
 }
 
-use Standing::{Fails, Holds, Unverified};
+use CheckStatus::{Fails, Holds, Unverified};
 
 #[test]
 fn work_that_is_in_order_passes() {
@@ -351,7 +351,7 @@ fn merges_reverts_and_fixups_are_passed_over_and_nothing_hides_a_commit() {
 fn specifications_are_files_that_git_keeps() {
     let mut world = World::new();
     let id = "specFileExistsIfRequired";
-    let mut claim = |path: &str, standing: Standing, code: &str| {
+    let mut claim = |path: &str, standing: CheckStatus, code: &str| {
         world.claims.spec_path = Some(path.to_owned());
         let finding = world.decide(id);
         assert_eq!((finding.standing, finding.code), (standing, code), "{path}: {}", finding.reason);
@@ -371,7 +371,7 @@ fn specifications_are_files_that_git_keeps() {
     world.write("specs/b.md", " \n");
     world.write("odd [*].md", "# odd");
     world.git(&["add", "link.md", "to-new.md", "inside.md", "specs/b.md", ":(literal)odd [*].md"]);
-    let mut claim = |path: &str, standing: Standing, code: &str| {
+    let mut claim = |path: &str, standing: CheckStatus, code: &str| {
         world.claims.spec_path = Some(path.to_owned());
         world.is(id, standing, code);
     };
@@ -426,7 +426,7 @@ fn commits_that_no_hook_has_seen_are_traces() {
     for oid in world.git(&["rev-list", "HEAD"]).lines() {
         let data = serde_json::json!({ "toolName": "git post-commit", "commit": oid, "host": "git" });
         let log = portolan_runtime::audit::Log::of_project(&world.project).expect("a log");
-        let entry = portolan_runtime::audit::Entry::of(portolan_runtime::audit::Kind::ToolInvoked, data);
+        let entry = portolan_runtime::audit::LogEntry::of(portolan_runtime::audit::Kind::ToolInvoked, data);
         log.append(&[entry], portolan_runtime::audit::Durability::Synced).expect("on record");
     }
     world.is(id, Holds, "untouched");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use portolan_core::graph::{Builtin, Transport};
-use portolan_runtime::servers::{CallErrorKind, PoolOptions, Servers, Setup};
+use portolan_runtime::servers::{CallErrorKind, PoolOptions, ServerSetup, Servers};
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, World, block_on, call, nothing, server, told};
@@ -310,7 +310,7 @@ fn every_tool_says_that_it_only_reads_and_what_it_answers() {
 #[test]
 fn a_root_that_is_not_there_is_named() {
     let root = Transport::Builtin(Builtin::Filesystem { root: "gone".into() });
-    let setup = Setup { server: server("s", root), folder: Path::new("/").to_owned() };
+    let setup = ServerSetup { server: server("s", root), folder: Path::new("/").to_owned() };
     let servers = Servers::new(vec![setup], PoolOptions::default());
     let error = block_on(servers.call(call("s", "list_directory", nothing(), PATIENCE))).expect_err("no folder");
     expect![[r#"
@@ -389,7 +389,7 @@ impl Rooted {
         symlink("../outside", project.join("away")).expect("a symlink");
         symlink("..", project.join("inside/up")).expect("a symlink");
         let server = server("s", Transport::Builtin(Builtin::Filesystem { root: root.into() }));
-        let servers = Servers::new(vec![Setup { server, folder: project }], PoolOptions::default());
+        let servers = Servers::new(vec![ServerSetup { server, folder: project }], PoolOptions::default());
         Rooted { folder, servers }
     }
 

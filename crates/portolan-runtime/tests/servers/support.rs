@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use portolan_core::graph::{Server, Transport};
 use portolan_core::source::Span;
-use portolan_runtime::servers::{CallError, PoolOptions, Servers, Setup, ToolCall};
+use portolan_runtime::servers::{CallError, PoolOptions, ServerSetup, Servers, ToolCall};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, mpsc};
@@ -51,7 +51,7 @@ impl World {
         };
         let options = PoolOptions { on_stderr: Some(Arc::new(on_stderr)), ..options };
         let setups = servers(folder.path()).into_iter();
-        let setups = setups.map(|server| Setup { server, folder: folder.path().to_owned() }).collect();
+        let setups = setups.map(|server| ServerSetup { server, folder: folder.path().to_owned() }).collect();
         World { servers: Arc::new(Servers::new(setups, options)), lines: Mutex::new(lines), folder }
     }
 

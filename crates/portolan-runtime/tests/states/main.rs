@@ -8,23 +8,23 @@ use calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portolan_core::chat::{Answer, Arguments, Finish, Message, Role, ToolSpec, ToolUse, Unanswered, Usage};
+use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolSpec, ToolUse, Usage};
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::{Expr, Jsonata};
 use portolan_core::graph::{
-    Again, Bounds, Edge, EndResult, Exhausted, Finding, Graph, Interface, Judge, KeyResult, Kind, Limits, Node, State,
-    Trigger, Worker,
+    Bounds, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node, RetryContext,
+    RunLimits, State, Trigger, Worker,
 };
-use portolan_core::run::{Actor, Change, Done, Said};
+use portolan_core::run::{Actor, Change, Done, ModelStateChange};
 use portolan_core::source::{Span, Spanned};
 use portolan_core::validate;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::{Bundle, Definition};
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::models::{Answering, Model, Question, Setup, Sink};
+use portolan_runtime::models::{Answering, Model, ModelQuestion, ModelSetup, Sink};
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{How, Options, Service, StoreAt};
-use portolan_runtime::states::{Cast, FunctionError, Functions, Made, Workers};
+use portolan_runtime::states::{FunctionError, FunctionOutput, Functions, ModelBindings, Workers};
 use portolan_runtime::tools::Tools;
 use serde_json::{Value, json};
 
@@ -50,16 +50,16 @@ impl Model for Says {
         "says"
     }
 
-    fn ask<'a>(&'a self, question: Question<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
         let last = question.request.messages.last().and_then(|message| message.content.clone()).unwrap_or_default();
         let tools: Vec<&str> = question.tools.iter().map(|tool| tool.name.as_str()).collect();
         let first = last.lines().next().unwrap_or_default();
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{first} {tools:?}"));
         let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Box::pin(async move {
-            let line = line.ok_or_else(|| Unanswered::new("bad-answer", "nothing is left to say"))?;
+            let line = line.ok_or_else(|| ModelError::new("bad-answer", "nothing is left to say"))?;
             if let Some(code) = line.strip_prefix('!') {
-                return Err(Unanswered::new(code, "it does not answer"));
+                return Err(ModelError::new(code, "it does not answer"));
             }
             let tool_calls = match line.strip_prefix("> ").and_then(|line| line.split_once(' ')) {
                 Some((name, arguments)) => {
@@ -70,7 +70,7 @@ impl Model for Says {
             };
             let message = Message { tool_calls, ..Message::text(Role::Assistant, line) };
             let usage = Usage { input: Some(3), output: Some(2), ..Usage::default() };
-            Ok(Answer { message, finish: Finish::Stop, usage, model: None, cost_microdollars: None })
+            Ok(ModelAnswer { message, finish: Finish::Stop, usage, model: None, cost_microdollars: None })
         })
     }
 }
@@ -88,7 +88,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         key_results: vec![KeyResult {
             name: spanned("short".to_owned()),
             description: "at most five characters".to_owned(),
-            by: Finding::Expr(check),
+            by: KeyResultCheck::Expr(check),
             advisory: false,
             attached: false,
         }],
@@ -97,7 +97,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         breaking: Vec::new(),
         waiting: Vec::new(),
         max_retries: 2,
-        again: Again::Continue,
+        again: RetryContext::Continue,
         exhausted: Exhausted::Fail,
         judge: Judge::default(),
         sets: Vec::new(),
@@ -114,7 +114,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         span: Span::default(),
     };
     let end = Kind::End { result: EndResult::Success, escalation: None };
-    let limits = Limits { max_nodes: 100, max_ms: u64::MAX >> 1 };
+    let limits = RunLimits { max_nodes: 100, max_ms: u64::MAX >> 1 };
     let graph = Graph {
         nodes: vec![node("start", Kind::Start), node("work", Kind::State(Box::new(state))), node("end", end)],
         edges: vec![edge("start", "work"), edge("work", "end")],
@@ -138,7 +138,7 @@ fn tool(name: &str) -> Spanned<String> {
 }
 
 fn how(model: &Arc<Says>, functions: Functions) -> How {
-    let cast = Cast::of(Setup::of(".")).usually(Some("says".to_owned())).with("says", model.clone());
+    let cast = ModelBindings::of(ModelSetup::of(".")).usually(Some("says".to_owned())).with("says", model.clone());
     let tools = Tools::of(Arc::new(Servers::new(Vec::new(), PoolOptions::default())));
     How { workers: Workers { cast, functions, ground: None }, ..How::with(Arc::new(tools)) }
 }
@@ -205,8 +205,8 @@ async fn a_function_works_on_a_state_and_is_told_what_was_lacking() {
     let works = |work: portolan_core::engine::FunctionUse| async move {
         let lacking = work.last.map_or(0, |last| last.found.iter().filter(|found| !found.met).count());
         match lacking {
-            0 => Ok(Made::from(json!("far too long"))),
-            _ => Ok(Made {
+            0 => Ok(FunctionOutput::from(json!("far too long"))),
+            _ => Ok(FunctionOutput {
                 output: json!("ok"),
                 writes: json!({ "seen": true }).as_object().cloned().unwrap_or_default(),
             }),
@@ -253,7 +253,7 @@ async fn a_run_that_waits_is_kept_with_its_conversation() {
     let kept = Service::new(options()).expect("a service").store().records(&run, 0, 100).await;
     let kept = kept.expect("its records");
     let said = kept.iter().flat_map(|record| &record.changes).filter_map(|change| match change {
-        Change::Talked { said: Said::Message(message), .. } => message.content.as_deref(),
+        Change::Talked { said: ModelStateChange::Message(message), .. } => message.content.as_deref(),
         _ => None,
     });
     assert_eq!(said.take(1).collect::<Vec<_>>(), ["far too long"]);

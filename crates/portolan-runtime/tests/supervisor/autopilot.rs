@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portolan_gates::supervisor::Usage;
-use portolan_runtime::autopilot::{Autopilot, Landed, Limits, Why};
-use portolan_runtime::drivers::{AgentDriver, Assignment, Drivers, Posed, Scripted, Worked, Working};
+use portolan_runtime::autopilot::{Autopilot, AutopilotLimits, Landed, Why};
+use portolan_runtime::drivers::{AgentDriver, AgentQuestion, Assignment, Drivers, Scripted, SessionResult, Working};
 use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
 use portolan_runtime::service::Start;
 
@@ -15,7 +15,7 @@ use super::stand::{Stand, me};
 /// A driver that is a function.
 struct Does<F>(F);
 
-impl<F: Fn(&Assignment) -> Worked + Send + Sync> AgentDriver for Does<F> {
+impl<F: Fn(&Assignment) -> SessionResult + Send + Sync> AgentDriver for Does<F> {
     fn id(&self) -> &str {
         "does"
     }
@@ -29,7 +29,7 @@ impl<F: Fn(&Assignment) -> Worked + Send + Sync> AgentDriver for Does<F> {
     }
 }
 
-async fn fly(stand: &Stand, driver: Arc<dyn AgentDriver>, limits: Limits) -> Landed {
+async fn fly(stand: &Stand, driver: Arc<dyn AgentDriver>, limits: AutopilotLimits) -> Landed {
     let service = stand.service();
     Autopilot::new(&service, driver, Notifiers::new(), limits).fly().await.expect("it flies")
 }
@@ -44,8 +44,8 @@ fn finish(assignment: &Assignment) {
     std::fs::write(assignment.project.join(file), "there").expect("written");
 }
 
-fn spent(turns: u64) -> Worked {
-    Worked { usage: Usage { turns: Some(turns), ..Usage::default() }, ..Worked::default() }
+fn spent(turns: u64) -> SessionResult {
+    SessionResult { usage: Usage { turns: Some(turns), ..Usage::default() }, ..SessionResult::default() }
 }
 
 const SCRIPT: &str = r#"
@@ -65,20 +65,20 @@ async fn a_script_is_worked_through_and_its_question_waits_without_holding_up_th
     let stand = Stand::new();
     stand.queue(&["a", "b"]).await;
     let script = || Arc::new(Scripted::read("script.yaml", SCRIPT).expect("a script"));
-    let landed = fly(&stand, script(), Limits::default()).await;
+    let landed = fly(&stand, script(), AutopilotLimits::default()).await;
     assert_eq!((landed.why, landed.sessions), (Why::Waiting, 7));
     assert_eq!(landed.reason, "2 tasks wait for an answer: see `portolan supervisor list`");
     let board = stand.service().supervisor().board().await.expect("a board");
     let tokens: Vec<String> = board.open().map(|question| question.token.clone()).collect();
     assert_eq!(tokens.len(), 2);
     assert_eq!(stand.reply(&tokens[1], "other").await, "other");
-    let landed = fly(&stand, script(), Limits::default()).await;
+    let landed = fly(&stand, script(), AutopilotLimits::default()).await;
     assert_eq!(landed.why, Why::Waiting);
     let board = stand.service().supervisor().board().await.expect("a board");
     let asked: Vec<&str> = board.open().map(|question| question.body.as_str()).collect();
     assert_eq!(stand.log("task."), ["task.completed b"], "{landed:?} {asked:?}");
     assert_eq!(stand.reply(&tokens[0], "1").await, "one");
-    assert_eq!(fly(&stand, script(), Limits::default()).await.why, Why::Done);
+    assert_eq!(fly(&stand, script(), AutopilotLimits::default()).await.why, Why::Done);
     assert_eq!(stand.log("task."), ["task.completed b", "task.completed a"]);
     let moves = stand.log("flow.transition");
     assert_eq!(moves.len(), 6, "{moves:?}");
@@ -100,7 +100,8 @@ async fn a_script_goes_back_once_and_not_at_every_return() {
     stand.put(".flow/workflows/small.yaml", LOOP);
     stand.queue(&["a"]).await;
     let script = "phases: {test: [{back: the tests fail, attempt: 1}]}";
-    let landed = fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), Limits::default()).await;
+    let landed =
+        fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), AutopilotLimits::default()).await;
     assert_eq!((landed.why, landed.reason.as_str()), (Why::Done, "nothing is left to do"));
     assert_eq!(stand.log("flow.transition").len(), 5, "{:?}", stand.log("flow."));
 }
@@ -111,7 +112,8 @@ async fn a_task_that_waits_for_a_person_has_no_more_sessions() {
     stand.put(".flow/workflows/small.yaml", LOOP);
     stand.queue(&["a"]).await;
     let script = "phases: {test: [{back: the tests fail}]}";
-    let landed = fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), Limits::default()).await;
+    let landed =
+        fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), AutopilotLimits::default()).await;
     assert_eq!(
         (landed.why, landed.reason.as_str()),
         (Why::Waiting, "1 task waits for an answer: see `portolan supervisor list`")
@@ -137,9 +139,9 @@ async fn a_restart_after_every_session_changes_nothing() {
     for stand in [&whole, &cut] {
         stand.queue(&["a", "b"]).await;
     }
-    assert_eq!(fly(&whole, driver(), Limits::default()).await.why, Why::Done);
+    assert_eq!(fly(&whole, driver(), AutopilotLimits::default()).await.why, Why::Done);
     let mut flights = 0;
-    while fly(&cut, driver(), Limits { sessions: 1, ..Limits::default() }).await.why != Why::Done {
+    while fly(&cut, driver(), AutopilotLimits { sessions: 1, ..AutopilotLimits::default() }).await.why != Why::Done {
         flights += 1;
         assert!(flights < 50, "{:?}", cut.log(""));
     }
@@ -158,9 +160,9 @@ async fn the_reason_of_a_refusal_is_the_next_prompt() {
         if assignment.attempt > 0 {
             finish(assignment);
         }
-        Worked::default()
+        SessionResult::default()
     });
-    assert_eq!(fly(&stand, Arc::new(driver), Limits::default()).await.why, Why::Done);
+    assert_eq!(fly(&stand, Arc::new(driver), AutopilotLimits::default()).await.why, Why::Done);
     let prompts = prompts.lock().expect("ours");
     let of = |nth: usize| prompts[nth].as_str();
     assert!(of(1).contains("in the phase `begin`") && of(1).contains("> Begin it.") && !of(1).contains("refused"));
@@ -177,10 +179,10 @@ async fn a_task_that_is_stuck_is_put_to_a_person_and_the_next_one_goes_on() {
             if assignment.task == "b" {
                 finish(assignment);
             }
-            Worked::default()
+            SessionResult::default()
         }))
     };
-    let landed = fly(&stand, lazy(), Limits { attempts: 2, ..Limits::default() }).await;
+    let landed = fly(&stand, lazy(), AutopilotLimits { attempts: 2, ..AutopilotLimits::default() }).await;
     assert_eq!(landed.why, Why::Waiting);
     assert_eq!(stand.log("task."), ["task.completed b"]);
     let board = stand.service().supervisor().board().await.expect("a board");
@@ -191,12 +193,15 @@ async fn a_task_that_is_stuck_is_put_to_a_person_and_the_next_one_goes_on() {
     // By now what `b` needed is there: the first check holds, and the second one is passed as well.
     std::fs::remove_file(stand.project().join("ready")).expect("removed");
     assert_eq!(stand.reply(&question.token, "try again").await, "try again");
-    assert_eq!(fly(&stand, lazy(), Limits { attempts: 2, ..Limits::default() }).await.why, Why::Waiting);
+    assert_eq!(
+        fly(&stand, lazy(), AutopilotLimits { attempts: 2, ..AutopilotLimits::default() }).await.why,
+        Why::Waiting
+    );
     let board = stand.service().supervisor().board().await.expect("a board");
     let again = board.open().next().expect("another question").token.clone();
     assert_ne!(again, question.token);
     assert_eq!(stand.reply(&again, "ESCALATE").await, "escalate");
-    assert_eq!(fly(&stand, lazy(), Limits::default()).await.why, Why::Done);
+    assert_eq!(fly(&stand, lazy(), AutopilotLimits::default()).await.why, Why::Done);
     assert_eq!(stand.log("task."), ["task.completed b", "task.failed.escalated a"]);
 }
 
@@ -207,9 +212,9 @@ async fn a_task_that_does_not_move_for_an_hour_is_stuck() {
     let at = stand.at.clone();
     let slow = Does(move |_: &Assignment| {
         at.fetch_add(2_000_000, Ordering::Relaxed);
-        Worked::default()
+        SessionResult::default()
     });
-    let landed = fly(&stand, Arc::new(slow), Limits { attempts: 100, ..Limits::default() }).await;
+    let landed = fly(&stand, Arc::new(slow), AutopilotLimits { attempts: 100, ..AutopilotLimits::default() }).await;
     assert_eq!(landed.why, Why::Waiting);
     let board = stand.service().supervisor().board().await.expect("a board");
     assert!(board.open().next().expect("one").body.contains("it has not moved for "));
@@ -225,10 +230,10 @@ async fn a_budget_stops_the_autopilot_and_a_crashing_driver_does_not() {
     stand.queue(&["a"]).await;
     let count = AtomicU32::new(0);
     let failing = Does(move |_: &Assignment| match count.fetch_add(1, Ordering::Relaxed) {
-        0 => Worked { failed: Some("it crashed".to_owned()), ..spent(1) },
+        0 => SessionResult { failed: Some("it crashed".to_owned()), ..spent(1) },
         _ => spent(2),
     });
-    let landed = fly(&stand, Arc::new(failing), Limits::default()).await;
+    let landed = fly(&stand, Arc::new(failing), AutopilotLimits::default()).await;
     assert_eq!(
         landed,
         Landed {
@@ -237,7 +242,7 @@ async fn a_budget_stops_the_autopilot_and_a_crashing_driver_does_not() {
             sessions: 3,
         }
     );
-    assert_eq!(fly(&stand, Arc::new(Does(|_: &Assignment| spent(1))), Limits::default()).await.sessions, 0);
+    assert_eq!(fly(&stand, Arc::new(Does(|_: &Assignment| spent(1))), AutopilotLimits::default()).await.sessions, 0);
 }
 
 #[tokio::test]
@@ -248,9 +253,9 @@ async fn what_was_begun_by_hand_comes_into_the_queue_and_what_cannot_be_begun_wa
     stand.queue(&["a", "not a name", "b"]).await;
     let driver = Does(|assignment: &Assignment| {
         finish(assignment);
-        Worked::default()
+        SessionResult::default()
     });
-    let landed = fly(&stand, Arc::new(driver), Limits::default()).await;
+    let landed = fly(&stand, Arc::new(driver), AutopilotLimits::default()).await;
     assert_eq!(landed.why, Why::Waiting);
     let mut done = stand.log("task.completed");
     done.sort();
@@ -268,9 +273,12 @@ async fn two_autopilots_do_not_work_on_one_project() {
     let other = Does(move |_: &Assignment| {
         let lock = std::fs::File::options().write(true).open(project.join(".portolan/autopilot.lock")).expect("a lock");
         assert!(lock.try_lock().is_err());
-        Worked { question: Some(Posed { body: "?".to_owned(), ..Posed::default() }), ..Worked::default() }
+        SessionResult {
+            question: Some(AgentQuestion { body: "?".to_owned(), ..AgentQuestion::default() }),
+            ..SessionResult::default()
+        }
     });
-    assert_eq!(fly(&stand, Arc::new(other), Limits::default()).await.why, Why::Waiting);
+    assert_eq!(fly(&stand, Arc::new(other), AutopilotLimits::default()).await.why, Why::Waiting);
 }
 
 #[tokio::test]
@@ -285,10 +293,10 @@ async fn people_are_told() {
     let driver = Does(|assignment: &Assignment| {
         finish(assignment);
         let asks = assignment.phase == "work" && assignment.answers.is_empty();
-        let question = asks.then(|| Posed { body: "?".to_owned(), ..Posed::default() });
-        Worked { question, ..Worked::default() }
+        let question = asks.then(|| AgentQuestion { body: "?".to_owned(), ..AgentQuestion::default() });
+        SessionResult { question, ..SessionResult::default() }
     });
-    let limits = Limits { heartbeat: Duration::from_secs(3_000), ..Limits::default() };
+    let limits = AutopilotLimits { heartbeat: Duration::from_secs(3_000), ..AutopilotLimits::default() };
     let service = stand.service();
     Autopilot::new(&service, Arc::new(driver), notifiers, limits).fly().await.expect("it flies");
     assert_eq!(told.lock().expect("ours").as_slice(), ["supervisor.question.sent true"]);

@@ -5,13 +5,13 @@ use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_gates::supervisor::{Scope, Unit, Usage};
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Caller, Ending, Open, RunCarrier, ServiceError, Start, Status};
-use portolan_runtime::supervisor::{Raise, Report};
+use portolan_runtime::service::{Caller, Ending, Open, RunCarrier, ServiceError, Start, TaskStatus};
+use portolan_runtime::supervisor::{Raise, UsageReport};
 
 use super::stand::{Stand, me, told};
 
-fn report(session: &str, turns: Option<u64>, cost_micros: Option<u64>) -> Report {
-    Report {
+fn report(session: &str, turns: Option<u64>, cost_micros: Option<u64>) -> UsageReport {
+    UsageReport {
         task: Some("t".to_owned()),
         phase: None,
         session: Some(session.to_owned()),
@@ -50,7 +50,7 @@ async fn a_budget_warns_once_halts_once_and_is_raised_on_record() {
     let error = stand.service().flow().patch(patch.as_object().expect("an object"), &me()).await.expect_err("halted");
     assert_eq!(error.code, "halted");
     let state = stand.service().flow().status().await.expect("reading goes on");
-    assert_eq!((state.status, state.metrics.turns, state.metrics.cost_usd), (Status::Halted, Some(11), None));
+    assert_eq!((state.status, state.metrics.turns, state.metrics.cost_usd), (TaskStatus::Halted, Some(11), None));
 
     let raise =
         |to, reason: &str| Raise { scope: Scope::Task, unit: Unit::Turns, to, reason: reason.to_owned(), task: None };
@@ -77,9 +77,9 @@ async fn what_is_unknown_is_not_zero_and_days_end() {
     assert_eq!((state.metrics.turns, state.metrics.cost_usd, state.metrics.tokens_in), (None, None, None));
     supervisor.supervisor().record_usage(&report("s", None, Some(1_000_000))).await.expect("recorded");
     let state = stand.service().flow().status().await.expect("a state");
-    assert_eq!((state.status, state.metrics.cost_usd), (Status::Halted, Some(1.0)));
+    assert_eq!((state.status, state.metrics.cost_usd), (TaskStatus::Halted, Some(1.0)));
     stand.pass(86_400);
-    assert_eq!(stand.service().flow().status().await.expect("a state").status, Status::Active);
+    assert_eq!(stand.service().flow().status().await.expect("a state").status, TaskStatus::Active);
     assert!(stand.service().flow().tick(&me()).await.expect("a tick").advanced);
 }
 

@@ -3,7 +3,7 @@
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
 use portolan_runtime::audit;
-use portolan_runtime::service::{Caller, Status};
+use portolan_runtime::service::{Caller, TaskStatus};
 use portolan_runtime::supervisor::Ask;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ async fn a_question_holds_up_its_task_and_not_the_queue() {
     let token = stand.ask("a", &["Left", "right"]).await;
     assert_eq!(stand.next().await.as_deref(), Some("b"));
     let state = stand.service().flow().status().await.expect("a state");
-    assert_eq!((state.status, state.pending_questions.as_slice()), (Status::WaitingForReply, &[token.clone()][..]));
+    assert_eq!((state.status, state.pending_questions.as_slice()), (TaskStatus::WaitingForReply, &[token.clone()][..]));
     assert_eq!(stand.reply(&token, "perhaps").await, "unparseable");
     assert_eq!(stand.next().await.as_deref(), Some("b"));
     assert_eq!(stand.reply(&token, "LEFT").await, "Left");
@@ -27,7 +27,7 @@ async fn a_question_holds_up_its_task_and_not_the_queue() {
     assert_eq!(stand.reply(&token, "1").await, "Left again");
     assert_eq!(stand.reply(&token, "right").await, "answered");
     let state = stand.service().flow().status().await.expect("a state");
-    assert_eq!((state.status, state.pending_questions.len()), (Status::Active, 0));
+    assert_eq!((state.status, state.pending_questions.len()), (TaskStatus::Active, 0));
     assert_eq!(
         stand.log("supervisor.").join(", "),
         "supervisor.task.queued a, supervisor.task.queued b, supervisor.question.sent a, \

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use portolan_core::graph::{Server, Transport};
 use portolan_core::source::Span;
-use portolan_runtime::drive::{Control, Outcome, Phase, TraceContext, Watch};
-use portolan_runtime::servers::{PoolOptions, Servers, Setup};
+use portolan_runtime::drive::{Control, ExecutionObserver, Outcome, Phase, TraceContext};
+use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
 use portolan_runtime::service::How;
 use portolan_runtime::tools::Tools;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn tools() -> Arc<Tools> {
         env: [("API_KEY".to_owned(), "hidden-variable".to_owned())].into_iter().collect(),
     };
     let server = Server { name: "s".to_owned(), span: Span::default(), transport, timeout_ms: None, disabled: false };
-    let setup = Setup { server, folder: Path::new(".").to_owned() };
+    let setup = ServerSetup { server, folder: Path::new(".").to_owned() };
     Arc::new(Tools::of(Arc::new(Servers::new(vec![setup], PoolOptions::default()))))
 }
 
@@ -81,7 +81,7 @@ fn a_call_that_is_stopped_has_a_span_all_the_same() {
     let collector = Collector::new(Vec::new());
     let world = World::to(&collector.url, &[]);
     let (tell, mut begun) = mpsc::unbounded_channel();
-    let watch = Watch::new(
+    let watch = ExecutionObserver::new(
         move |began| {
             // The test may be over before the run is.
             let _ = tell.send(began.node.to_string());
@@ -116,7 +116,7 @@ fn a_run_that_is_dropped_has_spans_all_the_same() {
     let collector = Collector::new(Vec::new());
     let world = World::to(&collector.url, &[]);
     let (tell, mut begun) = mpsc::unbounded_channel();
-    let watch = Watch::new(
+    let watch = ExecutionObserver::new(
         move |_| {
             let _ = tell.send(());
         },

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use portolan_runtime::drive::{Over, Request, TraceContext};
+use portolan_runtime::drive::{Over, TraceContext, TracedRequest};
 use portolan_runtime::service::How;
-use portolan_runtime::tools::{Answer, Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::json;
 
 use crate::collector::Collector;
@@ -91,10 +91,10 @@ fn a_failure_tells_its_code_and_a_retry_its_number() {
            ask: retry say {} > exit ! mend
            mend: value 1 > exit
            exit: end";
-    let fails = |message: &str| Answer::Failure { message: message.to_owned(), code: None };
+    let fails = |message: &str| ScriptedAnswer::Failure { message: message.to_owned(), code: None };
     let collector = Collector::new(Vec::new());
     let world = World::to(&collector.url, &[]);
-    let written = Written::new([("ask".to_owned(), vec![fails("first"), fails("second")])]);
+    let written = RecordedAnswers::new([("ask".to_owned(), vec![fails("first"), fails("second")])]);
     world.call_with(graph, json!({}), How::with(Arc::new(Tools::written(Arc::new(written)))));
     world.close();
     let spans = collector.spans();
@@ -133,7 +133,7 @@ fn a_request_over_mcp_is_a_server_span_below_its_caller() {
            exit: end";
     let collector = Collector::new(Vec::new());
     let world = World::to(&collector.url, &[]);
-    let request = Request {
+    let request = TracedRequest {
         id: "7".to_owned(),
         session: Some("s-1".to_owned()),
         protocol: Some("2025-11-25".to_owned()),

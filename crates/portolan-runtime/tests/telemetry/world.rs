@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use portolan_core::run::Actor;
 use portolan_runtime::service::{Finished, How, Options, Service, StoreAt};
 use portolan_runtime::telemetry::{Notes, Telemetry};
-use portolan_runtime::tools::{Answer, Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -83,8 +83,8 @@ pub(crate) async fn call(service: &Service, graph: &str, input: Value, how: How)
 /// The same answer for every node.
 pub(crate) fn answers(graph: &str, answer: &Value) -> Tools {
     let nodes = graph.lines().filter_map(|line| line.trim().split_once(": ")).map(|(node, _)| node.to_owned());
-    let answers = nodes.map(|node| (node, vec![Answer::Output(answer.clone())])).collect::<Vec<_>>();
-    Tools::written(Arc::new(Written::new(answers)))
+    let answers = nodes.map(|node| (node, vec![ScriptedAnswer::Output(answer.clone())])).collect::<Vec<_>>();
+    Tools::written(Arc::new(RecordedAnswers::new(answers)))
 }
 
 /// Runs `test` to its end on a runtime of its own.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use portolan_gates::supervisor::{Item, Progress};
 use portolan_runtime::audit::Log;
-use portolan_runtime::autopilot::{Autopilot as Pilot, Landed, Limits, Why};
+use portolan_runtime::autopilot::{Autopilot as Pilot, AutopilotLimits, Landed, Why};
 use portolan_runtime::drivers::{AgentDriver, Drivers, Scripted};
 use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
 use portolan_runtime::plugins;
@@ -87,16 +87,16 @@ struct Start {
     #[arg(long, value_name = "FILE", required_if_eq("driver", "scripted"))]
     script: Option<PathBuf>,
     /// How many sessions there may be in all.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions, value_parser = at_least_one())]
+    #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().sessions, value_parser = at_least_one())]
     max_iterations: u32,
     /// How many sessions there may be for a task before a person is asked.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions_per_task, value_parser = at_least_one())]
+    #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().sessions_per_task, value_parser = at_least_one())]
     max_sessions: u32,
     /// How many sessions in a row may work on a phase before a person is asked.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().attempts, value_parser = at_least_one())]
+    #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().attempts, value_parser = at_least_one())]
     max_attempts: u32,
     /// After how many seconds a session is stopped.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().session.as_secs())]
+    #[arg(long, value_name = "SECONDS", default_value_t = AutopilotLimits::default().session.as_secs())]
     session_timeout: u64,
     #[command(flatten)]
     begin: Begin,
@@ -140,12 +140,12 @@ fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit
     plugins::announce_replaced(&log, "driver", drivers.replaced())?;
     plugins::announce_replaced(&log, "notifier", notifiers.replaced())?;
     plugins::announce_replaced(&log, "guard", &plugins.allow_override)?;
-    let limits = Limits {
+    let limits = AutopilotLimits {
         sessions: args.max_iterations,
         sessions_per_task: args.max_sessions,
         attempts: args.max_attempts,
         session: Duration::from_secs(args.session_timeout),
-        ..Limits::default()
+        ..AutopilotLimits::default()
     };
     let landed = block_on(async {
         if let Some(goal) = &args.goal {

@@ -1,12 +1,12 @@
 //! Runs that are nowhere but in their token: a person looks at one, or answers its question, and hands the new token on.
 
-use portolan_core::present::Asked;
+use portolan_core::present::QuestionView;
 use portolan_core::value::Outcome;
 use portolan_runtime::service::{Act, DefinitionChange, Request, Service, ServiceError, View};
 use serde_json::json;
 
 use super::output::{Output, Paint, command_line, one_line, safe, table};
-use super::runs::{self, ANSWERS, Given, pick};
+use super::runs::{self, ANSWERS, PersonInput, pick};
 use super::{Exit, person};
 use crate::words::navigation::guidance;
 
@@ -23,7 +23,7 @@ pub(super) async fn show(output: &Output, service: &Service, token: &str) -> any
     Ok(if view.situation.question.is_some() { Exit::Waiting } else { Exit::Done })
 }
 
-pub(super) async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
+pub(super) async fn answer(output: &Output, service: &Service, given: &PersonInput<'_>) -> anyhow::Result<Exit> {
     if given.branch.is_some() {
         let help = "leave `--branch` out: the question that is open is the one that is answered";
         return Err(ServiceError::refused("usage", "a token leads to one position", help).into());
@@ -63,7 +63,7 @@ pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> 
     Ok(Exit::Done)
 }
 
-fn options(asked: &Asked) -> Vec<(String, String)> {
+fn options(asked: &QuestionView) -> Vec<(String, String)> {
     asked.options.iter().map(|option| (option.id.clone(), option.label.clone())).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use portolan_runtime::catalog::{self, AgentCard};
-use portolan_runtime::copy::{self, Copied};
-use portolan_runtime::library::{Listed, catalogue, shown};
+use portolan_runtime::copy::{self, CopyResult};
+use portolan_runtime::library::{WorkflowLine, catalogue, shown};
 use serde_json::json;
 
 use super::output::{Output, one_line, table};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Catalog, common: &Common) -> anyhow::Result<Exit> {
 
 fn list(output: &Output) -> anyhow::Result<Exit> {
     let functions = catalog::functions().filter_map(|entry| shown(&entry));
-    let workflows: Vec<Listed> = catalogue().iter().cloned().chain(functions).collect();
+    let workflows: Vec<WorkflowLine> = catalogue().iter().cloned().chain(functions).collect();
     let agents: Vec<(&str, AgentCard)> =
         catalog::AGENTS.iter().map(|entry| (entry.id, AgentCard::read(entry))).collect();
     if output.is_json() {
@@ -93,7 +93,7 @@ fn list(output: &Output) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn copied(output: &Output, report: &Copied) -> anyhow::Result<Exit> {
+fn copied(output: &Output, report: &CopyResult) -> anyhow::Result<Exit> {
     if output.is_json() {
         let errors: Vec<_> = report.errors.iter().map(|(id, error)| json!({ "id": id, "error": error })).collect();
         output.json(

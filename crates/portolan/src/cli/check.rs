@@ -14,7 +14,7 @@ use portolan_gates::merge::Policy;
 use portolan_gates::plugins::Plugins;
 use portolan_gates::{guidelines, merge, project};
 use portolan_runtime::definition::{DefinitionError, Findings, placed};
-use portolan_runtime::library::{Found, Library, Reviewed, read_definition, run_as, workflow_files};
+use portolan_runtime::library::{Library, Reviewed, WorkflowFile, read_definition, run_as, workflow_files};
 use portolan_runtime::proof::{DEFAULT_SECONDS, Effort};
 use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, ServiceError};
@@ -216,7 +216,7 @@ struct Gathered {
     /// Files of functions. They go by their paths: what a file is called says nothing of its tools.
     graphs: Vec<PathBuf>,
     /// Files of one workflow each, which goes by the file's name.
-    files: Vec<Found>,
+    files: Vec<WorkflowFile>,
     /// What could not be read, and why: the others are checked all the same.
     unread: Vec<(PathBuf, ServiceError)>,
     /// Files whose id another one has, with the fault that says so.
@@ -258,7 +258,7 @@ fn gather(paths: &[PathBuf]) -> Gathered {
 
 impl Gathered {
     /// The workflows of a path; of a folder that has none, those of the folders in it.
-    fn found(&mut self, path: &Path) -> Vec<Found> {
+    fn found(&mut self, path: &Path) -> Vec<WorkflowFile> {
         let error = match files_at(path) {
             Ok(files) => return files,
             Err(error) => error,
@@ -271,7 +271,7 @@ impl Gathered {
         inside
     }
 
-    fn inside(&mut self, folder: &Path, depth: usize) -> Vec<Found> {
+    fn inside(&mut self, folder: &Path, depth: usize) -> Vec<WorkflowFile> {
         let mut found = Vec::new();
         for folder in folders(folder) {
             match files_at(&folder) {
@@ -306,7 +306,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn double(file: &Found, other: &Path) -> Reviewed {
+fn double(file: &WorkflowFile, other: &Path) -> Reviewed {
     let message = format!("`{}` is also the id of `{}`", file.id, other.display());
     let fault = Diagnostic::error("duplicate-id", message).help("rename one of the files");
     Reviewed { source: Source::new(file.path.to_string_lossy().into_owned(), ""), faults: vec![fault] }
@@ -315,7 +315,7 @@ fn double(file: &Found, other: &Path) -> Reviewed {
 const NO_WORKFLOWS: &str = "no_workflows";
 
 /// The workflows of a path; of a project or its `.flow`, those of `.flow/workflows`.
-pub(super) fn files_at(path: &Path) -> Result<Vec<Found>, ServiceError> {
+pub(super) fn files_at(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     let inner = [path.join(".flow").join("workflows"), path.join("workflows")];
     let inner = inner.iter().find(|folder| folder.is_dir());
     let files = match inner {

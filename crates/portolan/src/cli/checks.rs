@@ -7,7 +7,9 @@ use portolan_core::graph::DEFAULT_TIMEOUT_SECONDS;
 use portolan_core::run::Verdict;
 use portolan_gates::project::{ProjectCheck, ProjectChecks, USUAL, line, read};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::project_checks::{self, FILE, Found, detect, hints, is_trusted, known, missing, perform, source};
+use portolan_runtime::project_checks::{
+    self, DetectedCheck, FILE, detect, hints, is_trusted, known, missing, perform, source,
+};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Value, json};
 
@@ -112,9 +114,9 @@ fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> 
 /// What the files of a project suggest.
 pub(super) struct Proposal {
     /// All of it. Of one name the first is proposed.
-    all: Vec<Found>,
+    all: Vec<DetectedCheck>,
     /// What is proposed and not written down yet.
-    pub(super) new: Vec<Found>,
+    pub(super) new: Vec<DetectedCheck>,
 }
 
 impl Proposal {
@@ -126,12 +128,12 @@ impl Proposal {
         Proposal { all, new }
     }
 
-    fn proposes(&self, one: &Found) -> bool {
+    fn proposes(&self, one: &DetectedCheck) -> bool {
         self.all.iter().find(|other| other.name == one.name) == Some(one)
     }
 
     pub(super) fn as_json(&self) -> Vec<Value> {
-        let told = |one: &Found| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": self.proposes(one) });
+        let told = |one: &DetectedCheck| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": self.proposes(one) });
         self.all.iter().map(told).collect()
     }
 
@@ -153,8 +155,8 @@ impl Proposal {
 }
 
 /// Writes what is new behind what is there.
-pub(super) fn write(project: &Path, new: &[Found]) -> Result<(), ServiceError> {
-    let line = |one: &Found| {
+pub(super) fn write(project: &Path, new: &[DetectedCheck]) -> Result<(), ServiceError> {
+    let line = |one: &DetectedCheck| {
         let check = ProjectCheck::Run { argv: one.argv.clone(), timeout_seconds: DEFAULT_TIMEOUT_SECONDS };
         format!("  {} # {}\n", line(one.name, &check), one_line(&one.file))
     };

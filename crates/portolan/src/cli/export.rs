@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
 use portolan_core::present::{self, Crates, rust_project};
-use portolan_core::source::{Source, Spelling, convert, parse};
+use portolan_core::source::{Format, Source, convert, parse};
 use portolan_runtime::catalog;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{FunctionFiles, Library, read_definition};
@@ -61,8 +61,8 @@ enum Kind {
 pub(super) fn run(args: &Export, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let text = match args.to {
-        Kind::Json => spelled(&output, args, Spelling::Json)?,
-        Kind::Yaml => spelled(&output, args, Spelling::Yaml)?,
+        Kind::Json => spelled(&output, args, Format::Json)?,
+        Kind::Yaml => spelled(&output, args, Format::Yaml)?,
         Kind::Langgraph => program(&output, args, common)?.map(|program| {
             let around = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
             let place = program.file.map(|file| from(around, &file).to_string_lossy().into_owned());
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Export, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// The same document in the other spelling; nothing where it has faults, which are shown.
-fn spelled(output: &Output, args: &Export, spelling: Spelling) -> anyhow::Result<Option<String>> {
+fn spelled(output: &Output, args: &Export, spelling: Format) -> anyhow::Result<Option<String>> {
     let path = Path::new(&args.workflow);
     let source = read_definition(path)?;
     let text = match convert(&source, spelling) {
@@ -97,7 +97,7 @@ fn spelled(output: &Output, args: &Export, spelling: Spelling) -> anyhow::Result
         }
     };
     // Programs that a format comes from read JSON.
-    if spelling == Spelling::Json
+    if spelling == Format::Json
         && let Some(original) = dialect::of(&source).and_then(|dialect| dialect.original)
         && let (Some(tree), _) = parse(&source)
     {

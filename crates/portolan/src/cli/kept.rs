@@ -2,7 +2,7 @@
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Redaction, saved, trace, way};
-use portolan_core::run::{EventKind, Fault, Hold, Place, Run};
+use portolan_core::run::{EventKind, Fault, Place, Run, WaitReason};
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
@@ -20,7 +20,7 @@ use super::run::{waterfall, width};
 const MAX_RESULT: usize = 2_000;
 
 /// The run of a graph, told from its journal.
-pub(super) struct Kept {
+pub(super) struct JournaledRun {
     id: RunId,
     workflow: String,
     run: Run,
@@ -42,30 +42,34 @@ enum End {
     /// It is at a node that the engine executes.
     UnderWay,
     /// States wait for somebody: in which branches, and why.
-    Held(Vec<(String, Hold)>),
+    Held(Vec<(String, WaitReason)>),
 }
 
-impl Kept {
+impl JournaledRun {
     /// The run of a graph; nothing where the run is an agent's, or waits for one.
     /// With all that `--format json` tells where `whole`.
-    pub(super) async fn of(service: &Service, address: &Address, whole: bool) -> Result<Option<Kept>, ServiceError> {
+    pub(super) async fn of(
+        service: &Service,
+        address: &Address,
+        whole: bool,
+    ) -> Result<Option<JournaledRun>, ServiceError> {
         let Some(id) = address.handle() else { return Ok(None) };
         let History { records, hidden, definition } = service.history(address).await?;
         let is_called = |definition: &std::sync::Arc<Definition>| definition.workflow.root().interface.is_some();
         let Some(definition) = definition.filter(is_called) else { return Ok(None) };
-        let told = Kept::told(id, &definition, &records, &hidden);
+        let told = JournaledRun::told(id, &definition, &records, &hidden);
         let saved = || context(&definition, &records).map(|context| hidden.value(&context));
-        Ok(told.map(|told| Kept { saved: whole.then(saved).flatten(), ..told }))
+        Ok(told.map(|told| JournaledRun { saved: whole.then(saved).flatten(), ..told }))
     }
 
-    fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<Kept> {
+    fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<JournaledRun> {
         let run = Run::fold(records.iter().flat_map(|record| &record.changes))?;
         let led = |flow| definition.workflow.flow(flow).interface.is_none();
         if !run.is_over() && run.positions().iter().any(|(_, frame)| led(&frame.flow)) {
             return None;
         }
         let (first, last) = (records.first()?, records.last()?);
-        Some(Kept {
+        Some(JournaledRun {
             id: id.clone(),
             workflow: definition.workflow.id().to_string(),
             began: first.event.at,
@@ -173,18 +177,18 @@ fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
 }
 
 /// By which options a state that waits goes on.
-fn said(why: &Hold) -> &'static [&'static str] {
+fn said(why: &WaitReason) -> &'static [&'static str] {
     match why {
-        Hold::Answer { .. } => &["answer ANSWER", "give-up"],
-        Hold::Break { .. } => &["go-on", "answer ANSWER", "give-up"],
-        Hold::Limit { .. } | Hold::Unanswered { .. } => &["go-on", "give-up"],
-        Hold::Exhausted => &["accept", "go-on", "answer ADVICE", "give-up"],
+        WaitReason::Answer { .. } => &["answer ANSWER", "give-up"],
+        WaitReason::Break { .. } => &["go-on", "answer ANSWER", "give-up"],
+        WaitReason::Limit { .. } | WaitReason::Unanswered { .. } => &["go-on", "give-up"],
+        WaitReason::Exhausted => &["accept", "go-on", "answer ADVICE", "give-up"],
     }
 }
 
 /// The first state that waits, and where there are others all of them.
-fn waits(all: &[(String, Hold)]) -> Value {
-    let one = |(branch, why): &(String, Hold)| {
+fn waits(all: &[(String, WaitReason)]) -> Value {
+    let one = |(branch, why): &(String, WaitReason)| {
         let mut told = json!({ "why": why.text(), "resume": said(why) });
         if !branch.is_empty() {
             told["branch"] = json!(branch);
@@ -199,7 +203,7 @@ fn waits(all: &[(String, Hold)]) -> Value {
 }
 
 /// In which branches states wait, and why.
-fn held(run: &Run) -> Vec<(String, Hold)> {
+fn held(run: &Run) -> Vec<(String, WaitReason)> {
     let held = run.positions().into_iter().filter_map(|(path, frame)| Some((path.text(), frame.place.held()?.clone())));
     held.collect()
 }
@@ -241,7 +245,7 @@ pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId)
         output.remark("no node of a graph was executed in this run");
     } else {
         output.line(waterfall(&rows, width()).trim_end())?;
-        let kept = definition.and_then(|definition| Kept::told(&handle, &definition, &records, &hidden));
+        let kept = definition.and_then(|definition| JournaledRun::told(&handle, &definition, &records, &hidden));
         kept.map_or(Ok(()), |kept| kept.tell(output))?;
     }
     Ok(Exit::Done)

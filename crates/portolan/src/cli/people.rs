@@ -4,7 +4,7 @@
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::list;
 use portolan_gates::guidelines::Who;
-use portolan_runtime::people::Standing;
+use portolan_runtime::people::PassphrasePolicy;
 use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
@@ -81,12 +81,12 @@ fn show(output: Output, service: &Service) -> anyhow::Result<Exit> {
     Ok(if sign.is_none() { Exit::Done } else { Exit::Failed })
 }
 
-fn word(standing: &Standing) -> &'static str {
+fn word(standing: &PassphrasePolicy) -> &'static str {
     match standing {
-        Standing::Unset => "none",
-        Standing::Set { is_named: true, .. } => "set",
-        Standing::Set { is_named: false, .. } => "set, and not on record in this project yet",
-        Standing::Tampered => "tampered with",
+        PassphrasePolicy::Unset => "none",
+        PassphrasePolicy::Set { is_named: true, .. } => "set",
+        PassphrasePolicy::Set { is_named: false, .. } => "set, and not on record in this project yet",
+        PassphrasePolicy::Tampered => "tampered with",
     }
 }
 
@@ -127,17 +127,17 @@ pub(super) fn findings(common: &Common) -> Vec<Finding> {
 
 fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
     match service.people().standing() {
-        Ok(Standing::Tampered) => {
+        Ok(PassphrasePolicy::Tampered) => {
             let message = "the passphrase that the event log names is not there: it was changed or taken away";
             finding(State::Wrong, message.to_owned())
         }
         Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
-        Ok(Standing::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
-        Ok(Standing::Unset) if keeps_for_persons(service) => {
+        Ok(PassphrasePolicy::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
+        Ok(PassphrasePolicy::Unset) if keeps_for_persons(service) => {
             let message = "some rules are for persons alone, and there is no passphrase: `portolan people passphrase`";
             finding(State::Doubtful, message.to_owned())
         }
-        Ok(Standing::Unset) => Vec::new(),
+        Ok(PassphrasePolicy::Unset) => Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use portolan_runtime::people::Standing;
+use portolan_runtime::people::PassphrasePolicy;
 use portolan_runtime::service::{Caller, Service, ServiceError};
 
 use super::runs::person;
@@ -20,10 +20,10 @@ pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceE
 pub(super) fn known(service: &Service, act: &str) -> Result<(), ServiceError> {
     let people = service.people();
     match people.standing()? {
-        Standing::Unset => Ok(()),
+        PassphrasePolicy::Unset => Ok(()),
         // It is said before anybody is asked for what cannot be compared.
-        Standing::Tampered => people.confirm("", act),
-        Standing::Set { .. } => people.confirm(&asked("Passphrase: ", act)?, act),
+        PassphrasePolicy::Tampered => people.confirm("", act),
+        PassphrasePolicy::Set { .. } => people.confirm(&asked("Passphrase: ", act)?, act),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::graph::Workflow;
-use portolan_core::prove::{Counterexample, Finding};
+use portolan_core::prove::{Counterexample, ProofFinding};
 use portolan_runtime::library::Reviewed;
 use portolan_runtime::proof::{Effort, analyse};
 
@@ -40,7 +40,7 @@ impl Proofs {
             let id = workflow.id().to_string();
             let counted = workflow.root().checked().counted().map(|counted| format!(" · {counted}"));
             self.lines.push((id.clone(), proof.summary() + &counted.unwrap_or_default()));
-            for Finding { diagnostic, run } in proof.findings(workflow) {
+            for ProofFinding { diagnostic, run } in proof.findings(workflow) {
                 self.runs.extend(run.map(|run| (id.clone(), diagnostic.code, run)));
                 faults.push(diagnostic);
             }

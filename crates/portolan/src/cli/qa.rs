@@ -2,9 +2,9 @@
 
 use clap::Args;
 use portolan_core::graph::Gate;
-use portolan_gates::acceptance::{CHECKS, Finding, Standing};
+use portolan_gates::acceptance::{CHECKS, CheckFinding, CheckStatus};
 use portolan_runtime::gates::REMOVALS;
-use portolan_runtime::gates::qa::{Asked, TYPECHECK, ask};
+use portolan_runtime::gates::qa::{ChecklistRequest, TYPECHECK, ask};
 use portolan_runtime::typecheck::PATIENCE_SECONDS;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Qa, common: &Common) -> anyhow::Result<Exit> {
     if args.check == "list" {
         return list(output);
     }
-    let asked = Asked {
+    let asked = ChecklistRequest {
         check: args.check.clone(),
         issue: args.issue.clone(),
         branch: args.branch.clone(),
@@ -62,20 +62,20 @@ pub(super) fn run(args: &Qa, common: &Common) -> anyhow::Result<Exit> {
     }
     tell(output, &told.finding)?;
     Ok(match told.finding.standing {
-        Standing::Holds => Exit::Done,
-        Standing::Fails => Exit::Failed,
-        Standing::Unverified => Exit::UNVERIFIED,
+        CheckStatus::Holds => Exit::Done,
+        CheckStatus::Fails => Exit::Failed,
+        CheckStatus::Unverified => Exit::UNVERIFIED,
     })
 }
 
-fn tell(output: Output, finding: &Finding) -> anyhow::Result<()> {
+fn tell(output: Output, finding: &CheckFinding) -> anyhow::Result<()> {
     if output.is_json() {
         return output.json(finding);
     }
     let (paint, word) = match finding.standing {
-        Standing::Holds => (Paint::Good, "holds"),
-        Standing::Fails => (Paint::Bad, "fails"),
-        Standing::Unverified => (Paint::Warn, "cannot verify"),
+        CheckStatus::Holds => (Paint::Good, "holds"),
+        CheckStatus::Fails => (Paint::Bad, "fails"),
+        CheckStatus::Unverified => (Paint::Warn, "cannot verify"),
     };
     let reason = one_line(&finding.reason);
     let reason = reason.strip_prefix("cannot verify: ").unwrap_or(&reason);

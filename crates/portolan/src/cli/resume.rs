@@ -9,13 +9,13 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{FunctionRun, History, Interrupted, Kept, Resumed, Service, ServiceError};
+use portolan_runtime::service::{FunctionRun, History, Interrupted, ResumableRun, Resumed, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
 use serde_json::Value;
 
 use super::output::Output;
-use super::run::{Look, Over, Told, cast, drive, left, tell};
+use super::run::{Look, OutcomeReport, Over, cast, drive, left, tell};
 use super::runs::person;
 use super::{Exit, runs};
 
@@ -71,7 +71,7 @@ impl Resume {
 
 pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> anyhow::Result<Exit> {
     let run = handle(&args.run)?;
-    let Kept { definition, run: state, servers } = service.kept_function(&run, args.mcp.as_deref()).await?;
+    let ResumableRun { definition, run: state, servers } = service.kept_function(&run, args.mcp.as_deref()).await?;
     let input = state.opening.input.as_deref().cloned().unwrap_or_default();
     let hidden = redaction(&definition, &servers).learning(&input);
     let History { records, .. } = service.history(&Address::Stored(run.clone())).await?;
@@ -100,7 +100,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     let over = drive(look, Tools::of(servers), begin);
     let Over { finished, rows } = over.await?;
     match finished {
-        Some(finished) => tell(output, &Told { finished: &finished, rows, hidden: &hidden }),
+        Some(finished) => tell(output, &OutcomeReport { finished: &finished, rows, hidden: &hidden }),
         None => Ok(left(output, Some(&run))),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Act as Offered, Situation, State, history};
+use portolan_core::present::{Act as Offered, RunStatus, Situation, history};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::assignment::assignment;
 use super::carried;
-use super::kept::{Kept, show_trace};
+use super::kept::{JournaledRun, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::person;
 use super::resume::{Resume, handle, resume};
@@ -159,7 +159,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
             Verb::Events { run } => events(&output, &service, run).await,
             Verb::Answer { run, answer, branch, note, set } => {
                 let (answer, branch, note) = (answer.as_deref(), branch.as_deref(), note.as_deref());
-                let given = Given { run, answer, branch, note, set };
+                let given = PersonInput { run, answer, branch, note, set };
                 self::answer(&output, &service, &given).await
             }
             Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
@@ -263,7 +263,7 @@ async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<E
     }
     let address = address(run)?;
     let view = service.view(&Request::of(address.clone()), &person()).await.map_err(at_a_shell)?;
-    if let Some(kept) = Kept::of(service, &address, output.is_json()).await? {
+    if let Some(kept) = JournaledRun::of(service, &address, output.is_json()).await? {
         return kept.show(*output, as_json(&view));
     }
     print_view(output, &view)?;
@@ -272,7 +272,7 @@ async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<E
 
 /// Whether a person is asked, at the position or in one of its branches.
 fn asks(situation: &Situation) -> bool {
-    situation.state == State::Waiting || situation.position.branches.iter().any(|branch| branch.state == "waiting")
+    situation.state == RunStatus::Waiting || situation.position.branches.iter().any(|branch| branch.state == "waiting")
 }
 
 pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
@@ -281,10 +281,10 @@ pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
     }
     let position = &view.situation.position;
     let state = match view.situation.state {
-        State::Working => output.paint(Paint::Good, "working"),
-        State::Checking => output.paint(Paint::Warn, "checking"),
-        State::Waiting => output.paint(Paint::Warn, "waiting for a person"),
-        State::Ended => output.paint(Paint::Strong, "ended"),
+        RunStatus::Working => output.paint(Paint::Good, "working"),
+        RunStatus::Checking => output.paint(Paint::Warn, "checking"),
+        RunStatus::Waiting => output.paint(Paint::Warn, "waiting for a person"),
+        RunStatus::Ended => output.paint(Paint::Strong, "ended"),
     };
     output.line(one_line(&format!("{} · {} · {} · ", view.address, position.workflow, position.step)) + &state)?;
     output.line("")?;
@@ -351,7 +351,7 @@ async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result
 }
 
 /// What a person says at the shell.
-pub(super) struct Given<'a> {
+pub(super) struct PersonInput<'a> {
     pub(super) run: &'a str,
     pub(super) answer: Option<&'a str>,
     pub(super) branch: Option<&'a str>,
@@ -359,7 +359,7 @@ pub(super) struct Given<'a> {
     set: &'a [(String, Value)],
 }
 
-impl Given<'_> {
+impl PersonInput<'_> {
     /// The variables that are given values; nothing where none is.
     pub(super) fn outputs(&self) -> Option<Arc<Value>> {
         let set: Map<String, Value> = self.set.iter().cloned().collect();
@@ -367,7 +367,7 @@ impl Given<'_> {
     }
 }
 
-async fn answer(output: &Output, service: &Service, given: &Given<'_>) -> anyhow::Result<Exit> {
+async fn answer(output: &Output, service: &Service, given: &PersonInput<'_>) -> anyhow::Result<Exit> {
     if carried::is_token(given.run) {
         return carried::answer(output, service, given).await;
     }

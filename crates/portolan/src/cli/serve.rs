@@ -161,7 +161,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
 
 /// What is named on the command line, by who serves it.
 #[derive(Default)]
-struct Named {
+struct NamedFiles {
     /// Files of workflows that agents are led through.
     led: Vec<PathBuf>,
     /// Files of graphs.
@@ -170,16 +170,16 @@ struct Named {
 
 /// The toolsets that are served, and what is named for each. What cannot be told is a matter of those who lead: they say
 /// what is wrong with it.
-fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, Named)> {
+fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, NamedFiles)> {
     let mut toolsets = args.toolset.clone();
     let given = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
     let (of_graphs, leading) =
         (given(&[Toolset::Graph, Toolset::Author]), given(&[Toolset::Navigate, Toolset::Tasks, Toolset::Gates]));
     // The one file of the author need not exist yet.
     if given(&[Toolset::Author]) && !given(&[Toolset::Graph]) && !leading {
-        return Ok((toolsets, Named { led: Vec::new(), graphs: args.definitions.clone() }));
+        return Ok((toolsets, NamedFiles { led: Vec::new(), graphs: args.definitions.clone() }));
     }
-    let mut named = Named::default();
+    let mut named = NamedFiles::default();
     let mut has_activities = false;
     for path in &args.definitions {
         if given(&[Toolset::Author]) && !path.exists() {

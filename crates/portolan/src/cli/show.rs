@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::graph::{Graph, Kind, Workflow};
-use portolan_core::present::{Drawing, Drawn, Moved, dot, drawing, function_word, mermaid, outline_with, svg};
+use portolan_core::present::{
+    Drawing, DrawingInput, NodeOffsets, dot, drawing, function_word, mermaid, outline_with, svg,
+};
 use portolan_runtime::attachments::Origins;
 use portolan_runtime::library::Library;
 use portolan_runtime::service::ServiceError;
@@ -222,12 +224,12 @@ fn placed(workflow: &Workflow, graphs: &Graphs) -> Option<Drawing> {
     let none = BTreeSet::new();
     let graph = graphs.get(workflow.id().as_str())?;
     let find = |name: &str| graphs.get(name);
-    Some(drawing(&Drawn {
+    Some(drawing(&DrawingInput {
         graph,
         workflow: Some(workflow),
         find: &find,
         folded: &none,
         opened: &none,
-        moved: &Moved::new(),
+        moved: &NodeOffsets::new(),
     }))
 }

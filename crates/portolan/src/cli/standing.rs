@@ -16,7 +16,7 @@ const MAX_RUNS: usize = 5;
 /// How a project stands.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Standing {
+struct ProjectStatus {
     project: String,
     /// The workflows of the project itself.
     workflows: Vec<String>,
@@ -50,7 +50,7 @@ struct Next {
 
 pub(super) async fn run(common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let standing = Standing::of(common).await?;
+    let standing = ProjectStatus::of(common).await?;
     if output.is_json() {
         output.json(&standing)?;
     } else {
@@ -59,8 +59,8 @@ pub(super) async fn run(common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-impl Standing {
-    async fn of(common: &Common) -> anyhow::Result<Standing> {
+impl ProjectStatus {
+    async fn of(common: &Common) -> anyhow::Result<ProjectStatus> {
         let service = Service::new(common.options()?)?;
         let project = service.project();
         let flows = project.join(".flow").join("workflows");
@@ -76,7 +76,7 @@ impl Standing {
         let mut runs = service.list(true, MAX_RUNS + 1).await?;
         let more_runs = runs.len() > MAX_RUNS;
         runs.truncate(MAX_RUNS);
-        let mut standing = Standing {
+        let mut standing = ProjectStatus {
             project: project.display().to_string(),
             workflows: workflows.into_iter().map(|file| file.id).collect(),
             checks_allowed: !checks.is_empty() && is_trusted(&checks, service.trust())?,

@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::value::Timestamp;
-use portolan_gates::supervisor::{Item, Progress, Question, Scope, Standing, Unit, Usage};
+use portolan_gates::supervisor::{BudgetStatus, Item, Progress, Question, Scope, Unit, Usage};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
-use portolan_runtime::supervisor::{Ask, Raise, Report, Untold};
+use portolan_runtime::supervisor::{Ask, Raise, Untold, UsageReport};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
@@ -303,14 +303,14 @@ fn budgets(task: Option<&str>, output: Output, service: &Service) -> anyhow::Res
     show(&standings, output)
 }
 
-fn show(standings: &[Standing], output: Output) -> anyhow::Result<Exit> {
-    let word = |standing: &Standing| match (standing.halts, standing.warns) {
+fn show(standings: &[BudgetStatus], output: Output) -> anyhow::Result<Exit> {
+    let word = |standing: &BudgetStatus| match (standing.halts, standing.warns) {
         (true, _) => "halted",
         (false, true) => "warning",
         (false, false) => "fine",
     };
     if output.is_json() {
-        let told = |standing: &Standing| {
+        let told = |standing: &BudgetStatus| {
             let mut told = standing.told();
             told["status"] = json!(word(standing));
             told
@@ -319,7 +319,7 @@ fn show(standings: &[Standing], output: Output) -> anyhow::Result<Exit> {
     } else if standings.is_empty() {
         output.remark("no budget is open; `.portolan/plugins.yaml` says what they are");
     } else {
-        let row = |standing: &Standing| {
+        let row = |standing: &BudgetStatus| {
             let used = standing.used.map_or_else(|| "unknown".to_owned(), |used| standing.unit.shown(used).to_string());
             let cap = standing.unit.shown(standing.cap);
             vec![
@@ -349,7 +349,7 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
 fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let amount = |unit: Unit, amount: Option<f64>, name| amount.map(|amount| counted(unit, amount, name)).transpose();
     let active = block_on(service.flow().active())??.map(|active| active.task);
-    let report = Report {
+    let report = UsageReport {
         task: args.task.clone().or(active),
         phase: None,
         session: args.session.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::library::Library;
-use portolan_runtime::script::{CaseReport, Coverage, EdgeTaken, Report, Suite, Tester};
+use portolan_runtime::script::{CaseReport, Coverage, EdgeTaken, Suite, TestReport, Tester};
 use portolan_runtime::service::ServiceError;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Test, common: &Common) -> anyhow::Result<Exit> {
             Err(refused) => worst = refuse_files(&output, &file.to_string_lossy(), refused)?,
         }
     }
-    let passed = reports.iter().all(Report::passed);
+    let passed = reports.iter().all(TestReport::passed);
     if output.is_json() {
         let passed = passed && worst == Exit::Done;
         output.json(&json!({ "files": reports, "passed": passed }))?;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Test, common: &Common) -> anyhow::Result<Exit> {
     })
 }
 
-fn one(tester: &Tester, file: &Path, library: &Library) -> Result<Report, DefinitionError> {
+fn one(tester: &Tester, file: &Path, library: &Library) -> Result<TestReport, DefinitionError> {
     let suite = Suite::open(file, library)?;
     let run = block_on(tester.run(&suite));
     let failed = |error: std::io::Error| ServiceError::failed("failed", error.to_string(), "try again");
@@ -138,7 +138,7 @@ fn file(path: &Path) -> Result<PathBuf, ServiceError> {
     }
 }
 
-fn print(output: Output, report: &Report) -> anyhow::Result<()> {
+fn print(output: Output, report: &TestReport) -> anyhow::Result<()> {
     output.line(one_line(&report.file))?;
     for test in &report.tests {
         let (paint, word) = if test.passed { (Paint::Good, "ok    ") } else { (Paint::Bad, "FAILED") };
@@ -187,7 +187,7 @@ fn told(edge: &EdgeTaken) -> String {
     format!("line {}: {} → {}{when}", edge.line, edge.from, edge.to)
 }
 
-fn summary(output: Output, reports: &[Report]) -> anyhow::Result<()> {
+fn summary(output: Output, reports: &[TestReport]) -> anyhow::Result<()> {
     let tests = || reports.iter().flat_map(|report| &report.tests);
     let failed = tests().filter(|test| !test.passed).count();
     let edges = || reports.iter().flat_map(|report| &report.coverage).flat_map(|coverage| &coverage.edges);
@@ -198,7 +198,7 @@ fn summary(output: Output, reports: &[Report]) -> anyhow::Result<()> {
         tests().count() - failed,
         counted(edges().count(), "edge")
     );
-    let paint = if reports.iter().all(Report::passed) { Paint::Good } else { Paint::Bad };
+    let paint = if reports.iter().all(TestReport::passed) { Paint::Good } else { Paint::Bad };
     output.line(output.paint(paint, &text))
 }
 

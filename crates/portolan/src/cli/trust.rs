@@ -13,12 +13,14 @@ use portolan_gates::guidelines;
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::definition::Definition;
 use portolan_runtime::gates::review;
-use portolan_runtime::library::{Found, FunctionFiles, Functions, Library, read_definition, workflow_files};
+use portolan_runtime::library::{FunctionFiles, FunctionSet, Library, WorkflowFile, read_definition, workflow_files};
 use portolan_runtime::models::OpenError;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
-use portolan_runtime::trust::{Command, Digest, Entry, Trust, commands, commands_digest, digest_of, phases_digest};
-use portolan_runtime::typecheck::{Checker, Origin, checker};
+use portolan_runtime::trust::{
+    Digest, Trust, TrustEntry, TrustedCommand, commands, commands_digest, digest_of, phases_digest,
+};
+use portolan_runtime::typecheck::{Checker, CheckerOrigin, checker};
 use portolan_runtime::{attachments, plugins, project_checks};
 use serde_json::json;
 
@@ -70,7 +72,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
         others.into_iter().partition(|path| of_project(path).is_some());
     let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_graph(path));
-    let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<Found>, _>>()?;
+    let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<WorkflowFile>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
     // All are looked at before any is recorded: half of a command line is not what the person allowed.
@@ -96,7 +98,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let typecheck = match args.typecheck || !rules.is_empty() {
         true => match typecheck(&service, rules.first().map(|path| path.as_path()), args)? {
             Ok(asked) => Some(asked),
-            Err(Faulty(source, faults)) => {
+            Err(FaultyRules(source, faults)) => {
                 let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
                 return draw_findings(&output, &source.name, &findings);
             }
@@ -104,7 +106,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         false => None,
     };
     let mut report = Vec::new();
-    if let Some((asked, others)) = typecheck.as_deref().and_then(<[Asked]>::split_first) {
+    if let Some((asked, others)) = typecheck.as_deref().and_then(<[TrustRequest]>::split_first) {
         let are_agreed = !rules.is_empty() && !args.revoke && install::agree(service.project())?;
         let mut settled = settle(&output, &service, asked, args.revoke)?;
         if are_agreed {
@@ -124,7 +126,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     for (source, definition) in definitions {
-        let asked = Asked::of(&source, &definition.workflow);
+        let asked = TrustRequest::of(&source, &definition.workflow);
         if let Some(phases) = phases_digest(&definition.workflow, &definition.texts_digest()) {
             report.push(agree(&output, &service, &asked, phases, args.revoke)?);
             if asked.runs.is_none() {
@@ -154,7 +156,7 @@ pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::R
 }
 
 /// What a person allows of a file of the project: another one of that name is read by nobody.
-fn own(service: &Service, path: &Path) -> Result<Vec<Asked>, ServiceError> {
+fn own(service: &Service, path: &Path) -> Result<Vec<TrustRequest>, ServiceError> {
     let project = service.project();
     let file = of_project(path).unwrap_or(plugins::FILE);
     let there = project.join(file).canonicalize().ok();
@@ -165,7 +167,7 @@ fn own(service: &Service, path: &Path) -> Result<Vec<Asked>, ServiceError> {
     if file == plugins::FILE {
         let source = Source::new(file, plugins::text(project)?.unwrap_or_default());
         let plugins = plugins::load(project)?;
-        return Ok(vec![Asked::runs(&source, plugins::digest(&plugins), plugins::commands(&plugins))]);
+        return Ok(vec![TrustRequest::runs(&source, plugins::digest(&plugins), plugins::commands(&plugins))]);
     }
     if file == attachments::FILE {
         let source = attachments::source(project)?.unwrap_or_else(|| Source::new(file, ""));
@@ -173,20 +175,20 @@ fn own(service: &Service, path: &Path) -> Result<Vec<Asked>, ServiceError> {
     }
     let source = project_checks::source(project)?.unwrap_or_else(|| Source::new(file, ""));
     let checks = project_checks::load(project)?;
-    Ok(vec![Asked::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks))])
+    Ok(vec![TrustRequest::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks))])
 }
 
 /// The entries that attach commands to workflows, each by itself: runs are held to those that they began with. One that
 /// attaches none, where none does.
-fn attached(source: &Source, attachments: &Attachments) -> Vec<Asked> {
+fn attached(source: &Source, attachments: &Attachments) -> Vec<TrustRequest> {
     let commands = attachments.entries.iter().map(attachments::commands).filter(|commands| !commands.is_empty());
-    let asked = commands.map(|commands| Asked::runs(source, Some(digest_of(&commands)), commands));
-    let asked: Vec<Asked> = asked.collect();
-    if asked.is_empty() { vec![Asked::runs(source, None, Vec::new())] } else { asked }
+    let asked = commands.map(|commands| TrustRequest::runs(source, Some(digest_of(&commands)), commands));
+    let asked: Vec<TrustRequest> = asked.collect();
+    if asked.is_empty() { vec![TrustRequest::runs(source, None, Vec::new())] } else { asked }
 }
 
 /// The functions of a file that run different commands. Those that run the same are trusted with one record.
-fn distinct(functions: &Functions) -> Vec<Arc<Definition>> {
+fn distinct(functions: &FunctionSet) -> Vec<Arc<Definition>> {
     let all = functions.definitions.values();
     let any = all.clone().any(|definition| definition.commands.is_some());
     let mut known: Vec<&Option<Digest>> = Vec::new();
@@ -199,7 +201,7 @@ fn distinct(functions: &Functions) -> Vec<Arc<Definition>> {
 }
 
 /// Each file is named by itself: what a folder holds tomorrow is not what the person sees today.
-fn one_file(path: &Path) -> Result<Found, ServiceError> {
+fn one_file(path: &Path) -> Result<WorkflowFile, ServiceError> {
     let not_a_file = || {
         ServiceError::refused(
             "not_a_file",
@@ -211,19 +213,19 @@ fn one_file(path: &Path) -> Result<Found, ServiceError> {
 }
 
 /// What a person is asked to allow.
-struct Asked {
+struct TrustRequest {
     /// Where it stands.
     file: String,
     text: Digest,
     /// The commands and their digest; nothing where there are none.
-    runs: Option<(Digest, Vec<Command>)>,
+    runs: Option<(Digest, Vec<TrustedCommand>)>,
     /// What else to do where there are none.
     otherwise: &'static str,
 }
 
-impl Asked {
-    fn of(source: &Source, workflow: &Workflow) -> Asked {
-        Asked {
+impl TrustRequest {
+    fn of(source: &Source, workflow: &Workflow) -> TrustRequest {
+        TrustRequest {
             file: source.name.to_string(),
             text: Digest::of(source.text.as_bytes()),
             runs: commands_digest(workflow).map(|digest| (digest, commands(workflow))),
@@ -231,8 +233,8 @@ impl Asked {
         }
     }
 
-    fn runs(source: &Source, digest: Option<Digest>, commands: Vec<Command>) -> Asked {
-        Asked {
+    fn runs(source: &Source, digest: Option<Digest>, commands: Vec<TrustedCommand>) -> TrustRequest {
+        TrustRequest {
             file: source.name.to_string(),
             text: Digest::of(source.text.as_bytes()),
             runs: digest.map(|digest| (digest, commands)),
@@ -240,8 +242,8 @@ impl Asked {
         }
     }
 
-    fn checker(file: &str, text: &str, checker: Option<&Checker>) -> Asked {
-        Asked {
+    fn checker(file: &str, text: &str, checker: Option<&Checker>) -> TrustRequest {
+        TrustRequest {
             file: file.to_owned(),
             text: Digest::of(text.as_bytes()),
             runs: checker.map(|checker| (checker.digest(), checker.runs())),
@@ -251,11 +253,15 @@ impl Asked {
 }
 
 /// Rules that cannot be understood, and why.
-struct Faulty(Source, Vec<Diagnostic>);
+struct FaultyRules(Source, Vec<Diagnostic>);
 
 /// What the rules of the project have run: the type check, and the model that looks at changes. What files suggest for the
 /// type check is nobody's choice: it is asked for by name.
-fn typecheck(service: &Service, given: Option<&Path>, args: &TrustArgs) -> anyhow::Result<Result<Vec<Asked>, Faulty>> {
+fn typecheck(
+    service: &Service,
+    given: Option<&Path>,
+    args: &TrustArgs,
+) -> anyhow::Result<Result<Vec<TrustRequest>, FaultyRules>> {
     let own = service.project().join(rules::FILE);
     if let Some(given) = given.filter(|given| given.canonicalize().ok() != own.canonicalize().ok()) {
         let message = format!("`{}` holds the rules of another project", given.display());
@@ -266,28 +272,28 @@ fn typecheck(service: &Service, given: Option<&Path>, args: &TrustArgs) -> anyho
     let source = source.unwrap_or_else(|| Source::new(rules::FILE, ""));
     let (read, faults) = guidelines::read(&source);
     if faults.iter().any(Diagnostic::is_error) {
-        return Ok(Err(Faulty(source, faults)));
+        return Ok(Err(FaultyRules(source, faults)));
     }
     if let (Some(model), Some(_), false) = (&read.review.model, given, args.revoke) {
         let refused = |error: OpenError| ServiceError::refused("bad_model", error.message, error.help);
         review::may_look(model).map_err(refused)?;
     }
     let reviewed = given.and_then(|_| review::digest(&read));
-    let reviewer = reviewed.map(|digest| Asked::runs(&source, Some(digest), review::commands(&read)));
+    let reviewer = reviewed.map(|digest| TrustRequest::runs(&source, Some(digest), review::commands(&read)));
     let checker = checker(service.project(), &read);
     let checked = match checker {
-        Some(Checker { origin: Origin::Suggested(files), commands }) if args.typecheck => {
-            let checker = Checker { commands, origin: Origin::Suggested(files.clone()) };
-            Asked::checker(&files.join(", "), &checker.shown(), Some(&checker))
+        Some(Checker { origin: CheckerOrigin::Suggested(files), commands }) if args.typecheck => {
+            let checker = Checker { commands, origin: CheckerOrigin::Suggested(files.clone()) };
+            TrustRequest::checker(&files.join(", "), &checker.shown(), Some(&checker))
         }
-        Some(checker) if checker.origin == Origin::Guidelines => {
-            Asked::checker(&source.name, &source.text, Some(&checker))
+        Some(checker) if checker.origin == CheckerOrigin::Guidelines => {
+            TrustRequest::checker(&source.name, &source.text, Some(&checker))
         }
-        Some(_) => Asked {
+        Some(_) => TrustRequest {
             otherwise: "; `portolan trust --typecheck` allows what the project's files suggest",
-            ..Asked::checker(&source.name, &source.text, None)
+            ..TrustRequest::checker(&source.name, &source.text, None)
         },
-        None => Asked::checker(&source.name, &source.text, None),
+        None => TrustRequest::checker(&source.name, &source.text, None),
     };
     // Where nothing else is run, there is no need to say so.
     let checked = Some(checked).filter(|checked| checked.runs.is_some() || reviewer.is_none());
@@ -295,7 +301,7 @@ fn typecheck(service: &Service, given: Option<&Path>, args: &TrustArgs) -> anyho
 }
 
 /// Records or takes back one file's commands, and shows them.
-fn settle(output: &Output, service: &Service, asked: &Asked, revoke: bool) -> anyhow::Result<serde_json::Value> {
+fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool) -> anyhow::Result<serde_json::Value> {
     let file = one_line(&asked.file);
     let Some((digest, runs)) = &asked.runs else {
         if !output.is_json() {
@@ -303,7 +309,7 @@ fn settle(output: &Output, service: &Service, asked: &Asked, revoke: bool) -> an
         }
         return Ok(json!({ "file": asked.file, "trusted": false, "commands": [] }));
     };
-    let entry = Entry {
+    let entry = TrustEntry {
         project: service.project().to_owned(),
         commands: digest.clone(),
         file: asked.text.clone(),
@@ -333,11 +339,11 @@ fn settle(output: &Output, service: &Service, asked: &Asked, revoke: bool) -> an
 fn agree(
     output: &Output,
     service: &Service,
-    asked: &Asked,
+    asked: &TrustRequest,
     phases: Digest,
     revoke: bool,
 ) -> anyhow::Result<serde_json::Value> {
-    let entry = Entry {
+    let entry = TrustEntry {
         project: service.project().to_owned(),
         commands: phases,
         file: asked.text.clone(),
@@ -359,7 +365,7 @@ fn agree(
     Ok(json!({ "file": asked.file, "trusted": !revoke, "phases": true }))
 }
 
-fn line(command: &Command) -> String {
+fn line(command: &TrustedCommand) -> String {
     if command.node.is_empty() {
         return format!("{}: {}", one_line(&format!("server {}", command.check)), command_line(&command.argv));
     }
@@ -372,7 +378,7 @@ fn line(command: &Command) -> String {
 
 /// A command without the values of its variables and headers, which are often secrets that a file spells out; what they
 /// are called stays, and so do the variables of the environment that fill them in.
-fn masked(command: &Command) -> Command {
+fn masked(command: &TrustedCommand) -> TrustedCommand {
     let is_server = command.node.is_empty();
     let argv = match command.argv.split_first() {
         Some((first, rest)) if is_server && first == "env" => {
@@ -386,7 +392,7 @@ fn masked(command: &Command) -> Command {
         }
         _ => command.argv.clone(),
     };
-    Command { argv, ..command.clone() }
+    TrustedCommand { argv, ..command.clone() }
 }
 
 /// `NAME=[redacted]`; as it is where the value only names a variable of the environment.
@@ -451,7 +457,7 @@ mod tests {
     fn told(argv: &[&str]) -> String {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let (flow, node) = (String::new(), String::new());
-        line(&masked(&Command { flow, node, check: "s".to_owned(), argv, timeout_seconds: 0 }))
+        line(&masked(&TrustedCommand { flow, node, check: "s".to_owned(), argv, timeout_seconds: 0 }))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use super::record::{Installed, digest};
+use super::record::{InstalledFile, digest};
 use super::{Record, files, git, splice};
 use crate::hook::{Event, Host, Reply, Stage, is_denial};
 
@@ -114,7 +114,7 @@ fn unrecorded(project: &Path) -> Vec<Finding> {
     ours.then(|| Finding::new("git", State::Wrong, said)).into_iter().collect()
 }
 
-fn unchanged(project: &Path, installed: &Installed) -> Finding {
+fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
     let shown = installed.file.display();
     let wrong = |message: String| Finding::new(&installed.host, State::Wrong, message);
     let again = format!("run `portolan install {}` again", installed.host);

@@ -8,7 +8,7 @@ use super::splice::Part;
 use crate::hook::{Event, Host, Stage, quoted};
 
 /// A file that is to be there.
-pub(super) struct Wanted {
+pub(super) struct HostFile {
     /// Relative to the project.
     pub(super) file: PathBuf,
     pub(super) content: Content,
@@ -25,9 +25,9 @@ pub(super) enum Content {
 const SHIM: &str = include_str!("templates/opencode.js");
 
 /// The files of a host, with hooks that run `program`.
-pub(super) fn wanted(host: Host, project: &Path, program: &str) -> Vec<Wanted> {
-    let parts = |file: &str, parts: Vec<Part>| Wanted { file: PathBuf::from(file), content: Content::Parts(parts) };
-    let whole = |file: &str, text: String| Wanted { file: PathBuf::from(file), content: Content::Whole(text) };
+pub(super) fn wanted(host: Host, project: &Path, program: &str) -> Vec<HostFile> {
+    let parts = |file: &str, parts: Vec<Part>| HostFile { file: PathBuf::from(file), content: Content::Parts(parts) };
+    let whole = |file: &str, text: String| HostFile { file: PathBuf::from(file), content: Content::Whole(text) };
     let server = json!({ "command": program, "args": ["serve"] });
     match host {
         Host::ClaudeCode => vec![

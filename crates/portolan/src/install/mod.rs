@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use portolan_runtime::hook::pinned;
-use portolan_runtime::pins::{Agreed, Pins};
+use portolan_runtime::pins::{Pins, TrustedRules};
 use portolan_runtime::rules;
 
 use crate::hook::Host;
 use files::{Chain, Step};
-use hosts::{Content, Wanted};
-use record::Installed;
+use hosts::{Content, HostFile};
+use record::InstalledFile;
 
 pub(crate) use examine::{Finding, Looking, State, examine};
 pub(crate) use program::{program, this};
@@ -68,7 +68,7 @@ pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
     let Some((project, _)) = Pins::around(project).map_err(anyhow::Error::msg)? else { return Ok(false) };
     let mut record = Record::load(&project)?;
     let text = rules::written(&project)?.map(|source| source.text.to_string());
-    let agreed = Some(Agreed { text });
+    let agreed = Some(TrustedRules { text });
     let Some(pins) = record.pins.as_mut().filter(|pins| pins.rules != agreed) else { return Ok(false) };
     pins.rules = agreed;
     files::keep_record(&project, &record).context("the rules cannot be recorded")?;
@@ -154,12 +154,12 @@ impl Plan {
         if self.direction == Direction::Uninstall { keep() } else { Ok(()) }
     }
 
-    fn settle(&mut self, target: &str, file: &Path, installed: Option<Installed>) {
+    fn settle(&mut self, target: &str, file: &Path, installed: Option<InstalledFile>) {
         self.record.files.retain(|known| known.host != target || known.file != file);
         self.record.files.extend(installed);
     }
 
-    fn host_file(&mut self, host: Host, direction: Direction, wanted: &Wanted) -> anyhow::Result<()> {
+    fn host_file(&mut self, host: Host, direction: Direction, wanted: &HostFile) -> anyhow::Result<()> {
         let path = self.project.join(&wanted.file);
         files::stays_inside(&self.project, &path)?;
         let current = files::read(&path)?;
@@ -174,10 +174,10 @@ impl Plan {
         &mut self,
         target: &str,
         direction: Direction,
-        wanted: &Wanted,
+        wanted: &HostFile,
         text: &str,
         current: Option<String>,
-        known: Option<&Installed>,
+        known: Option<&InstalledFile>,
     ) -> anyhow::Result<()> {
         let ours = |current: &String| {
             current == text || known.is_some_and(|known| record::digest(current.as_bytes()) == known.digest)
@@ -198,7 +198,7 @@ impl Plan {
         }
         ensure!(!touched || known.is_some(), "there is a file already that portolan did not make: move it away first");
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
-        let installed = Installed {
+        let installed = InstalledFile {
             host: target.to_owned(),
             program: Some(self.program.clone()),
             file: wanted.file.clone(),
@@ -218,10 +218,10 @@ impl Plan {
         &mut self,
         host: Host,
         direction: Direction,
-        wanted: &Wanted,
+        wanted: &HostFile,
         parts: &[splice::Part],
         current: Option<String>,
-        known: Option<&Installed>,
+        known: Option<&InstalledFile>,
     ) -> anyhow::Result<()> {
         let base = base(host, parts, current.as_deref(), known).map_err(anyhow::Error::msg)?;
         let path = self.project.join(&wanted.file);
@@ -240,7 +240,7 @@ impl Plan {
         }
         let kept = parts.iter().filter(|part| !spliced.present.contains(part)).cloned().collect();
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
-        let installed = Installed {
+        let installed = InstalledFile {
             host: host.name().to_owned(),
             program: Some(self.program.clone()),
             file: wanted.file.clone(),
@@ -259,7 +259,7 @@ impl Plan {
     fn git(&mut self, direction: Direction, program: &str) -> anyhow::Result<()> {
         let folder = git::folder(&self.project)?;
         // The hooks that were installed are taken from where they were put, wherever git looks now.
-        let known: Vec<Installed> = self.record.of("git").cloned().collect();
+        let known: Vec<InstalledFile> = self.record.of("git").cloned().collect();
         for (name, kind) in git::HOOKS {
             let installed = known.iter().find(|known| known.file.file_name().is_some_and(|file| file == name));
             let path = match (direction, installed) {
@@ -277,7 +277,7 @@ impl Plan {
         direction: Direction,
         path: &Path,
         script: &str,
-        known: Option<&Installed>,
+        known: Option<&InstalledFile>,
     ) -> anyhow::Result<()> {
         let current = files::read(path)?;
         let ours = current.as_ref().is_some_and(|text| text.contains(git::MARK));
@@ -302,7 +302,7 @@ impl Plan {
         );
         let aside = current.is_some() && !ours;
         let folders = known.map_or_else(|| files::missing_folders(&self.project, path), |known| known.folders.clone());
-        let installed = Installed {
+        let installed = InstalledFile {
             host: "git".to_owned(),
             program: Some(self.program.clone()),
             file: path.to_owned(),
@@ -330,7 +330,7 @@ fn base(
     host: Host,
     parts: &[splice::Part],
     current: Option<&str>,
-    known: Option<&Installed>,
+    known: Option<&InstalledFile>,
 ) -> Result<Option<String>, String> {
     let Some(current) = current else { return Ok(None) };
     let Some(known) = known else {

@@ -16,7 +16,7 @@ pub(crate) use portolan_runtime::pins::PLACE;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    pub(crate) files: Vec<Installed>,
+    pub(crate) files: Vec<InstalledFile>,
     /// What the project relies on from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pins: Option<Pins>,
@@ -24,7 +24,7 @@ pub(crate) struct Record {
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Installed {
+pub(crate) struct InstalledFile {
     /// For whom: the name of a host, or `git`.
     pub(crate) host: String,
     /// Relative to the project, or absolute when it lies elsewhere.
@@ -73,11 +73,11 @@ impl Record {
     }
 
     /// What was installed for one host.
-    pub(crate) fn of<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a Installed> {
+    pub(crate) fn of<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a InstalledFile> {
         self.files.iter().filter(move |file| file.host == host)
     }
 
-    pub(super) fn found(&self, host: &str, file: &Path) -> Option<&Installed> {
+    pub(super) fn found(&self, host: &str, file: &Path) -> Option<&InstalledFile> {
         self.files.iter().find(|installed| installed.host == host && installed.file == file)
     }
 

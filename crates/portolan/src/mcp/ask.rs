@@ -21,7 +21,7 @@ use serde_json::Value;
 
 /// The questions that were handed out, the oldest first.
 #[derive(Default)]
-pub(super) struct Asked(Mutex<VecDeque<HandedOut>>);
+pub(super) struct PendingQuestions(Mutex<VecDeque<HandedOut>>);
 
 struct HandedOut {
     state: String,
@@ -69,7 +69,7 @@ pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
 
 /// Puts a question to the person, or takes the answer that the call brings.
 pub(super) async fn ask(
-    asked: &Asked,
+    asked: &PendingQuestions,
     question: &Question,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -123,7 +123,7 @@ fn stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-fn hand_out(asked: &Asked, form: ElicitRequestParams, about: String) -> InputRequiredResult {
+fn hand_out(asked: &PendingQuestions, form: ElicitRequestParams, about: String) -> InputRequiredResult {
     // Two handles make a word of 80 bits that a client cannot guess.
     let state = format!("{}{}", RunId::random(), RunId::random());
     let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ fn hand_out(asked: &Asked, form: ElicitRequestParams, about: String) -> InputReq
 }
 
 /// The answer that a call brings to a question that was handed out about the same position.
-fn brought(asked: &Asked, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
+fn brought(asked: &PendingQuestions, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
     let state = request.request_state.as_deref()?;
     let answer = request.input_responses.as_ref()?.get(INPUT)?;
     let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use portolan_core::present::function_word;
-use portolan_runtime::drive::{Ended, Watch};
-use portolan_runtime::runner::{Heard, Listener};
+use portolan_runtime::drive::{ExecutionObserver, NodeEnd};
+use portolan_runtime::runner::{CheckOutput, Listener};
 use portolan_runtime::service::{Act, Caller, Request, Service, ServiceError, View};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -54,14 +54,14 @@ impl News {
     }
 
     /// Where too many wait already, the newest takes the place of the one before it.
-    fn ended(&self, ended: &Ended<'_>) {
+    fn ended(&self, ended: &NodeEnd<'_>) {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
         let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
         self.add(|_| Node { count: ended.index + 1, said });
     }
 
-    fn heard(&self, heard: &Heard<'_>) {
+    fn heard(&self, heard: &CheckOutput<'_>) {
         let said = match heard.line {
             None => format!("checking: {}", heard.check),
             Some(line) => format!("{}: {line}", heard.check),
@@ -106,9 +106,9 @@ impl Progress {
     }
 
     /// The watcher that the run tells.
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> ExecutionObserver {
         let news = Arc::clone(&self.news);
-        Watch::new(|_began| {}, move |ended| news.ended(ended))
+        ExecutionObserver::new(|_began| {}, move |ended| news.ended(ended))
     }
 
     /// Who hears the checks.

@@ -16,7 +16,7 @@ use super::face::{self, Answer, Manners, Text, Toolset, Work};
 use super::transport::Bounds;
 
 /// A set of tools with what it takes to serve it.
-pub(crate) struct Served {
+pub(crate) struct ServedTools {
     pub(super) toolset: Arc<dyn Toolset>,
     /// Threads that serve calls; none where the one that reads the client's messages is enough.
     pub(super) workers: usize,
@@ -26,10 +26,10 @@ pub(crate) struct Served {
     pub(super) afterwards: Option<Work>,
 }
 
-impl Served {
+impl ServedTools {
     /// A set that needs nothing but to be called.
-    pub(super) fn alone(toolset: Arc<dyn Toolset>) -> Served {
-        Served { toolset, workers: 0, meanwhile: None, afterwards: None }
+    pub(super) fn alone(toolset: Arc<dyn Toolset>) -> ServedTools {
+        ServedTools { toolset, workers: 0, meanwhile: None, afterwards: None }
     }
 }
 
@@ -37,7 +37,7 @@ impl Served {
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the client cannot be served.
-pub(crate) fn serve(mut sets: Vec<Served>) -> anyhow::Result<()> {
+pub(crate) fn serve(mut sets: Vec<ServedTools>) -> anyhow::Result<()> {
     let runtime = runtime(sets.iter().map(|set| set.workers).max().unwrap_or_default())?;
     sets.iter_mut().filter_map(|set| set.meanwhile.take()).for_each(|work| drop(runtime.spawn(work)));
     let afterwards: Vec<Work> = sets.iter_mut().filter_map(|set| set.afterwards.take()).collect();

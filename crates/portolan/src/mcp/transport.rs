@@ -51,7 +51,7 @@ pub(super) struct Lines<R, W> {
 }
 
 /// What was read.
-enum Read {
+enum LineRead {
     Line,
     TooLong,
     End,
@@ -79,12 +79,12 @@ where
     }
 
     /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
-    async fn read(&mut self) -> Read {
+    async fn read(&mut self) -> LineRead {
         loop {
-            let Ok(available) = self.reader.fill_buf().await else { return Read::End };
+            let Ok(available) = self.reader.fill_buf().await else { return LineRead::End };
             if available.is_empty() {
                 // The last line may lack its line break.
-                return if self.line.is_empty() || self.skipping { Read::End } else { Read::Line };
+                return if self.line.is_empty() || self.skipping { LineRead::End } else { LineRead::Line };
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(available.len(), |end| end + 1);
@@ -95,10 +95,10 @@ where
             self.reader.consume(taken);
             if too_long {
                 self.skipping = end.is_none();
-                return Read::TooLong;
+                return LineRead::TooLong;
             }
             if end.is_some() && !std::mem::take(&mut self.skipping) {
-                return Read::Line;
+                return LineRead::Line;
             }
         }
     }
@@ -128,8 +128,8 @@ where
                 self.begun |= matches!(message, JsonRpcMessage::Request(_));
                 Some(message).filter(|_| self.begun)
             }
-            Err(Unread::Ignored) => None,
-            Err(Unread::Refused(error, id)) => {
+            Err(MessageError::Ignored) => None,
+            Err(MessageError::Refused(error, id)) => {
                 self.refuse(*error, id);
                 None
             }
@@ -153,17 +153,17 @@ where
         loop {
             self.refused().await;
             match self.read().await {
-                Read::End => {
+                LineRead::End => {
                     self.open = None;
                     return None;
                 }
-                Read::TooLong => {
+                LineRead::TooLong => {
                     self.line = Vec::new();
                     let message =
                         format!("a message is at most {} bytes long: this one was not read", self.bounds.line);
                     self.refuse(ErrorData::invalid_request(message, None), None);
                 }
-                Read::Line => {
+                LineRead::Line => {
                     if let Some(message) = self.message() {
                         return Some(message);
                     }
@@ -189,7 +189,7 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<Option<W>>, message: &Serve
 }
 
 /// Why a line is no message.
-enum Unread {
+enum MessageError {
     Ignored,
     Refused(Box<ErrorData>, Option<RequestId>),
 }
@@ -202,10 +202,10 @@ struct Envelope {
     method: Option<Value>,
 }
 
-fn parse(line: &[u8], most: usize) -> Result<Message, Unread> {
+fn parse(line: &[u8], most: usize) -> Result<Message, MessageError> {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
     if line.is_empty() {
-        return Err(Unread::Ignored);
+        return Err(MessageError::Ignored);
     }
     if line.len() > most && values(line) > most {
         let message = format!("a message holds at most {most} values: this one was not read");
@@ -249,27 +249,27 @@ fn id(line: &[u8]) -> Option<RequestId> {
     serde_json::from_value(envelope.id).ok()
 }
 
-fn unread(line: &[u8], error: &serde_json::Error) -> Unread {
+fn unread(line: &[u8], error: &serde_json::Error) -> MessageError {
     if line.starts_with(b"[") {
         return invalid("batches are not supported: send one message a line".to_owned(), None);
     }
     let Ok(envelope) = serde_json::from_slice::<Envelope>(line) else {
         let message = format!("the line is no JSON message: {error}");
-        return Unread::Refused(Box::new(ErrorData::parse_error(message, None)), None);
+        return MessageError::Refused(Box::new(ErrorData::parse_error(message, None)), None);
     };
     match (serde_json::from_value::<RequestId>(envelope.id.clone()), envelope.method) {
         (Ok(id), Some(_)) if error.to_string().starts_with("recursion limit") => {
             invalid("the message is nested too deep".to_owned(), Some(id))
         }
         (Ok(id), Some(_)) => invalid(format!("the request cannot be read: {error}"), Some(id)),
-        (Err(_), Some(_)) if envelope.id.is_null() => Unread::Ignored,
+        (Err(_), Some(_)) if envelope.id.is_null() => MessageError::Ignored,
         (Err(_), Some(_)) => invalid("the `id` of a request is a string or a whole number".to_owned(), None),
         (_, None) => invalid("the message has no `method`, and answers nothing that was asked".to_owned(), None),
     }
 }
 
-fn invalid(message: String, id: Option<RequestId>) -> Unread {
-    Unread::Refused(Box::new(ErrorData::invalid_request(message, None)), id)
+fn invalid(message: String, id: Option<RequestId>) -> MessageError {
+    MessageError::Refused(Box::new(ErrorData::invalid_request(message, None)), id)
 }
 
 #[cfg(test)]

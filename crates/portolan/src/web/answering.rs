@@ -24,7 +24,7 @@ const ENROL: &str = "`portolan people passkey` in a terminal enrols one";
 /// An answer: one that a passkey is to confirm, or has confirmed, or that needs none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answered {
+pub(super) struct AnswerRequest {
     revision: u64,
     branch: Option<String>,
     outcome: String,
@@ -33,7 +33,7 @@ pub(super) struct Answered {
     passkey: Option<Assertion>,
 }
 
-impl Answered {
+impl AnswerRequest {
     /// What a passkey confirms of it. No values and none of them are the same.
     fn content<'a>(&'a self, run: &'a str) -> AnswerContent<'a> {
         AnswerContent {
@@ -56,7 +56,7 @@ impl Answered {
 pub(super) async fn challenge(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
-    Body(given): Body<Answered>,
+    Body(given): Body<AnswerRequest>,
 ) -> Answer<Value> {
     // A run that is not there, and a question that was answered meanwhile, need no finger.
     studio.service.view(&given.request(&run)?, &studio.person).await?;
@@ -79,7 +79,7 @@ pub(super) async fn challenge(
 pub(super) async fn answer(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
-    Body(given): Body<Answered>,
+    Body(given): Body<AnswerRequest>,
 ) -> Answer<Value> {
     let request = given.request(&run)?;
     // The rule of the command line: there the person is told from an agent, and a token tells nothing.
@@ -106,9 +106,9 @@ pub(super) async fn answer(
 async fn confirmed(
     studio: &Arc<Studio>,
     run: &str,
-    given: Answered,
+    given: AnswerRequest,
     passkey: Assertion,
-) -> Result<(Answered, Caller), Refusal> {
+) -> Result<(AnswerRequest, Caller), Refusal> {
     let Actor::Person { name, .. } = studio.person.by.clone() else {
         unreachable!("who sits before a studio is a person")
     };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A node before which a run is to wait, as the drawing names it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Asked {
+pub(super) enum BreakpointRef {
     Always(String),
     If(Conditional),
 }
@@ -31,10 +31,10 @@ pub(super) struct Broken {
 }
 
 /// Where to wait: each node is one of the definition, each condition can be read.
-pub(super) fn breakpoints(definition: &Definition, asked: &[Asked]) -> Result<Vec<Breakpoint>, ServiceError> {
-    let breakpoint = |asked: &Asked| match asked {
-        Asked::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
-        Asked::If(Conditional { node, when }) => {
+pub(super) fn breakpoints(definition: &Definition, asked: &[BreakpointRef]) -> Result<Vec<Breakpoint>, ServiceError> {
+    let breakpoint = |asked: &BreakpointRef| match asked {
+        BreakpointRef::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
+        BreakpointRef::If(Conditional { node, when }) => {
             let (breakpoint, language) = before(definition, node)?;
             let when = when.as_deref().map(str::trim).filter(|when| !when.is_empty());
             let Some(when) = when else { return Ok(breakpoint) };

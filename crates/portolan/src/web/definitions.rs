@@ -11,9 +11,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::RunAs;
-use portolan_core::dialect::editing::{self, Field, Forms, NodeForm, Operation, Refused};
+use portolan_core::dialect::editing::{self, EditError, FormField, Forms, NodeForm, Operation};
 use portolan_core::graph::{Graph, Kind};
-use portolan_core::present::{Drawing, Moved};
+use portolan_core::present::{Drawing, NodeOffsets};
 use portolan_core::source::NamedText;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
-use super::drawn::{About, Folds, Place, Places, Problem, about, draw};
+use super::drawn::{Folds, NodeDetails, Place, Places, Problem, about, draw};
 use super::places;
 
 /// A definition in a list.
@@ -136,7 +136,7 @@ struct Whole<'s> {
     editable: bool,
     palette: &'static [NodeForm],
     #[serde(rename = "fields")]
-    own_fields: &'static [Field],
+    own_fields: &'static [FormField],
     #[serde(flatten)]
     checked: Checked,
 }
@@ -188,7 +188,7 @@ pub(super) struct Checked {
     /// Where each edge is written, by its name in the drawing.
     edges: BTreeMap<String, Place>,
     problems: Vec<Problem>,
-    about: BTreeMap<String, About>,
+    about: BTreeMap<String, NodeDetails>,
     own: Own,
     /// How long it took, in microseconds.
     took: u64,
@@ -266,8 +266,8 @@ fn language(name: &str, text: &str) -> &'static str {
 /// A text that is to be looked at, and what is open in its drawing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Wanted {
-    files: Option<Vec<Written>>,
+pub(super) struct DefinitionRequest {
+    files: Option<Vec<WrittenText>>,
     root: Option<String>,
     folded: std::collections::BTreeSet<String>,
     opened: std::collections::BTreeSet<String>,
@@ -276,7 +276,7 @@ pub(super) struct Wanted {
 /// The text of a file; none where the file is not there, or is to go.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct WrittenText {
     name: String,
     #[serde(deserialize_with = "Option::deserialize")]
     text: Option<String>,
@@ -287,9 +287,9 @@ pub(super) struct Written {
 
 /// The files that came for a definition. The first is its own; the others go by their names, also one that would be a new
 /// activity.
-pub(super) fn files_of(library: &Library, id: &str, files: Vec<Written>) -> Result<Vec<NamedText>, Refusal> {
+pub(super) fn files_of(library: &Library, id: &str, files: Vec<WrittenText>) -> Result<Vec<NamedText>, Refusal> {
     let (on_disk, _) = library.text(id)?;
-    let name = |(nth, Written { name, text, .. }): (usize, Written)| {
+    let name = |(nth, WrittenText { name, text, .. }): (usize, WrittenText)| {
         let known = match nth {
             0 => Some(on_disk.name.to_string()),
             _ => file_called(&on_disk, &name, &|name| shown_name(library, name)),
@@ -307,7 +307,7 @@ pub(super) fn files_of(library: &Library, id: &str, files: Vec<Written>) -> Resu
 pub(super) async fn check(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Wanted>,
+    Body(wanted): Body<DefinitionRequest>,
 ) -> Answer<Checked> {
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
@@ -363,7 +363,7 @@ fn proved(sketch: &Sketch) -> Vec<Diagnostic> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Editing {
-    files: Vec<Written>,
+    files: Vec<WrittenText>,
     #[serde(default)]
     root: Option<String>,
     #[serde(default)]
@@ -400,7 +400,7 @@ pub(super) async fn edit(
             return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, "mend the text first"));
         };
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
-        let drawing = draw(graph, None, &sketch.graphs, &folds, &Moved::new());
+        let drawing = draw(graph, None, &sketch.graphs, &folds, &NodeOffsets::new());
         let operation = in_the_graph(wanted.operation, &drawing)?;
         let done = editing::edit(dialect, &sketch.source, graph, &operation).map_err(refused)?;
         let files = in_order_of(&files, done.files);
@@ -421,8 +421,8 @@ fn in_order_of(came: &[NamedText], now: Vec<NamedText>) -> Vec<NamedText> {
     files
 }
 
-fn refused(refused: Refused) -> Refusal {
-    let Refused { message, help } = refused;
+fn refused(refused: EditError) -> Refusal {
+    let EditError { message, help } = refused;
     Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, &help)
 }
 
@@ -471,7 +471,7 @@ fn number_of(edge: &Value, drawing: &Drawing) -> Result<usize, Refusal> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Saving {
     revision: String,
-    files: Vec<Written>,
+    files: Vec<WrittenText>,
 }
 
 /// Writes a definition, unless somebody else has meanwhile.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_core::diagnostic::{Diagnostic, Severity};
-use portolan_core::dialect::editing::{Forms, Shown};
+use portolan_core::dialect::editing::{Forms, NodeValues};
 use portolan_core::graph::{Graph, Kind, Node, Workflow};
-use portolan_core::present::{Drawing, Drawn, Moved, drawing};
+use portolan_core::present::{Drawing, DrawingInput, NodeOffsets, drawing};
 use portolan_core::source::{Source, Span};
 use portolan_core::value::{FAILED, PASSED};
 use portolan_runtime::attachments::Origins;
@@ -13,7 +13,7 @@ use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::facts::{self, Fact, Verified};
+use super::facts::{self, Fact, NodeChecks};
 
 /// What is open in a drawing, by the names that it draws with.
 #[derive(Debug, Default, Deserialize)]
@@ -60,7 +60,7 @@ impl Problem {
 
 /// What is told of a drawn node.
 #[derive(Debug, Serialize)]
-pub(super) struct About {
+pub(super) struct NodeDetails {
     kind: &'static str,
     id: String,
     name: String,
@@ -68,7 +68,7 @@ pub(super) struct About {
     facts: Vec<Fact>,
     /// Whether it is checked before it is left, and by what.
     #[serde(flatten)]
-    verified: Verified,
+    verified: NodeChecks,
     /// What a form shows of it, where it can be edited.
     #[serde(flatten)]
     form: Option<Form>,
@@ -204,9 +204,9 @@ pub(super) fn draw(
     workflow: Option<&Workflow>,
     graphs: &Graphs,
     folds: &Folds,
-    moved: &Moved,
+    moved: &NodeOffsets,
 ) -> Drawing {
-    drawing(&Drawn {
+    drawing(&DrawingInput {
         graph: root,
         workflow,
         find: &|name| graphs.get(name),
@@ -224,7 +224,7 @@ pub(super) fn about(
     places: Option<&Places<'_>>,
     forms: Option<&Forms<'_>>,
     origins: &Origins,
-) -> BTreeMap<String, About> {
+) -> BTreeMap<String, NodeDetails> {
     let mut told = BTreeMap::new();
     let mut index: BTreeMap<&str, BTreeMap<&str, &Node>> = BTreeMap::new();
     for drawn in &drawing.nodes {
@@ -243,19 +243,19 @@ pub(super) fn about(
             (None, None) => Vec::new(),
         };
         let verified = match (activity, node) {
-            (None, Some(node)) => Verified::of(&graph.id.value, node, origins),
-            _ => Verified::default(),
+            (None, Some(node)) => NodeChecks::of(&graph.id.value, node, origins),
+            _ => NodeChecks::default(),
         };
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());
         let name = drawn.name.clone();
-        told.insert(drawn.id.clone(), About { kind: drawn.kind, id, name, place, facts, verified, form });
+        told.insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, facts, verified, form });
     }
     told
 }
 
 fn form(node: &Node, forms: &Forms<'_>) -> Option<Form> {
-    let Shown { word, values } = forms.node(node)?;
+    let NodeValues { word, values } = forms.node(node)?;
     Some(Form { word, values, editable: word.is_some(), outcomes: outcomes(node) })
 }
 

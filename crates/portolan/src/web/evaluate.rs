@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use portolan_core::dialect::Unread;
-use portolan_core::evaluation::{Data, Evaluation, Field, Given, Moment, evaluate, frame_of};
+use portolan_core::dialect::ExpressionError;
+use portolan_core::evaluation::{EvaluatedField, Evaluation, EvaluationData, GivenValues, Moment, evaluate, frame_of};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::present::Redaction;
 use portolan_core::run::{FramePath, Run};
@@ -19,14 +19,14 @@ use serde_json::{Map, Value};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
-use super::definitions::{Written, broken, files_of};
+use super::definitions::{WrittenText, broken, files_of};
 use super::runs::address;
 
 /// The text of a field, and what it is to be evaluated over.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    files: Option<Vec<Written>>,
+pub(super) struct EvaluateRequest {
+    files: Option<Vec<WrittenText>>,
     root: Option<String>,
     /// The node, as the drawing names it.
     node: Option<String>,
@@ -49,7 +49,7 @@ struct With {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct EvaluateResponse {
     names: Vec<String>,
     /// Of what is undefined, or too large to be shown, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,8 +73,8 @@ struct Wrong {
 pub(super) async fn field(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Wanted>,
-) -> Answer<Told> {
+    Body(wanted): Body<EvaluateRequest>,
+) -> Answer<EvaluateResponse> {
     let past = match &wanted.with.run {
         Some(run) => Some(Recorded::of(&studio, run, wanted.with.seq).await?),
         None => None,
@@ -89,12 +89,12 @@ pub(super) async fn field(
         let node = wanted.node.as_deref().unwrap_or_default();
         let graph = graph_of(&sketch.graphs, root, node).ok_or_else(|| unknown("there is no such node"))?;
         let bare = wanted.node.as_ref().map(|_| NodeId::from(node.rsplit('/').next().unwrap_or(node)));
-        let field = Field { dialect, graph, node: bare.as_ref(), path: &wanted.field, text: &wanted.text };
+        let field = EvaluatedField { dialect, graph, node: bare.as_ref(), path: &wanted.field, text: &wanted.text };
         let evaluation = match &past {
             Some(past) => past.evaluate(&field, node),
             None => {
                 let With { input, outputs, variables, .. } = wanted.with;
-                evaluate(&field, &Data::Given(Given { input, outputs, variables }))
+                evaluate(&field, &EvaluationData::Given(GivenValues { input, outputs, variables }))
             }
         };
         Ok::<_, Refusal>(tell(&wanted.text, evaluation))
@@ -136,7 +136,7 @@ impl Recorded {
     }
 
     /// Evaluates at the last moment at which the workflow of the node was under way.
-    fn evaluate(&self, field: &Field<'_>, node: &str) -> Evaluation {
+    fn evaluate(&self, field: &EvaluatedField<'_>, node: &str) -> Evaluation {
         let workflow: &Workflow = &self.definition.workflow;
         let found = fold(&self.records, self.records.len())
             .and_then(|run| frame_of(&run, node).map(|frame| (run, frame)))
@@ -145,9 +145,9 @@ impl Recorded {
         match &found {
             Some((run, frame)) => {
                 let moment = Moment { workflow, run, frame, at, hidden: &self.hidden };
-                evaluate(field, &Data::Run(moment))
+                evaluate(field, &EvaluationData::Run(moment))
             }
-            None => evaluate(field, &Data::Given(Given::default())),
+            None => evaluate(field, &EvaluationData::Given(GivenValues::default())),
         }
     }
 
@@ -179,11 +179,11 @@ fn take(run: &mut Option<Run>, record: &Record) {
     }
 }
 
-fn tell(text: &str, evaluation: Evaluation) -> Told {
+fn tell(text: &str, evaluation: Evaluation) -> EvaluateResponse {
     let Evaluation { names, value, kind, fault } = evaluation;
-    let error = fault.map(|Unread { message, help, span }| {
+    let error = fault.map(|ExpressionError { message, help, span }| {
         let units = |byte: usize| text.get(..byte).unwrap_or(text).encode_utf16().count();
         Wrong { message, help, from: units(span.start), to: units(span.end) }
     });
-    Told { names, value, kind, error }
+    EvaluateResponse { names, value, kind, error }
 }

@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{InQuery, Refusal};
 use super::runs::{address, by as by_whom};
-use super::{Live, Said, Studio};
+use super::{Live, ModelChunk, Studio};
 
 /// How often it is looked whether something has happened. Nothing is read where nothing has.
 const LOOK: Duration = Duration::from_millis(50);
@@ -41,14 +41,14 @@ const MOST_WAITING: usize = 1_024;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct EventsRequest {
     run: Option<String>,
 }
 
 /// A stream of what happens.
 pub(super) async fn stream(
     State(studio): State<Arc<Studio>>,
-    InQuery(wanted): InQuery<Wanted>,
+    InQuery(wanted): InQuery<EventsRequest>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
     let only = wanted.run.as_deref().map(address).transpose()?;
@@ -124,7 +124,7 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
 /// What stands in no journal, as it is told.
 fn now(told: &Live) -> Event {
     match told {
-        Live::Said(Said { run, node, text, at }) => {
+        Live::Said(ModelChunk { run, node, text, at }) => {
             event("said", &json!({ "run": run, "node": node, "text": text, "at": at.0 }))
         }
         Live::Driven { run } => event("driven", &json!({ "run": run })),

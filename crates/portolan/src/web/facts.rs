@@ -1,7 +1,7 @@
 //! What is told of a node beside its picture: each fact with the word that people know it by.
 
 use portolan_core::graph::{
-    Activity, Call, CheckBy, Finding, Kind, LoopKind, Node, Question, State, Verification, Worker,
+    Activity, Call, CheckBy, KeyResultCheck, Kind, LoopKind, Node, Question, State, Verification, Worker,
 };
 use portolan_runtime::attachments::{Origins, ShownCheck};
 use serde::Serialize;
@@ -18,17 +18,17 @@ pub(super) struct Fact {
 
 /// What stands between a node and the way on.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Verified {
+pub(super) struct NodeChecks {
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<Verification>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<ShownCheck>,
 }
 
-impl Verified {
+impl NodeChecks {
     /// That of a node of the flow called `flow`.
-    pub(super) fn of(flow: &str, node: &Node, origins: &Origins) -> Verified {
-        Verified { verification: node.verification(), checks: origins.checks(flow, node) }
+    pub(super) fn of(flow: &str, node: &Node, origins: &Origins) -> NodeChecks {
+        NodeChecks { verification: node.verification(), checks: origins.checks(flow, node) }
     }
 }
 
@@ -161,9 +161,9 @@ fn worked_on(state: &State, facts: &mut Facts) {
     facts.add("purpose", state.purpose.clone());
     for result in &state.key_results {
         let how = match &result.by {
-            Finding::Expr(expr) => expr.text(),
-            Finding::Check(check) => by(check),
-            Finding::Judge => "judged by a model".to_owned(),
+            KeyResultCheck::Expr(expr) => expr.text(),
+            KeyResultCheck::Check(check) => by(check),
+            KeyResultCheck::Judge => "judged by a model".to_owned(),
         };
         let kind = if result.advisory { "key result, advisory" } else { "key result" };
         facts.code(kind, format!("{}: {how}", result.name.value));

@@ -7,7 +7,7 @@ use axum::extract::State;
 use portolan_core::present::Redaction;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Failed, Halt, Last, Turn, lifted_by};
+use portolan_runtime::service::{Halt, Last, NextActor, NodeFailure, lifted_by};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
@@ -39,11 +39,11 @@ impl Studio {
 
 fn halt(halt: Halt) -> Value {
     let (turn, help) = match &halt.turn {
-        Turn::Person => ("person", None),
-        Turn::Trust(untrusted) => ("trust", Some(lifted_by(untrusted))),
-        Turn::Agent => ("agent", None),
-        Turn::Engine => ("engine", None),
-        Turn::Nobody => ("nobody", None),
+        NextActor::Person => ("person", None),
+        NextActor::Trust(untrusted) => ("trust", Some(lifted_by(untrusted))),
+        NextActor::Agent => ("agent", None),
+        NextActor::Engine => ("engine", None),
+        NextActor::Nobody => ("nobody", None),
     };
     json!({
         "turn": turn,
@@ -60,7 +60,7 @@ fn halt(halt: Halt) -> Value {
     })
 }
 
-fn failed(Failed { node, check, reason, output }: Failed) -> Value {
+fn failed(NodeFailure { node, check, reason, output }: NodeFailure) -> Value {
     json!({ "node": node, "check": check, "reason": reason, "output": output })
 }
 

@@ -23,7 +23,7 @@ use crate::words::tasks as words;
 /// A question that waits.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct WaitingQuestion {
     run: String,
     workflow: String,
     step: String,
@@ -69,7 +69,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     // What cannot be read confirms nothing; `portolan doctor` says why.
     let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
     let told = |waiting| asked(&studio.service, waiting, passkeys);
-    let asked: Vec<Asked> = waiting.into_iter().map(told).collect();
+    let asked: Vec<WaitingQuestion> = waiting.into_iter().map(told).collect();
     Ok(Json(json!({ "questions": asked })))
 }
 
@@ -114,12 +114,12 @@ impl Studio {
     }
 }
 
-fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passkeys: bool) -> Asked {
+fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passkeys: bool) -> WaitingQuestion {
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let ways = Ways { graphs: &graphs, from: &position.step };
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
-    Asked {
+    WaitingQuestion {
         run: view.address.to_string(),
         workflow: view.workflow.clone(),
         step: position.step.clone(),

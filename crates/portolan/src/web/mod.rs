@@ -71,7 +71,7 @@ pub(crate) struct Studio {
 #[derive(Clone, Debug)]
 enum Live {
     /// A model says something.
-    Said(Said),
+    Said(ModelChunk),
     /// The run is driven otherwise than before: it waits, goes on, or is driven no more.
     Driven { run: String },
 }
@@ -79,14 +79,14 @@ enum Live {
 impl Live {
     fn run(&self) -> &str {
         match self {
-            Live::Said(Said { run, .. }) | Live::Driven { run } => run,
+            Live::Said(ModelChunk { run, .. }) | Live::Driven { run } => run,
         }
     }
 }
 
 /// A piece of what a model says. It is in no journal: there it stands once it is whole.
 #[derive(Clone, Debug)]
-struct Said {
+struct ModelChunk {
     run: String,
     /// The state that the model works on.
     node: String,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::present::Moved;
+use portolan_core::present::NodeOffsets;
 use portolan_runtime::author::{self, Moving, Places};
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{Library, Origin, Sketch};
@@ -17,18 +17,18 @@ use super::answer::{Answer, Body, InPath, Refusal};
 use super::definitions::broken;
 
 /// What is moved in the drawing of a root, and why that cannot be told.
-pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (Moved, Option<ServiceError>) {
-    let Some(flow) = root.filter(|_| sketch.origin == Origin::Project) else { return (Moved::new(), None) };
+pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (NodeOffsets, Option<ServiceError>) {
+    let Some(flow) = root.filter(|_| sketch.origin == Origin::Project) else { return (NodeOffsets::new(), None) };
     match Places::of(library.project()) {
         Ok(places) => (places.moved(moving(library, &sketch.source.name, flow)), None),
-        Err(error) => (Moved::new(), Some(error)),
+        Err(error) => (NodeOffsets::new(), Some(error)),
     }
 }
 
 /// What is moved in the definition that a run is of, as its file has it now.
-pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> Moved {
+pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> NodeOffsets {
     // What cannot be read is told where the definition is shown.
-    let Ok(places) = Places::of(library.project()) else { return Moved::new() };
+    let Ok(places) = Places::of(library.project()) else { return NodeOffsets::new() };
     let name = definition.workflow.id().as_str();
     for (id, _) in library.ids().into_iter().filter(|(_, origin)| *origin == Origin::Project) {
         let Some(file) = library.path(&id).filter(|file| places.has(library.project(), file)) else { continue };
@@ -46,7 +46,7 @@ pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> Moved 
             return places.moved(moving(library, &file, root));
         }
     }
-    Moved::new()
+    NodeOffsets::new()
 }
 
 fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> Moving<'m> {
@@ -56,25 +56,25 @@ fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> Moving<'m> 
 /// What is to be kept.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct PlacesRequest {
     #[serde(default)]
     root: Option<String>,
     /// How far each node stands from where it is laid out, right and down; without it, all are laid out again.
-    moves: Option<Moved>,
+    moves: Option<NodeOffsets>,
 }
 
 /// All that is moved in a drawing by now.
 #[derive(Serialize)]
-pub(super) struct Kept {
-    moved: Moved,
+pub(super) struct KeptPlaces {
+    moved: NodeOffsets,
 }
 
 /// Keeps what a person has moved.
 pub(super) async fn keep(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Wanted>,
-) -> Answer<Kept> {
+    Body(wanted): Body<PlacesRequest>,
+) -> Answer<KeptPlaces> {
     let beside = Arc::clone(&studio);
     let sketch = tokio::task::spawn_blocking(move || beside.service.library().sketch(&id, None));
     let sketch = sketch.await.map_err(broken)??;
@@ -94,5 +94,5 @@ pub(super) async fn keep(
         Some(moves) => author::keep(of, &moves).await?,
         None => author::forget(of).await?,
     }
-    Ok(Json(Kept { moved: Places::of(library.project())?.moved(of) }))
+    Ok(Json(KeptPlaces { moved: Places::of(library.project())?.moved(of) }))
 }

@@ -9,11 +9,11 @@ use portolan_core::dialect::script::written as as_written;
 use portolan_core::present::Redaction;
 use portolan_core::source::Source;
 use portolan_runtime::definition::{Definition, DefinitionError};
-use portolan_runtime::library::Functions;
+use portolan_runtime::library::FunctionSet;
 use portolan_runtime::script;
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::ServiceError;
-use portolan_runtime::tools::{Answer, Tools, Written, recorded};
+use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools, recorded};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
@@ -21,7 +21,7 @@ use super::answer::{Answer as Answered, InPath, Refusal};
 use super::runs::address;
 
 /// Answers by the calls that they are of.
-pub(super) type Answers = BTreeMap<String, Vec<Answer>>;
+pub(super) type Answers = BTreeMap<String, Vec<ScriptedAnswer>>;
 
 /// What the calls of an earlier run came to.
 pub(super) async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
@@ -46,8 +46,7 @@ pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPat
     let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
     let answers = recorded(&definition.workflow, &records).answers;
     // A call that nobody waited for to its end was not answered.
-    let answered =
-        |answer: &Answer| !matches!(answer, Answer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
+    let answered = |answer: &ScriptedAnswer| !matches!(answer, ScriptedAnswer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
     let answers: Answers = answers
         .into_iter()
         .map(|(name, all)| (name, all.into_iter().filter(answered).collect::<Vec<_>>()))
@@ -59,17 +58,19 @@ pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPat
     Ok(Json(json!({ "answers": shown, "redacted": redacted })))
 }
 
-fn masked(answers: &[Answer], hidden: &Redaction) -> Vec<Answer> {
-    let masked = |answer: &Answer| match answer {
-        Answer::Output(output) => Answer::Output(hidden.value(output)),
-        Answer::Failure { message, code } => Answer::Failure { message: hidden.text(message), code: code.clone() },
+fn masked(answers: &[ScriptedAnswer], hidden: &Redaction) -> Vec<ScriptedAnswer> {
+    let masked = |answer: &ScriptedAnswer| match answer {
+        ScriptedAnswer::Output(output) => ScriptedAnswer::Output(hidden.value(output)),
+        ScriptedAnswer::Failure { message, code } => {
+            ScriptedAnswer::Failure { message: hidden.text(message), code: code.clone() }
+        }
     };
     answers.iter().map(masked).collect()
 }
 
 /// The answers that are given: what is written goes before what was recorded.
 pub(super) fn written(
-    functions: &Functions,
+    functions: &FunctionSet,
     answers: Option<Map<String, Value>>,
     recorded: Option<Answers>,
 ) -> Result<Option<Answers>, Refusal> {
@@ -92,12 +93,12 @@ pub(super) fn written(
 /// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
 pub(super) fn tools(
     studio: &Studio,
-    functions: &Functions,
+    functions: &FunctionSet,
     definition: &Definition,
     answers: Option<&Answers>,
 ) -> Result<Arc<Tools>, Refusal> {
     if let Some(answers) = answers {
-        return Ok(Arc::new(Tools::written(Arc::new(Written::new(answers.clone())))));
+        return Ok(Arc::new(Tools::written(Arc::new(RecordedAnswers::new(answers.clone())))));
     }
     studio.service.may_start_servers(definition)?;
     Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
@@ -106,7 +107,7 @@ pub(super) fn tools(
 /// What is left of answers after so many calls of each node; of several, the last serves all that follow.
 pub(super) fn left(answers: &Answers, given: &Answers) -> Answers {
     let bare = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
-    let left = |(name, all): (&String, &Vec<Answer>)| {
+    let left = |(name, all): (&String, &Vec<ScriptedAnswer>)| {
         let is_of = |call: &str| call == name || (bare(call) == *name && !answers.contains_key(call));
         let calls: usize = given.iter().filter(|(call, _)| is_of(call)).map(|(_, given)| given.len()).sum();
         (name.clone(), all[calls.min(all.len().saturating_sub(1))..].to_vec())

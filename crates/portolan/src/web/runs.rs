@@ -10,7 +10,7 @@ use portolan_core::run::Actor;
 use portolan_runtime::attachments::Origins;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Fork, Onto, Past, Request, event_word};
-use portolan_runtime::store::{Record, Status};
+use portolan_runtime::store::{Record, RunStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
@@ -21,7 +21,7 @@ use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
 use super::places;
 use super::project::untrusted;
-use super::tries::Driven;
+use super::tries::DrivenRun;
 use crate::words::tasks as words;
 
 /// The most runs of a list, and the most records of a page.
@@ -29,19 +29,19 @@ const MOST: usize = 10_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Listed {
+pub(super) struct RunRow {
     all: bool,
     limit: usize,
 }
 
-impl Default for Listed {
-    fn default() -> Listed {
-        Listed { all: true, limit: 200 }
+impl Default for RunRow {
+    fn default() -> RunRow {
+        RunRow { all: true, limit: 200 }
     }
 }
 
 /// The runs of the project, the one that moved last first.
-pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQuery<Listed>) -> Answer<Value> {
+pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQuery<RunRow>) -> Answer<Value> {
     let limit = wanted.limit.min(MOST);
     let mut runs = studio.service.list(!wanted.all, limit + 1).await?;
     let more = runs.len() > limit;
@@ -52,10 +52,10 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQ
 /// A run as it is.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'v> {
+struct RunDetails<'v> {
     run: String,
     workflow: &'v str,
-    definition: Named,
+    definition: DefinitionRef,
     head: u64,
     over: bool,
     status: String,
@@ -67,12 +67,12 @@ struct Told<'v> {
     /// The commands that it leads through and that nobody has trusted.
     untrusted: Option<Value>,
     /// How it is driven, where it is tried here.
-    driven: Option<Driven>,
+    driven: Option<DrivenRun>,
 }
 
 /// The definition that a run is held to.
 #[derive(Serialize)]
-struct Named {
+struct DefinitionRef {
     id: String,
     name: String,
     digest: String,
@@ -98,10 +98,10 @@ impl Studio {
         let definition = past.definition();
         let flow = definition.workflow.root();
         let origin = past.trail().run().and_then(|run| run.opening.origin.as_ref());
-        let told = Told {
+        let told = RunDetails {
             run: view.address.to_string(),
             workflow: &view.workflow,
-            definition: Named {
+            definition: DefinitionRef {
                 id: definition.workflow.id().to_string(),
                 name: flow.name.clone(),
                 digest: definition.digest.to_string(),
@@ -109,7 +109,7 @@ impl Studio {
             },
             head: past.head(),
             over: view.situation.over,
-            status: past.trail().run().map(|run| Status::of(run).shown().to_owned()).unwrap_or_default(),
+            status: past.trail().run().map(|run| RunStatus::of(run).shown().to_owned()).unwrap_or_default(),
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!(origin)),

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::Library;
-use portolan_runtime::script::{StoredRun, Tester};
+use portolan_runtime::script::{SavedRun, Tester};
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use super::runs::address;
 /// What a test is to be called.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct SaveRequest {
     name: String,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Saved {
 pub(super) async fn save(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
-    Body(wanted): Body<Wanted>,
+    Body(wanted): Body<SaveRequest>,
 ) -> Answer<Saved> {
     let past = studio.past(&run).await?;
     let (pinned, hidden, trail) = {
@@ -51,7 +51,7 @@ pub(super) async fn save(
     let found = tokio::task::spawn_blocking(move || file_of(beside.service.library(), &own));
     let (graph, definition) = found.await.map_err(broken)??;
     let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
-    let stored = StoredRun { graph: &graph, definition: &definition, run: held, records: &records, hidden: &hidden };
+    let stored = SavedRun { graph: &graph, definition: &definition, run: held, records: &records, hidden: &hidden };
     let saved = stored.save(&wanted.name, &Tester::beside(&studio.service)?).await?;
     let file = shown_name(studio.service.library(), &saved.file.to_string_lossy());
     Ok(Json(Saved { file, text: saved.text, created: saved.created, redacted: saved.redacted }))

@@ -13,8 +13,8 @@ use axum::http::StatusCode;
 use portolan_core::dialect::RunAs;
 use portolan_core::graph::Transport;
 use portolan_core::present::Redaction;
-use portolan_runtime::library::{FunctionFiles, Functions, run_as};
-use portolan_runtime::servers::{CallError, PoolOptions, Servers, Setup, ToolCall};
+use portolan_runtime::library::{FunctionFiles, FunctionSet, run_as};
+use portolan_runtime::servers::{CallError, PoolOptions, ServerSetup, Servers, ToolCall};
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -66,7 +66,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
             // What cannot be read is told of where definitions are.
             let Ok(functions) = read(&studio, &path) else { continue };
             let refused = may_start(&studio, &functions).err();
-            for Setup { server, .. } in &functions.servers {
+            for ServerSetup { server, .. } in &functions.servers {
                 let is_ours = matches!(server.transport, Transport::Builtin(_));
                 let why = refused.as_ref().filter(|_| !is_ours);
                 lines.push(Line {
@@ -93,7 +93,7 @@ fn reaches(transport: &Transport) -> Option<String> {
     }
 }
 
-fn read(studio: &Studio, path: &Path) -> Result<Functions, Refusal> {
+fn read(studio: &Studio, path: &Path) -> Result<FunctionSet, Refusal> {
     if run_as(path)? != Some(RunAs::Calls) {
         return Err(Refusal::from(ServiceError::refused(
             "no_servers",
@@ -106,14 +106,14 @@ fn read(studio: &Studio, path: &Path) -> Result<Functions, Refusal> {
 }
 
 /// Whether the servers that a file brings along may be started: they are trusted together.
-fn may_start(studio: &Studio, functions: &Functions) -> Result<(), ServiceError> {
+fn may_start(studio: &Studio, functions: &FunctionSet) -> Result<(), ServiceError> {
     functions.definitions.values().try_for_each(|definition| studio.service.may_start_servers(definition))
 }
 
 /// One server of a definition.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Named {
+pub(super) struct NamedServer {
     definition: String,
     server: String,
 }
@@ -126,9 +126,9 @@ struct Started {
 }
 
 impl Started {
-    async fn of(studio: &Arc<Studio>, wanted: Named) -> Result<Started, Refusal> {
+    async fn of(studio: &Arc<Studio>, wanted: NamedServer) -> Result<Started, Refusal> {
         studio.may_change()?;
-        let Named { definition, server } = wanted;
+        let NamedServer { definition, server } = wanted;
         let asking = Arc::clone(studio);
         let setup =
             tokio::task::spawn_blocking(move || asking.startable(&definition, &server)).await.map_err(broken)??;
@@ -150,7 +150,7 @@ impl Started {
 
 impl Studio {
     /// A server that may be started, or why it may not.
-    fn startable(&self, definition: &str, server: &str) -> Result<Setup, Refusal> {
+    fn startable(&self, definition: &str, server: &str) -> Result<ServerSetup, Refusal> {
         let unknown = |what: String| ServiceError::refused("unknown_server", what, "load the list of servers again");
         let path = self.service.library().path(definition);
         let path = path.ok_or_else(|| unknown(format!("there is no definition `{definition}` in the project")))?;
@@ -165,7 +165,7 @@ impl Studio {
 }
 
 /// The tools of a server, with what each takes.
-pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<Named>) -> Answer<Value> {
+pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<NamedServer>) -> Answer<Value> {
     let started = Started::of(&studio, wanted).await?;
     let listed = tokio::time::timeout(LONGEST * 2, started.servers.tools(&started.name)).await;
     let told = match listed {
@@ -198,7 +198,7 @@ pub(super) struct Called {
 /// Calls a tool once.
 pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<Called>) -> Answer<Value> {
     let Called { definition, server, tool, arguments } = wanted;
-    let started = Started::of(&studio, Named { definition, server }).await?;
+    let started = Started::of(&studio, NamedServer { definition, server }).await?;
     let begun = Instant::now();
     let called = started.servers.call(ToolCall {
         server: &started.name,

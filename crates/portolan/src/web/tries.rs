@@ -16,23 +16,25 @@ use portolan_runtime::drive::{Control, Phase};
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{Function, FunctionRun, How, Interrupted, Kept, Open, RunCarrier, ServiceError};
-use portolan_runtime::states::Heard;
+use portolan_runtime::service::{
+    Function, FunctionRun, How, Interrupted, Open, ResumableRun, RunCarrier, ServiceError,
+};
+use portolan_runtime::states::ModelListener;
 use portolan_runtime::store::RunId;
-use portolan_runtime::tools::{Tools, Written};
+use portolan_runtime::tools::{RecordedAnswers, Tools};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Body, InPath, Refusal};
-use super::breakpoints::{Asked, Broken, breakpoints, broken};
+use super::breakpoints::{BreakpointRef, Broken, breakpoints, broken};
 use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
-use super::{Live, Said, Studio};
+use super::{Live, ModelChunk, Studio};
 
 /// How a definition is to be tried.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct TryRequest {
     /// Which of the workflows of its file.
     root: Option<String>,
     input: Option<Map<String, Value>>,
@@ -43,7 +45,7 @@ pub(super) struct Wanted {
     paused: bool,
     /// The nodes before which it waits.
     #[serde(default)]
-    breakpoints: Vec<Asked>,
+    breakpoints: Vec<BreakpointRef>,
     /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
     answers: Option<Map<String, Value>>,
     /// An earlier run of it, whose calls' answers are given again.
@@ -71,7 +73,7 @@ pub(super) type Tries = std::sync::Mutex<BTreeMap<String, Trying>>;
 
 /// How a run is being driven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Driven {
+pub(super) struct DrivenRun {
     /// `running`, `paused`, `stopped` or `finished`.
     phase: &'static str,
     /// The node before which it waits.
@@ -90,7 +92,7 @@ const MOST_TRIES: usize = 64;
 pub(super) async fn begin(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Wanted>,
+    Body(wanted): Body<TryRequest>,
 ) -> Answer<Value> {
     let (library, service) = (studio.service.library(), &studio.service);
     studio.has_room()?;
@@ -136,7 +138,7 @@ pub(super) struct Command {
     #[serde(rename = "do")]
     what: Option<What>,
     /// The nodes before which it waits from now on.
-    breakpoints: Option<Vec<Asked>>,
+    breakpoints: Option<Vec<BreakpointRef>>,
     /// What nodes came to, and variables, that are given other values while it waits.
     set: Option<Values>,
     /// What becomes of a call that was interrupted.
@@ -175,7 +177,7 @@ pub(super) async fn control(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
     Body(command): Body<Command>,
-) -> Answer<Driven> {
+) -> Answer<DrivenRun> {
     let _known = address(&run)?;
     let tried = studio.tries().get(&run).cloned();
     let trying = match tried {
@@ -223,16 +225,16 @@ pub(super) async fn control(
     Ok(Json(driven.masked(&hidden)))
 }
 
-impl Driven {
+impl DrivenRun {
     /// How it is driven, in a word.
     pub(super) fn phase(&self) -> &'static str {
         self.phase
     }
 
     /// The same, as it may be shown.
-    pub(super) fn masked(self, hidden: &Redaction) -> Driven {
+    pub(super) fn masked(self, hidden: &Redaction) -> DrivenRun {
         let fault = self.fault.map(|fault| hidden.text(&fault));
-        Driven { fault, ..self }
+        DrivenRun { fault, ..self }
     }
 }
 
@@ -273,7 +275,7 @@ impl Studio {
         if self.past(run).await?.lock().await.definition().workflow.root().interface.is_none() {
             return Err(not_tried(run));
         }
-        let Kept { definition, run: state, servers } = self.service.kept_function(&id, None).await?;
+        let ResumableRun { definition, run: state, servers } = self.service.kept_function(&id, None).await?;
         let folder = state.opening.folder.as_ref().map_or_else(|| self.service.project().to_owned(), PathBuf::from);
         let hides = !redaction(&definition, &servers).is_empty();
         let workers = self.service.workers(None, folder)?;
@@ -302,16 +304,16 @@ impl Studio {
             let definition = self.past(fork).await?.lock().await.definition().clone();
             let records = self.service.page(&address(fork)?, 0, usize::MAX).await?;
             let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
-            how.tools = Arc::new(Tools::written(Arc::new(Written::new(left(answers, &given)))));
+            how.tools = Arc::new(Tools::written(Arc::new(RecordedAnswers::new(left(answers, &given)))));
         }
         self.tries().insert(fork.to_owned(), Trying { control, how, failed: None, ..trying });
         Ok(())
     }
 
     /// How a run is driven that is tried here; nothing for others.
-    pub(super) fn driven(&self, run: &str) -> Option<Driven> {
+    pub(super) fn driven(&self, run: &str) -> Option<DrivenRun> {
         let trying = self.tries().get(run).cloned()?;
-        Some(Driven {
+        Some(DrivenRun {
             phase: trying.control.phase().word(),
             before: trying.control.waits_before(),
             breakpoints: trying.control.breakpoints().iter().map(broken).collect(),
@@ -359,12 +361,12 @@ impl Studio {
     }
 
     /// Tells what models say in a run while they say it.
-    fn hearing(self: &Arc<Studio>, run: &str) -> Heard {
+    fn hearing(self: &Arc<Studio>, run: &str) -> ModelListener {
         let (studio, run) = (Arc::clone(self), run.to_owned());
         Arc::new(move |node, text| {
             // Nobody may be listening.
             let at = studio.service.now();
-            let said = Said { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
+            let said = ModelChunk { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
             let _ = studio.live.send(Live::Said(said));
         })
     }

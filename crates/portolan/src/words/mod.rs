@@ -4,7 +4,7 @@
 //! All of it is wording: what is open, and what blocks it, the situation says.
 
 mod about;
-mod brief;
+mod instructions;
 pub(crate) mod navigation;
 pub(crate) mod tasks;
 

@@ -3,7 +3,9 @@
 //! One response holds all that the agent needs, also after it has lost its context. Of the workflow it shows what is
 //! actionable now: no identifier of a step, an activity or an option that is not.
 
-use portolan_core::present::{Act, AnsweredBy, Asked, BlockedBy, Offer, Pass, Point, Question, Situation};
+use portolan_core::present::{
+    Act, AnsweredBy, BlockedBy, LoopPass, Offer, OpenQuestion, Point, QuestionView, Situation,
+};
 use portolan_core::run::Feedback;
 use portolan_core::value::{PASSED, SKIPPED};
 use portolan_runtime::service::{Claim, View, lifted_by};
@@ -23,14 +25,14 @@ const WANTED: usize = 600;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Guidance {
     /// Where the agent is.
-    pub(crate) position: Whereabouts,
+    pub(crate) position: Position,
     /// What to do there.
     pub(crate) message: String,
     /// The calls that are open, and those that are not.
     pub(crate) available_actions: Actions,
     /// The question that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) checkpoint: Option<Asked>,
+    pub(crate) checkpoint: Option<QuestionView>,
     /// Whether nothing more is to be done.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) complete: bool,
@@ -38,22 +40,22 @@ pub(crate) struct Guidance {
 
 /// Where the agent is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Whereabouts {
+pub(crate) struct Position {
     /// The workflow.
     pub(crate) workflow: String,
     /// The activity; of a workflow without activities, the workflow.
-    pub(crate) activity: Named,
+    pub(crate) activity: NamedRef,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) step: Option<Numbered>,
+    pub(crate) step: Option<StepRef>,
     /// The innermost loop.
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
-    pub(crate) looping: Option<Pass>,
+    pub(crate) looping: Option<LoopPass>,
 }
 
 /// Something with an identifier and a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Named {
+pub(crate) struct NamedRef {
     /// Its identifier.
     pub(crate) id: String,
     /// Its name for people.
@@ -62,7 +64,7 @@ pub(crate) struct Named {
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Numbered {
+pub(crate) struct StepRef {
     /// Its identifier.
     pub(crate) id: String,
     /// Its number, from 1.
@@ -98,20 +100,20 @@ struct Teller<'b> {
 }
 
 impl Teller<'_> {
-    fn whereabouts(&self) -> Whereabouts {
+    fn whereabouts(&self) -> Position {
         let (work, frames) = (&self.situation.work, &self.situation.frames);
         let activity = match (&work.activity, frames.last()) {
-            (Some(activity), _) => Named { id: activity.id.clone(), name: activity.name.clone() },
-            (None, Some(frame)) => Named { id: frame.workflow.clone(), name: frame.workflow_name.clone() },
-            (None, None) => Named { id: String::new(), name: String::new() },
+            (Some(activity), _) => NamedRef { id: activity.id.clone(), name: activity.name.clone() },
+            (None, Some(frame)) => NamedRef { id: frame.workflow.clone(), name: frame.workflow_name.clone() },
+            (None, None) => NamedRef { id: String::new(), name: String::new() },
         };
-        let step = work.number.map(|index| Numbered { id: work.id.clone(), index, name: work.name.clone() });
+        let step = work.number.map(|index| StepRef { id: work.id.clone(), index, name: work.name.clone() });
         let looping = frames
             .iter()
             .rev()
             .find_map(|frame| frame.pass.clone())
-            .map(|pass| Pass { item: pass.item.map(|item| shortened(&item, MAX_ITEM_CHARS)), ..pass });
-        Whereabouts { workflow: self.view.workflow.clone(), activity, step, looping }
+            .map(|pass| LoopPass { item: pass.item.map(|item| shortened(&item, MAX_ITEM_CHARS)), ..pass });
+        Position { workflow: self.view.workflow.clone(), activity, step, looping }
     }
 
     fn message(&self) -> String {
@@ -145,7 +147,7 @@ impl Teller<'_> {
     }
 
     fn headline(&self) -> String {
-        let Whereabouts { activity, step, looping, .. } = self.whereabouts();
+        let Position { activity, step, looping, .. } = self.whereabouts();
         let step = step.map(|step| format!(" · step {}: {}", step.index, step.name)).unwrap_or_default();
         let pass = looping.map(|pass| {
             let total = pass.total.map(|total| format!(" of {total}")).unwrap_or_default();
@@ -161,7 +163,7 @@ impl Teller<'_> {
         format!("portolan runs answer {run}")
     }
 
-    fn who_answers(&self, question: &Question) -> String {
+    fn who_answers(&self, question: &OpenQuestion) -> String {
         let by_token = if self.view.is_token {
             " STATE is your present `state`; go on with the one that it prints, which they give you."
         } else {
@@ -226,7 +228,7 @@ impl Teller<'_> {
         actions.add(action, offer.leads_on, offer.blocked_by.as_ref().map(|by| self.lifted(by)));
     }
 
-    fn answer(&self, question: &Question, actions: &mut Actions) {
+    fn answer(&self, question: &OpenQuestion, actions: &mut Actions) {
         let checkpoint = ("checkpoint_id", json!(question.asked.id));
         // Where only the person's own word counts, their client asks them: the agent has nothing to fill in.
         let (title, fill): (_, &[_]) = match question.answered_by {

@@ -1,19 +1,19 @@
 //! The words of Navigator's tools: complete calls that will be accepted, and the instructions beside them.
 
-use portolan_core::present::{Act, BlockedBy, Meaning, Offer, Position, Situation, State};
+use portolan_core::present::{Act, BlockedBy, Meaning, Offer, Position, RunStatus, Situation};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Claim, View, lifted_by};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::brief::{brief, question};
+use super::instructions::{brief, question};
 use super::{Action, Actions, answered_by};
 
 /// A situation as Navigator's clients read it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct TaskSituation {
     /// What is going on.
-    pub(crate) state: State,
+    pub(crate) state: RunStatus,
     /// Where the run is.
     pub(crate) position: Position,
     /// What to do, in prose.
@@ -23,9 +23,9 @@ pub(crate) struct Told {
 }
 
 /// The situation of a view, as Navigator's clients read it.
-pub(crate) fn told(view: &View) -> Told {
+pub(crate) fn told(view: &View) -> TaskSituation {
     let situation = &view.situation;
-    Told {
+    TaskSituation {
         state: situation.state,
         position: situation.position.clone(),
         message: brief(situation, &answered_by(&view.address)),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use expect_test::expect;
-use portolan_runtime::audit::{Durability, Entry, Kind, Log};
+use portolan_runtime::audit::{Durability, Kind, Log, LogEntry};
 use portolan_runtime::clock::Clock;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn recorded() -> Project {
 fn append(project: &Project, kind: Kind, data: Value) {
     let log = Log::open(project.path().join(".portolan/flow-events.jsonl")).expect("there is nothing in the way");
     let log = log.with_clock(Clock::stepping(1_700_000_000_000));
-    let entry = Entry { phase: Some("commit".into()), task: Some("T-1".into()), ..Entry::of(kind, data) };
+    let entry = LogEntry { phase: Some("commit".into()), task: Some("T-1".into()), ..LogEntry::of(kind, data) };
     log.append(&[entry], Durability::Written).expect("it can be written");
 }
 

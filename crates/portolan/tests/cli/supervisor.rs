@@ -213,9 +213,9 @@ fn a_script_drives_a_task_and_what_the_log_shows_is_told_once() {
     "#]]
     .assert_eq(&project.says("flow findings"));
     let log = portolan_runtime::audit::Log::of_project(&project.path()).expect("a log");
-    let block = portolan_runtime::audit::Entry {
+    let block = portolan_runtime::audit::LogEntry {
         run: Some("r".to_owned()),
-        ..portolan_runtime::audit::Entry::of(
+        ..portolan_runtime::audit::LogEntry::of(
             portolan_runtime::audit::Kind::GuardBlock,
             serde_json::json!({ "guardId": "no-edit-on-integration", "reason": "no" }),
         )

@@ -1,6 +1,6 @@
 //! What is on record, and what happens where nothing can be.
 
-use portolan_runtime::audit::{Durability, Entry, Kind, Log};
+use portolan_runtime::audit::{Durability, Kind, Log, LogEntry};
 use serde_json::json;
 
 use crate::support::{HOSTS, Project};
@@ -83,7 +83,7 @@ fn what_the_merge_gate_has_blocked_is_not_merged_by_an_agent() {
         let data =
             json!({ "verdict": verdict, "pr": pr, "head": "c0ffee".repeat(6), "reasons": ["a.rs:3: a test goes"] });
         let log = Log::of_project(&project.path()).expect("a log");
-        log.append(&[Entry::of(Kind::MergeGateVerdict, data)], Durability::Synced).expect("on record");
+        log.append(&[LogEntry::of(Kind::MergeGateVerdict, data)], Durability::Synced).expect("on record");
     };
     ruled(12, "block");
     ruled(7, "pass");

@@ -82,7 +82,7 @@ proptest! {
     ) {
         let uses = vec![ToolUse { id: "c".into(), name: "n".into(), arguments: Arguments::read(&arguments), extra: None }];
         let message = Message { content, tool_calls: uses, ..Message::text(Role::Assistant, "") };
-        let answer = Answer { message, finish: Finish::Tools, usage: Usage::default(), model: None, cost_microdollars: None };
+        let answer = ModelAnswer { message, finish: Finish::Tools, usage: Usage::default(), model: None, cost_microdollars: None };
         let scripted = vec![Scripted { to, repeat: false, delay_ms: 0, says: Ok(answer) }];
         prop_assert_eq!(read(&written(&scripted)), scripted);
     }

@@ -9,7 +9,7 @@ use super::rules::Rule;
 use super::steps::Item;
 use super::syntax::is_version;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 pub(crate) struct Activity {
@@ -73,7 +73,7 @@ pub(super) enum ArtifactAction {
 }
 
 /// Reads an activity that is a file of its own.
-pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<Activity> {
+pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut FaultList) -> Option<Activity> {
     let mut reader = Reader::new(source, faults);
     let activity = reader.activity(tree);
     reader.settle();

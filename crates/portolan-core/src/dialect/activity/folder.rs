@@ -6,7 +6,7 @@ use super::activities::{Activity, read_activity};
 use super::reader::Reader;
 use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Source, Span, Tree, TreeKind};
 
 /// The folder of the activities where a workflow does not say otherwise.
@@ -77,7 +77,7 @@ pub(super) fn is_inside(path: &str) -> bool {
 }
 
 /// Reads the activities of a workflow whose files were looked for.
-pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut Faults) {
+pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut FaultList) {
     let own = file.activities.take().unwrap_or_default();
     let mut activities: Vec<Activity> = Vec::new();
     let mut copied = 0;

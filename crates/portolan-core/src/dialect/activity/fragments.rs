@@ -12,7 +12,7 @@ use super::rules::Rule;
 use super::steps::Item;
 use super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Entry, Source, Spanned, Tree, TreeKind, placed};
 
 /// Whose fragments every workflow may name without saying so.
@@ -67,7 +67,7 @@ fn fragment<'t>(tree: &'t Tree, kind: &str, name: &str) -> Option<&'t Tree> {
 
 /// Reads what a workflow takes over, each under the name that it is asked for by. What is not there is a fault of rules
 /// here; of checkpoints where they are asked.
-pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut Faults) {
+pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut FaultList) {
     let (mut rules, mut checkpoints) = (Vec::new(), Vec::new());
     let every = [&file.rules.workflow, &file.rules.activity, &file.rules.universal];
     every.into_iter().for_each(|list| rules.extend(shared_rules(list)));
@@ -99,7 +99,7 @@ pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut Faults) {
     let mut seen = BTreeSet::new();
     for name in rules.iter().filter(|name| seen.insert(name.value.clone())) {
         match find(RULES, name) {
-            Some(tree) => file.shared_rules.extend(Reader::new(source, &mut Faults::default()).shared_rules(&tree)),
+            Some(tree) => file.shared_rules.extend(Reader::new(source, &mut FaultList::default()).shared_rules(&tree)),
             None => faults.push(unknown(name)),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Condition;
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 /// The longest identifier, in bytes.
@@ -20,7 +20,7 @@ pub(super) type Entry = (Spanned<String>, Spanned<Value>);
 /// A file while its parts are read.
 pub(super) struct Reader<'f> {
     pub(super) source: &'f Source,
-    pub(super) faults: &'f mut Faults,
+    pub(super) faults: &'f mut FaultList,
     /// How many findings there were before the file.
     earlier: usize,
     /// The ids of steps, checkpoints and loops in the activity that is being read.
@@ -51,7 +51,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 impl<'f> Reader<'f> {
-    pub(super) fn new(source: &'f Source, faults: &'f mut Faults) -> Reader<'f> {
+    pub(super) fn new(source: &'f Source, faults: &'f mut FaultList) -> Reader<'f> {
         let earlier = faults.0.len();
         Reader {
             source,
@@ -301,6 +301,6 @@ pub(super) fn valued(tree: &Tree) -> Spanned<Value> {
 }
 
 /// Whether a flag is set; what it is where it is not there.
-pub(super) fn flag(fields: &mut Fields<'_>, key: &'static str, usual: bool, faults: &mut Faults) -> bool {
+pub(super) fn flag(fields: &mut Fields<'_>, key: &'static str, usual: bool, faults: &mut FaultList) -> bool {
     fields.flag(key, faults).map_or(usual, |flag| flag.value)
 }

@@ -13,7 +13,7 @@ use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::VariableKind;
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
 pub(crate) struct File {
@@ -74,7 +74,7 @@ pub(super) struct Location {
 }
 
 /// Reads a workflow; nothing when it is no object.
-pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
+pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut reader = Reader::new(source, faults);
     let file = reader.file(tree);
     reader.settle();
@@ -279,7 +279,7 @@ fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
 }
 
 /// Whether a version is three numbers with dots between.
-pub(super) fn is_version(version: &Spanned<String>, what: &str, faults: &mut Faults) -> bool {
+pub(super) fn is_version(version: &Spanned<String>, what: &str, faults: &mut FaultList) -> bool {
     let numbers: Vec<&str> = version.value.split('.').collect();
     let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let sound = numbers.len() == 3 && numbers.iter().all(is_number);

@@ -7,15 +7,15 @@ use super::verify::{Attachment, Attachments};
 use super::{MAX_CHECKS, MAX_PATTERNS};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::graph::{
-    Check, CheckBy, DecidedBy, Finding, Gate, Graph, KeyResult, Kind, Node, NodeCheck, Phase, State, ToolRules,
+    Check, CheckBy, DecidedBy, Gate, Graph, KeyResult, KeyResultCheck, Kind, Node, NodeCheck, Phase, State, ToolRules,
 };
 use crate::source::Spanned;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::value::CheckId;
 
 /// What came of attaching to a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
+pub struct AttachmentResult {
     /// The places of the entries that added something.
     pub entries: Vec<usize>,
     /// Why what was added cannot stand there, each at its node in the workflow's text.
@@ -24,9 +24,9 @@ pub struct Attached {
 
 impl Attachments {
     /// Adds to the nodes of a graph what is meant for them.
-    pub fn attach(&self, graph: &mut Graph) -> Attached {
+    pub fn attach(&self, graph: &mut Graph) -> AttachmentResult {
         let mut entries = Vec::new();
-        let mut faults = Faults::default();
+        let mut faults = FaultList::default();
         for (nth, entry) in self.entries.iter().enumerate().filter(|(_, it)| it.means_workflow(&graph.id.value)) {
             let meant = graph.nodes.iter_mut().filter(|node| entry.means_node(names(node)));
             let added = meant.map(|node| entry.add_to(node)).filter(|added| *added).count();
@@ -37,7 +37,7 @@ impl Attachments {
         if let Some(first) = faults.0.first() {
             graph.broken.get_or_insert_with(|| first.message.clone());
         }
-        Attached { entries, faults: faults.0 }
+        AttachmentResult { entries, faults: faults.0 }
     }
 
     /// The entry that has attached a check to a node of the workflow called `workflow`: of several that say it, the first.
@@ -158,7 +158,7 @@ fn add_check(checks: &mut Vec<Check>, check: Check) {
 
 /// The same for a state, as a key result. What a step leaves behind is no matter of a state: it comes to an output.
 fn add_result(state: &mut State, check: Check) {
-    let by = Finding::Check(check.by.clone());
+    let by = KeyResultCheck::Check(check.by.clone());
     if check.by.evidence().is_some() || state.key_results.iter().any(|known| known.by == by && !known.advisory) {
         return;
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::stays_inside;
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::schemas;
-use crate::graph::{Evidence, Fact, Graph, Keeper, Node, Since, Variable, VariableKind};
-use crate::source::fields::{Faults, Fields};
+use crate::graph::{Evidence, Fact, Graph, Node, Since, Variable, VariableKind, VariableOwner};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree};
 use crate::value::NodeId;
 
@@ -51,7 +51,7 @@ const TAKEN: [(&str, &[&str]); 7] = [
 ];
 
 impl<'t> With<'t> {
-    pub(super) fn read(fields: &mut Fields<'t>, faults: &mut Faults) -> With<'t> {
+    pub(super) fn read(fields: &mut Fields<'t>, faults: &mut FaultList) -> With<'t> {
         let mut patterns = |key: &'static str| {
             let found = fields.has(key).then(|| fields.strings(key, faults));
             fields.ignored(&[key]);
@@ -107,7 +107,7 @@ impl<'t> With<'t> {
 }
 
 /// The evidence that a gate looks at; nothing where the gate looks at none, or something is wrong with what it is told.
-pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Evidence> {
+pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<Evidence> {
     let fact = match gate {
         "changed" => changed(with, faults)?,
         "commit" => Fact::Commit,
@@ -129,7 +129,7 @@ pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: 
     Some(Evidence { fact, since })
 }
 
-fn changed(with: &With<'_>, faults: &mut Faults) -> Option<Fact> {
+fn changed(with: &With<'_>, faults: &mut FaultList) -> Option<Fact> {
     let before = faults.0.len();
     let mut patterns = |key: &str, given: &Option<Vec<Spanned<String>>>| -> Vec<String> {
         let given = given.as_deref().unwrap_or_default();
@@ -153,7 +153,7 @@ fn changed(with: &With<'_>, faults: &mut Faults) -> Option<Fact> {
     (faults.0.len() == before).then_some(fact)
 }
 
-fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<String> {
+fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<String> {
     let fault = match &with.path {
         Some(path) if stays_inside(&path.value) => return Some(path.value.clone()),
         Some(path) => Diagnostic::error(
@@ -170,7 +170,7 @@ fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Optio
     None
 }
 
-fn form(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Arc<serde_json::Value>> {
+fn form(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<Arc<serde_json::Value>> {
     let Some(tree) = with.schema else {
         let message = format!("check `{}` has no `schema`", clip(id));
         let help = "say what it must be, as in `\"schema\": {\"type\": \"object\", \"required\": [\"steps\"]}`";
@@ -181,7 +181,7 @@ fn form(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Optio
     Some(Arc::new(tree.value()))
 }
 
-fn output(with: &With<'_>, (id, span): (&str, Span), faults: &mut Faults) -> Option<Fact> {
+fn output(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<Fact> {
     let schema = form(with, (id, span), faults);
     let Some(name) = &with.name else {
         let message = format!("check `{}` does not say which value the report must give", clip(id));
@@ -224,14 +224,14 @@ fn kind(schema: &serde_json::Value) -> Option<VariableKind> {
 }
 
 /// A graph with the variables that its checks want reported and nothing else declares.
-pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut Faults) -> Graph {
+pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut FaultList) -> Graph {
     declare(&mut graph, false, faults);
     graph
 }
 
 /// Declares the variables that checks want reported and nothing else declares: the checks of the definition, or those that
 /// were attached to it.
-pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut Faults) {
+pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut FaultList) {
     let wanted = graph.nodes.iter().flat_map(|node| wanted(node, attached));
     let wanted: Vec<(NodeId, Span, String, VariableKind)> = wanted.collect();
     for (node, span, name, kind) in wanted {
@@ -242,7 +242,7 @@ pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut Faults) {
                 description: None,
                 default: None,
                 required: false,
-                keeper: Keeper::Anyone,
+                keeper: VariableOwner::Anyone,
                 only_at: Some(vec![node]),
             });
             continue;

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, clip};
 use crate::graph::{
     Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Fact, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules, is_check_name,
 };
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// What only this reports.
@@ -89,7 +89,7 @@ pub(super) struct Outside {
 }
 
 /// The check that these fields say.
-pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Faults) -> Option<CheckBy> {
+pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let timeout_seconds = outside.timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
     let written = Written {
         run: outside.run.clone(),
@@ -110,7 +110,7 @@ pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Fa
 }
 
 /// Reads `accept`: an array of checks. A text in it names a gate.
-pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
+pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check> {
     let Some(tree) = fields.optional("accept") else { return Vec::new() };
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`accept` must be an array of checks, but is {}", tree.describe());
@@ -147,7 +147,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Check> {
 }
 
 /// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
-fn written<'t>(tree: &'t Tree, faults: &mut Faults) -> Option<Written<'t>> {
+fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<Written<'t>> {
     if let TreeKind::String(name) = &tree.kind {
         let gate = Spanned { value: name.clone(), span: tree.span };
         return Some(Written { gate: Some(gate), ..Written::at(tree.span) });
@@ -180,7 +180,7 @@ fn written<'t>(tree: &'t Tree, faults: &mut Faults) -> Option<Written<'t>> {
     (faults.0.len() == before).then_some(check)
 }
 
-fn is_invariant(named: &Spanned<String>, faults: &mut Faults) -> bool {
+fn is_invariant(named: &Spanned<String>, faults: &mut FaultList) -> bool {
     let is_word = (1..=64).contains(&named.value.len())
         && named.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
     if !is_word {
@@ -191,7 +191,7 @@ fn is_invariant(named: &Spanned<String>, faults: &mut Faults) -> bool {
     is_word
 }
 
-fn by(check: &Written<'_>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+fn by(check: &Written<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let wrong = |message: String, help: &str| Diagnostic::error("bad-check", message).at(check.span).help(help);
     let gate = check.gate.as_ref().and_then(|gate| Gate::named(&gate.value));
     if let Some(fault) = check.with.refused(gate.map(|gate| gate.name), id, check.span) {
@@ -241,7 +241,7 @@ const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"
      `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`";
 
 /// A check that the project has a name for.
-fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mut Faults) -> Option<CheckBy> {
+fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
     let fault = match (alone, check.timeout_seconds.is_some(), is_check_name(&name.value)) {
         (true, false, true) => return Some(CheckBy::Project { name: name.value.clone() }),
@@ -280,7 +280,7 @@ pub(super) fn stays_inside(path: &str) -> bool {
 }
 
 /// Reads `allow` and `deny`: patterns of tools.
-pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<Box<ToolRules>> {
+pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<Box<ToolRules>> {
     let has_allow = fields.has("allow");
     let allow = patterns("allow", fields, faults);
     let deny = patterns("deny", fields, faults);
@@ -288,7 +288,7 @@ pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<Box<
     is_said.then(|| Box::new(ToolRules { allow: has_allow.then_some(allow), deny }))
 }
 
-fn patterns(key: &'static str, fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<String> {
+fn patterns(key: &'static str, fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<String> {
     let mut patterns = fields.strings(key, faults);
     if let Some(extra) = patterns.get(MAX_PATTERNS) {
         let message = format!("`{key}` has {} patterns, more than the {MAX_PATTERNS} it may have", patterns.len());

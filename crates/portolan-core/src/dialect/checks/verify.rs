@@ -3,10 +3,10 @@
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::{ATTACHMENTS, Check, is_meant};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
-pub use super::attach::Attached;
+pub use super::attach::AttachmentResult;
 
 /// Where a project writes it down, relative to its folder.
 pub const FILE: &str = ATTACHMENTS;
@@ -77,7 +77,7 @@ pub fn read(source: &Source) -> (Attachments, Vec<Diagnostic>) {
         return (Attachments::default(), Vec::new());
     }
     let (tree, faults) = source::parse(source);
-    let mut faults = Faults(faults);
+    let mut faults = FaultList(faults);
     let mut entries = Vec::new();
     if let Some(mut fields) = tree.as_ref().and_then(|tree| Fields::of(tree, "the file", &mut faults)) {
         if let Some(tree) = fields.required("verify", &mut faults) {
@@ -85,12 +85,12 @@ pub fn read(source: &Source) -> (Attachments, Vec<Diagnostic>) {
         }
         fields.finish(&mut faults);
     }
-    let Faults(mut faults) = faults;
+    let FaultList(mut faults) = faults;
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
     (Attachments { entries }, faults)
 }
 
-fn all(tree: &Tree, faults: &mut Faults) -> Vec<Attachment> {
+fn all(tree: &Tree, faults: &mut FaultList) -> Vec<Attachment> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`verify` must be an array of entries, but is {}", tree.describe());
         let help = "write `- {node: \"implement*\", accept: [{check: tests}]}` below it";
@@ -105,7 +105,7 @@ fn all(tree: &Tree, faults: &mut Faults) -> Vec<Attachment> {
     items.iter().take(MAX_ENTRIES).filter_map(|item| one(item, faults)).collect()
 }
 
-fn one(tree: &Tree, faults: &mut Faults) -> Option<Attachment> {
+fn one(tree: &Tree, faults: &mut FaultList) -> Option<Attachment> {
     let before = faults.0.len();
     let mut fields = Fields::of(tree, "the entry", faults)?;
     let workflow = pattern("workflow", &mut fields, faults);
@@ -130,7 +130,7 @@ fn one(tree: &Tree, faults: &mut Faults) -> Option<Attachment> {
     Some(Attachment { span: tree.head(), workflow, node, accept, deny, text: tree.value().to_string() })
 }
 
-fn pattern(key: &'static str, fields: &mut Fields<'_>, faults: &mut Faults) -> Option<Spanned<String>> {
+fn pattern(key: &'static str, fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<Spanned<String>> {
     let pattern = fields.string(key, faults)?;
     if (1..=MAX_PATTERN_BYTES).contains(&pattern.value.len()) {
         return Some(pattern);

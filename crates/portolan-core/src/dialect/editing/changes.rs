@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Done, Page, Place};
-use crate::source::{Edit, Step, Tree, TreeKind};
+use crate::source::{Edit, PathStep, Tree, TreeKind};
 
 /// Edits in the making. Values are set first, then something may be put in, and what is taken out goes last, from behind.
 /// A file of which all is taken out goes as a whole.
@@ -74,7 +74,7 @@ impl Changes {
     /// What a place stands in, where all of that is taken out and nothing says so yet.
     fn emptied(&self, page: &Page<'_>, place: &Place) -> Option<Place> {
         let parent = place.parent()?;
-        if !matches!(parent.at.last(), Some(Step::Key(_))) || self.takes(&parent) {
+        if !matches!(parent.at.last(), Some(PathStep::Key(_))) || self.takes(&parent) {
             return None;
         }
         let inside: Vec<Place> = match &page.tree(&parent)?.kind {
@@ -87,11 +87,11 @@ impl Changes {
 }
 
 /// The order in which places are taken out: of one list, the last goes first.
-fn later(one: &[Step], other: &[Step]) -> Ordering {
+fn later(one: &[PathStep], other: &[PathStep]) -> Ordering {
     let steps = one.iter().zip(other).map(|(one, other)| match (one, other) {
-        (Step::Item(one), Step::Item(other)) => other.cmp(one),
-        (Step::Key(one), Step::Key(other)) => other.cmp(one),
-        (Step::Key(_), Step::Item(_)) | (Step::Item(_), Step::Key(_)) => Ordering::Equal,
+        (PathStep::Item(one), PathStep::Item(other)) => other.cmp(one),
+        (PathStep::Key(one), PathStep::Key(other)) => other.cmp(one),
+        (PathStep::Key(_), PathStep::Item(_)) | (PathStep::Item(_), PathStep::Key(_)) => Ordering::Equal,
     });
     steps.fold(Ordering::Equal, Ordering::then).then(other.len().cmp(&one.len()))
 }

@@ -15,7 +15,7 @@ pub struct NodeForm {
     /// What it is for, in one sentence.
     pub help: &'static str,
     /// Its fields.
-    pub fields: &'static [Field],
+    pub fields: &'static [FormField],
     /// Whether the edges that leave it name an outcome.
     pub outcomes: bool,
     /// Whether the edges that leave it may have a label of their own.
@@ -31,7 +31,7 @@ pub struct NodeForm {
 
 /// A field of a node.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Field {
+pub struct FormField {
     /// Its path in the node: `tools.deny` is one within another.
     pub path: &'static str,
     /// What it is called for people.
@@ -81,7 +81,7 @@ pub(in crate::dialect) const fn form(
     kind: &'static str,
     label: &'static str,
     help: &'static str,
-    fields: &'static [Field],
+    fields: &'static [FormField],
 ) -> NodeForm {
     NodeForm {
         kind,
@@ -102,8 +102,8 @@ pub(in crate::dialect) const fn field(
     label: &'static str,
     kind: FieldKind,
     help: &'static str,
-) -> Field {
-    Field { path, label, help, kind, choices: &[], default: None, required: false, otherwise: None }
+) -> FormField {
+    FormField { path, label, help, kind, choices: &[], default: None, required: false, otherwise: None }
 }
 
 impl NodeForm {
@@ -133,25 +133,25 @@ impl NodeForm {
     }
 }
 
-impl Field {
+impl FormField {
     /// The same, that must be there.
-    pub(in crate::dialect) const fn required(self) -> Field {
-        Field { required: true, ..self }
+    pub(in crate::dialect) const fn required(self) -> FormField {
+        FormField { required: true, ..self }
     }
 
     /// The same, which counts as this number where it is left out.
-    pub(in crate::dialect) const fn by_default(self, default: u32) -> Field {
-        Field { default: Some(default), ..self }
+    pub(in crate::dialect) const fn by_default(self, default: u32) -> FormField {
+        FormField { default: Some(default), ..self }
     }
 
     /// The same, of one of these words.
-    pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> Field {
-        Field { choices, ..self }
+    pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> FormField {
+        FormField { choices, ..self }
     }
 
     /// The same, which a text may call otherwise.
-    pub(in crate::dialect) const fn or(self, otherwise: &'static str) -> Field {
-        Field { otherwise: Some(otherwise), ..self }
+    pub(in crate::dialect) const fn or(self, otherwise: &'static str) -> FormField {
+        FormField { otherwise: Some(otherwise), ..self }
     }
 
     /// What it is called in an object.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::page::Place;
-use crate::source::{Span, Step, Tree, TreeKind};
+use crate::source::{PathStep, Span, Tree, TreeKind};
 
 /// The places in all files of a definition. A value that is brought along by an alias stands where it comes first.
 #[derive(Default)]
@@ -85,11 +85,11 @@ impl Index {
             match &here.kind {
                 TreeKind::Object(entries) => {
                     let entry = entries.get(*nth)?;
-                    at.push(Step::Key(entry.key.value.clone()));
+                    at.push(PathStep::Key(entry.key.value.clone()));
                     here = &entry.value;
                 }
                 TreeKind::Array(items) => {
-                    at.push(Step::Item(*nth));
+                    at.push(PathStep::Item(*nth));
                     here = items.get(*nth)?;
                 }
                 _ => return None,

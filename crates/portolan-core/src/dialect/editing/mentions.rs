@@ -3,7 +3,7 @@
 //! An occurrence names the node where another name in its place is asked of the top of the context: the expression's own
 //! parser says so. What may name it, and cannot be told to, is not guessed at: the whole renaming is refused.
 
-use super::Refused;
+use super::EditError;
 use super::page::{Page, Place};
 use super::spelling::{Found, Spelling, found, has_signature, is_asked, is_key, path_before};
 use crate::expr::Jsonata;
@@ -35,7 +35,7 @@ impl<'m> Mentions<'m> {
     }
 
     /// The edits, each a new text; refused where an expression is in doubt.
-    pub(crate) fn edits(self) -> Result<Vec<(usize, Edit)>, Refused> {
+    pub(crate) fn edits(self) -> Result<Vec<(usize, Edit)>, EditError> {
         if self.doubtful.is_empty() {
             return Ok(self.edits);
         }
@@ -47,7 +47,7 @@ impl<'m> Mentions<'m> {
             self.from,
             places.join(", ")
         );
-        Err(Refused::new(message, "rewrite these expressions first, or rename it in the text"))
+        Err(EditError::new(message, "rewrite these expressions first, or rename it in the text"))
     }
 
     /// A text in JSONata.

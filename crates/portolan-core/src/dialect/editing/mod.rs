@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 
 use super::Dialect;
 use crate::graph::{Graph, Node};
-use crate::source::{Edit, NamedText, Source, Step, Tree, edited};
+use crate::source::{Edit, NamedText, PathStep, Source, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
-pub use forms::{Field, FieldKind, NodeForm};
+pub use forms::{FieldKind, FormField, NodeForm};
 pub(super) use forms::{field, form};
 pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
@@ -34,7 +34,7 @@ pub struct Editing {
     /// The kinds of node, in the words of the format.
     pub kinds: &'static [NodeForm],
     /// The fields of a definition itself.
-    pub own: &'static [Field],
+    pub own: &'static [FormField],
     /// The field of a node that says of which kind it is. Where there is none, a node is of the kind that it has a field
     /// for, or else of the first.
     pub kind_field: Option<&'static str>,
@@ -50,7 +50,7 @@ impl Editing {
     /// Of nodes that are of the kind that they have a field for, with all fields of the definition at the top.
     pub(in crate::dialect) const fn of(
         kinds: &'static [NodeForm],
-        own: &'static [Field],
+        own: &'static [FormField],
         edits: fn(&Page<'_>, &Operation) -> Edits,
     ) -> Editing {
         Editing { kinds, own, kind_field: None, own_place: None, old_kinds: &[], edits }
@@ -61,14 +61,14 @@ impl Editing {
     }
 
     /// Refuses a kind of which no node is made by itself.
-    fn addable(&self, kind: &str) -> Result<(), Refused> {
+    fn addable(&self, kind: &str) -> Result<(), EditError> {
         match self.kinds.iter().find(|form| form.kind == kind) {
             Some(form) if form.addable => Ok(()),
             Some(form) => {
                 let message = format!("a node of the kind `{}` is not made by itself", form.kind);
-                Err(Refused::new(message, form.help))
+                Err(EditError::new(message, form.help))
             }
-            None => Err(Refused::unknown("kind of node called", kind)),
+            None => Err(EditError::unknown("kind of node called", kind)),
         }
     }
 
@@ -86,7 +86,7 @@ impl Editing {
 }
 
 /// The edits of an operation, or why it cannot be done.
-pub(crate) type Edits = Result<Done, Refused>;
+pub(crate) type Edits = Result<Done, EditError>;
 
 /// What an operation comes to.
 #[derive(Debug, Default)]
@@ -209,30 +209,30 @@ pub enum Operation {
 
 /// Why an operation cannot be done. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct EditError {
     /// What is wrong, in one lower-case sentence.
     pub message: String,
     /// What to do about it.
     pub help: String,
 }
 
-impl Refused {
-    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Refused {
-        Refused { message: message.into(), help: help.into() }
+impl EditError {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> EditError {
+        EditError { message: message.into(), help: help.into() }
     }
 
-    pub(crate) fn unknown(what: &str, name: &str) -> Refused {
+    pub(crate) fn unknown(what: &str, name: &str) -> EditError {
         let name = crate::diagnostic::clip(name);
-        Refused::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
+        EditError::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
     }
 
     /// What a finding says.
-    pub(crate) fn of(fault: &crate::diagnostic::Diagnostic) -> Refused {
-        Refused::new(&*fault.message, fault.help.as_deref().unwrap_or("edit the text"))
+    pub(crate) fn of(fault: &crate::diagnostic::Diagnostic) -> EditError {
+        EditError::new(&*fault.message, fault.help.as_deref().unwrap_or("edit the text"))
     }
 
-    pub(crate) fn not_here(what: &str) -> Refused {
-        Refused::new(format!("this format has no way to say that {what}"), "edit the text")
+    pub(crate) fn not_here(what: &str) -> EditError {
+        EditError::new(format!("this format has no way to say that {what}"), "edit the text")
     }
 }
 
@@ -249,17 +249,18 @@ pub struct Edited {
 ///
 /// # Errors
 /// The format cannot be edited so, what is named is not there, or the text cannot be changed in place.
-pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, Refused> {
+pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, EditError> {
     let editing = dialect.editing.ok_or_else(|| {
-        Refused::new(format!("the format `{}` is edited as text only", dialect.name), "edit the text")
+        EditError::new(format!("the format `{}` is edited as text only", dialect.name), "edit the text")
     })?;
     if let Operation::Add { kind, .. } | Operation::Kind { kind, .. } = operation {
         editing.addable(kind)?;
     }
-    let page = Page::of(source, graph).ok_or_else(|| Refused::new("its text cannot be read", "mend the text first"))?;
+    let page =
+        Page::of(source, graph).ok_or_else(|| EditError::new("its text cannot be read", "mend the text first"))?;
     let done = match operation {
         Operation::Label { .. } if !editing.kinds.iter().any(|form| form.labels) => {
-            return Err(Refused::not_here("an edge has a label of its own"));
+            return Err(EditError::not_here("an edge has a label of its own"));
         }
         Operation::Set { node, field, value } => set(&editing, &page, node.as_deref(), field, value)?,
         operation => match (operation, editing.kind_field) {
@@ -283,16 +284,16 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
 }
 
 /// The text of a file after edits.
-pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String, Refused> {
+pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String, EditError> {
     edited(&Source::new(name, text), edits).map_err(|unfit| {
         let message = format!("it cannot be changed in place: {}", unfit.0);
-        Refused::new(message, "edit the text")
+        EditError::new(message, "edit the text")
     })
 }
 
 /// The steps of a field's path.
-pub(crate) fn steps(field: &str) -> impl Iterator<Item = Step> + '_ {
-    field.split('.').map(Step::from)
+pub(crate) fn steps(field: &str) -> impl Iterator<Item = PathStep> + '_ {
+    field.split('.').map(PathStep::from)
 }
 
 fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
@@ -305,7 +306,7 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     };
     if object.and_then(|object| object.get(field)).zip(node).is_some_and(|(tree, node)| goes_by(tree, node)) {
         let message = format!("`{field}` is what the node goes by, and is not set like other fields");
-        return Err(Refused::new(message, "rename the node, so that whatever names it follows"));
+        return Err(EditError::new(message, "rename the node, so that whatever names it follows"));
     }
     let fields = match node {
         Some(node) => object.and_then(|object| editing.form(node, object)).map_or(&[][..], |form| form.fields),
@@ -338,7 +339,7 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
     if now.map(|form| form.kind) != Some(kind) && now.into_iter().chain(form).any(|form| form.apart) {
         let now = now.map_or("", |form| form.kind);
         let message = format!("`{node}` is of the kind `{now}`, which has nothing in common with `{kind}`");
-        return Err(Refused::new(message, "add a new node of that kind, and take this one away"));
+        return Err(EditError::new(message, "add a new node of that kind, and take this one away"));
     }
     let mut done = set(editing, page, Some(node), field, &Value::from(kind))?;
     for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
@@ -349,7 +350,7 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
         }
         let Some(first) = required.choices.first() else {
             let message = format!("a node of the kind `{kind}` needs `{}`", required.path);
-            return Err(Refused::new(message, "add a new node of that kind, and take this one away"));
+            return Err(EditError::new(message, "add a new node of that kind, and take this one away"));
         };
         done.edits.push((place.file, Edit::Set { at, value: Value::from(*first) }));
     }
@@ -358,7 +359,7 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
 
 /// What a form shows of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shown {
+pub struct NodeValues {
     /// Of which kind it is, in the word of the format.
     pub word: Option<&'static str>,
     /// What its fields hold, by their paths.
@@ -378,16 +379,16 @@ impl<'f> Forms<'f> {
     }
 
     /// What is shown of a node.
-    pub fn node(&self, node: &Node) -> Option<Shown> {
+    pub fn node(&self, node: &Node) -> Option<NodeValues> {
         let (_, tree) = self.page.object_of(node)?;
         let form = self.editing.form(node, tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
-        Some(Shown { word: form.map(|form| form.kind), values })
+        Some(NodeValues { word: form.map(|form| form.kind), values })
     }
 
     /// What is shown of the definition itself.
     pub fn own(&self) -> Map<String, Value> {
-        let own = |field: &Field| self.page.tree(&self.editing.own(&self.page, field.path));
+        let own = |field: &FormField| self.page.tree(&self.editing.own(&self.page, field.path));
         self.editing
             .own
             .iter()
@@ -397,11 +398,11 @@ impl<'f> Forms<'f> {
     }
 }
 
-fn held(tree: &Tree, fields: &[Field]) -> Map<String, Value> {
-    let value = |field: &Field| {
+fn held(tree: &Tree, fields: &[FormField]) -> Map<String, Value> {
+    let value = |field: &FormField| {
         let found = steps(field.called(tree)).try_fold(tree, |here, step| match step {
-            Step::Key(key) => here.get(&key),
-            Step::Item(_) => None,
+            PathStep::Key(key) => here.get(&key),
+            PathStep::Item(_) => None,
         });
         Some((field.path.to_owned(), found?.value()))
     };

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Refused;
+use super::EditError;
 use super::index::Index;
 use crate::diagnostic::closest;
 use crate::graph::{Edge, Graph, Kind, Node};
-use crate::source::{self, Source, Span, Step, Tree, TreeKind, parse_part};
+use crate::source::{self, PathStep, Source, Span, Tree, TreeKind, parse_part};
 use crate::value::NodeId;
 
 /// A place in one of the files of a definition.
@@ -15,7 +15,7 @@ pub(crate) struct Place {
     /// The file, from 0.
     pub(crate) file: usize,
     /// The way to it.
-    pub(crate) at: Vec<Step>,
+    pub(crate) at: Vec<PathStep>,
 }
 
 impl Place {
@@ -26,14 +26,14 @@ impl Place {
     }
 
     /// A place inside of it.
-    pub(crate) fn with(&self, step: impl Into<Step>) -> Place {
+    pub(crate) fn with(&self, step: impl Into<PathStep>) -> Place {
         let mut place = self.clone();
         place.at.push(step.into());
         place
     }
 
     /// What it stands in, and the last step from there.
-    pub(crate) fn parted(mut self) -> Option<(Place, Step)> {
+    pub(crate) fn parted(mut self) -> Option<(Place, PathStep)> {
         let last = self.at.pop()?;
         Some((self, last))
     }
@@ -41,7 +41,7 @@ impl Place {
     /// The last step, where it is the number of an item.
     pub(crate) fn number(&self) -> Option<usize> {
         match self.at.last() {
-            Some(Step::Item(nth)) => Some(*nth),
+            Some(PathStep::Item(nth)) => Some(*nth),
             _ => None,
         }
     }
@@ -49,7 +49,7 @@ impl Place {
     /// The last step, where it is a key.
     pub(crate) fn key(&self) -> Option<&str> {
         match self.at.last() {
-            Some(Step::Key(key)) => Some(key),
+            Some(PathStep::Key(key)) => Some(key),
             _ => None,
         }
     }
@@ -102,26 +102,26 @@ impl<'p> Page<'p> {
     }
 
     /// The node called `id`.
-    pub(crate) fn node(&self, id: &str) -> Result<&'p Node, Refused> {
+    pub(crate) fn node(&self, id: &str) -> Result<&'p Node, EditError> {
         self.graph.node(&NodeId::from(id)).ok_or_else(|| {
-            let unknown = Refused::unknown("node", id);
+            let unknown = EditError::unknown("node", id);
             match closest(id, self.graph.nodes.iter().map(|node| node.id.as_str())) {
-                Some(near) => Refused { help: format!("did you mean `{near}`?"), ..unknown },
+                Some(near) => EditError { help: format!("did you mean `{near}`?"), ..unknown },
                 None => unknown,
             }
         })
     }
 
     /// An edge, by its place among those of the graph.
-    pub(crate) fn edge(&self, number: usize) -> Result<&'p Edge, Refused> {
-        self.graph.edges.get(number).ok_or_else(|| Refused::unknown("edge", &number.to_string()))
+    pub(crate) fn edge(&self, number: usize) -> Result<&'p Edge, EditError> {
+        self.graph.edges.get(number).ok_or_else(|| EditError::unknown("edge", &number.to_string()))
     }
 
     /// The object of a node: its identifier is the key before it, or stands in it.
-    pub(crate) fn place_of(&self, node: &Node) -> Result<Place, Refused> {
+    pub(crate) fn place_of(&self, node: &Node) -> Result<Place, EditError> {
         self.object_of(node).map(|(place, _)| place).ok_or_else(|| {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
-            Refused::new(message, "edit the text")
+            EditError::new(message, "edit the text")
         })
     }
 
@@ -129,10 +129,10 @@ impl<'p> Page<'p> {
     pub(super) fn object_of(&self, node: &Node) -> Option<(Place, &Tree)> {
         let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| self.is_written(node))?;
         // What has a seat is an item of a list, or a file: its name may stand further inside of it.
-        if node.seat.is_none() || !matches!(place.at.last(), Some(Step::Key(_))) {
+        if node.seat.is_none() || !matches!(place.at.last(), Some(PathStep::Key(_))) {
             return Some((place, tree));
         }
-        while matches!(place.at.last(), Some(Step::Key(_))) {
+        while matches!(place.at.last(), Some(PathStep::Key(_))) {
             place.at.pop();
         }
         let tree = self.tree(&place)?;
@@ -146,10 +146,10 @@ impl<'p> Page<'p> {
     }
 
     /// The same, where something must stand there.
-    pub(crate) fn written(&self, span: Span, what: &str) -> Result<Place, Refused> {
+    pub(crate) fn written(&self, span: Span, what: &str) -> Result<Place, EditError> {
         self.at(span).ok_or_else(|| {
             let message = format!("{what} is not written anywhere: it follows from other parts of the text");
-            Refused::new(message, "edit the text")
+            EditError::new(message, "edit the text")
         })
     }
 
@@ -159,8 +159,8 @@ impl<'p> Page<'p> {
         for step in &place.at {
             here.at.push(step.clone());
             words.push(match step {
-                Step::Key(key) => key.clone(),
-                Step::Item(nth) => {
+                PathStep::Key(key) => key.clone(),
+                PathStep::Item(nth) => {
                     let tree = self.tree(&here);
                     let name = ["id", "name"].iter().find_map(|key| tree?.get(key)?.as_str());
                     name.map_or_else(|| (nth + 1).to_string(), str::to_owned)

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::page::{Page, Place};
-use super::{Done, Refused};
+use super::{Done, EditError};
 use crate::diagnostic::{clip, is_unseen};
 use crate::expr::{JsonLogic, Jsonata};
-use crate::source::{Edit, Step, Tree};
+use crate::source::{Edit, PathStep, Tree};
 
 /// Gathers edits whose places are all those of the text before any of them, and puts them in an order in which that holds:
 /// what moves nothing, then what is taken out, from the end, then what is put in, then keys that are renamed.
 #[derive(Default)]
 pub(in crate::dialect) struct Pen {
     sets: Vec<(usize, Edit)>,
-    removals: Vec<(usize, Vec<Step>)>,
+    removals: Vec<(usize, Vec<PathStep>)>,
     inserts: Vec<(usize, Edit)>,
     renames: Vec<(usize, Edit)>,
 }
@@ -75,13 +75,13 @@ impl Pen {
 }
 
 /// Later items first; keys in whatever order.
-fn from_the_end(one: &[Step], other: &[Step]) -> std::cmp::Ordering {
+fn from_the_end(one: &[PathStep], other: &[PathStep]) -> std::cmp::Ordering {
     let differing = one.iter().zip(other).find(|(one, other)| one != other);
     match differing {
-        Some((Step::Item(one), Step::Item(other))) => other.cmp(one),
-        Some((Step::Key(one), Step::Key(other))) => one.cmp(other),
-        Some((Step::Item(_), Step::Key(_))) => std::cmp::Ordering::Less,
-        Some((Step::Key(_), Step::Item(_))) => std::cmp::Ordering::Greater,
+        Some((PathStep::Item(one), PathStep::Item(other))) => other.cmp(one),
+        Some((PathStep::Key(one), PathStep::Key(other))) => one.cmp(other),
+        Some((PathStep::Item(_), PathStep::Key(_))) => std::cmp::Ordering::Less,
+        Some((PathStep::Key(_), PathStep::Item(_))) => std::cmp::Ordering::Greater,
         None => other.len().cmp(&one.len()),
     }
 }
@@ -91,7 +91,7 @@ pub(in crate::dialect) fn identifier(
     wanted: Option<&str>,
     kind: &str,
     is_taken: &dyn Fn(&str) -> bool,
-) -> Result<String, Refused> {
+) -> Result<String, EditError> {
     match wanted {
         Some(id) => unused(id, is_taken).map(|()| id.to_owned()),
         None => Ok(super::fresh(kind, is_taken)),
@@ -99,15 +99,15 @@ pub(in crate::dialect) fn identifier(
 }
 
 /// Refuses an identifier that there is already, or that cannot be one.
-fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), Refused> {
+fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), EditError> {
     if id.is_empty() || id.contains(is_unseen) {
-        return Err(Refused::new(
+        return Err(EditError::new(
             format!("`{}` cannot be an identifier", clip(id)),
             "use letters, digits, `_` and `-`",
         ));
     }
     if is_taken(id) {
-        return Err(Refused::new(format!("there is a node `{id}` already"), "give it another identifier"));
+        return Err(EditError::new(format!("there is a node `{id}` already"), "give it another identifier"));
     }
     Ok(())
 }
@@ -130,13 +130,13 @@ pub(in crate::dialect) fn filled(node: impl Into<Value>, values: Option<&Map<Str
 }
 
 /// A rule of JSON Logic that holds when an expression of JSONata does.
-pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, Refused> {
+pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, EditError> {
     let rule = json!({ "var": expression });
     if Jsonata::parse(expression).is_ok() && JsonLogic::parse(&rule).is_ok() {
         return Ok(rule);
     }
     let message = format!("`{}` is no expression of JSONata", clip(expression));
-    Err(Refused::new(message, "write a condition such as `$.list.count > 3`"))
+    Err(EditError::new(message, "write a condition such as `$.list.count > 3`"))
 }
 
 impl Page<'_> {

@@ -3,52 +3,53 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::editing::{
-    Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, filled, form, fresh,
+    Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, field, filled, form, fresh,
 };
 use crate::graph::DEFAULT_RETRIES;
-use crate::source::{Edit, Step, Tree};
+use crate::source::{Edit, PathStep, Tree};
 
 pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
 
-const OWN: &[Field] = &[
+const OWN: &[FormField] = &[
     field("name", "Name", FieldKind::Text, "What people call the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
 ];
 
-const NAME: Field = field("name", "Name", FieldKind::Text, "What people call the step.");
-const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
-const INSTRUCTIONS: Field =
+const NAME: FormField = field("name", "Name", FieldKind::Text, "What people call the step.");
+const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const INSTRUCTIONS: FormField =
     field("instructions", "Instructions", FieldKind::Long, "What to do, what done means, what to hand on.");
-const AGENT: Field = field("agent", "Agent", FieldKind::Text, "Who should do it.");
-const STAGE: Field = field("stage", "Stage", FieldKind::Text, "The part of the work that it belongs to.");
-const EMOJI: Field = field("emoji", "Picture", FieldKind::Text, "A picture for diagrams.");
-const FILES: Field = field("context_files", "Read first", FieldKind::List, "Files to read first.");
-const OUTPUTS: Field = field(
+const AGENT: FormField = field("agent", "Agent", FieldKind::Text, "Who should do it.");
+const STAGE: FormField = field("stage", "Stage", FieldKind::Text, "The part of the work that it belongs to.");
+const EMOJI: FormField = field("emoji", "Picture", FieldKind::Text, "A picture for diagrams.");
+const FILES: FormField = field("context_files", "Read first", FieldKind::List, "Files to read first.");
+const OUTPUTS: FormField = field(
     "outputs",
     "Outcomes",
     FieldKind::List,
     "The outcomes that may be reported, where `passed` and `failed` are not enough.",
 );
-const RETRIES: Field = field(
+const RETRIES: FormField = field(
     "maxRetries",
     "Retries",
     FieldKind::Number,
     "How often a failure is tried again before the work goes elsewhere; left out beside an edge on `failed`, not at all.",
 )
 .by_default(DEFAULT_RETRIES);
-const ACCEPT: Field = field(
+const ACCEPT: FormField = field(
     "accept",
     "Checks",
     FieldKind::Json,
     "What must hold before the step counts as done: commands with `run`, files with `file`.",
 );
-const ALLOW: Field = field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
-const DENY: Field = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
+const ALLOW: FormField =
+    field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
+const DENY: FormField = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
 
 // What is changed most stands first.
-const WORK: &[Field] =
+const WORK: &[FormField] =
     &[NAME, INSTRUCTIONS, AGENT, ACCEPT, RETRIES, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
-const JUDGING: &[Field] =
+const JUDGING: &[FormField] =
     &[NAME, RETRIES, ACCEPT, INSTRUCTIONS, AGENT, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
 
 const KINDS: &[NodeForm] = &[
@@ -152,10 +153,10 @@ fn edges() -> Place {
 }
 
 /// Where an edge is written: branches of a fork may be listed there instead.
-fn written(page: &Page<'_>, edge: usize) -> Result<Place, Refused> {
+fn written(page: &Page<'_>, edge: usize) -> Result<Place, EditError> {
     let found = page.item_at(&edges(), page.edge(edge)?.span);
     let nth = found
-        .ok_or_else(|| Refused::new("the edge is a branch that its fork lists", "edit the `branches` of the fork"))?;
+        .ok_or_else(|| EditError::new("the edge is a branch that its fork lists", "edit the `branches` of the fork"))?;
     Ok(edges().with(nth))
 }
 
@@ -191,12 +192,12 @@ fn add(
     let is_taken = |id: &str| page.tree(&nodes().with(id)).is_some();
     let id = match id {
         Some(id) if is_taken(id) => {
-            return Err(Refused::new(format!("there is a node `{id}` already"), "give it another identifier"));
+            return Err(EditError::new(format!("there is a node `{id}` already"), "give it another identifier"));
         }
         Some(id) => id.to_owned(),
         None => fresh(kind, &is_taken),
     };
-    let cut = behind.edge.map(|edge| Ok::<_, Refused>((written(page, edge)?, page.edge(edge)?))).transpose()?;
+    let cut = behind.edge.map(|edge| Ok::<_, EditError>((written(page, edge)?, page.edge(edge)?))).transpose()?;
     let after = cut.as_ref().map(|(_, edge)| edge.from.value.as_str()).or(behind.after);
     let next = after.and_then(|after| page.key_behind(&nodes(), after));
     let mut edits = Vec::new();
@@ -217,7 +218,7 @@ fn add(
     match (&cut, behind.after) {
         (Some((place, edge)), _) => {
             edits.push(Edit::Set { at: place.with("to").at, value: json!(id) });
-            let Some(Step::Item(nth)) = place.at.last() else { return Err(Refused::unknown("edge", "")) };
+            let Some(PathStep::Item(nth)) = place.at.last() else { return Err(EditError::unknown("edge", "")) };
             let onward = edge_of(&id, edge.to.value.as_str(), (kind == "gate").then_some("passed"));
             edits.push(Edit::Insert { at: edges().with(nth + 1).at, before: None, value: onward });
         }
@@ -302,7 +303,7 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
 fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     page.node(node)?;
     let place = nodes().with(node);
-    let value = page.value(&place).ok_or_else(|| Refused::unknown("node", node))?;
+    let value = page.value(&place).ok_or_else(|| EditError::unknown("node", node))?;
     let id = fresh(node, &|id| page.tree(&nodes().with(id)).is_some());
     let before = page.key_behind(&nodes(), node);
     Ok(Done::here(vec![Edit::Insert { at: nodes().with(id.as_str()).at, before, value }]).selecting(id))

@@ -8,7 +8,7 @@ use super::syntax::{self, NodeType, Work};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::{File, Strictness};
 use crate::graph::{Brief, Edge, EndResult, Escalation, Graph, Kind, Node, Trigger};
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 
@@ -16,12 +16,12 @@ use crate::value::{NodeId, Outcome};
 ///
 /// The graph is there whenever `nodes` and `edges` could be read, faults or not.
 pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
     File::of(graph, strictness.weigh(faults))
 }
 
-fn lower_file(source: &Source, file: syntax::File, faults: &mut Faults) -> Graph {
+fn lower_file(source: &Source, file: syntax::File, faults: &mut FaultList) -> Graph {
     let id = workflow_id(source, &file, faults);
     let leaving: BTreeSet<String> = file.edges.iter().map(|edge| edge.from.value.clone()).collect();
     let mut edges: Vec<Edge> = file.edges.into_iter().map(|edge| lower_edge(edge, faults)).collect();
@@ -49,7 +49,7 @@ fn lower_file(source: &Source, file: syntax::File, faults: &mut Faults) -> Graph
 }
 
 /// The id that the file gives, which must be the name of the file: that is what `Init` finds it by.
-fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let stem = source.stem().map(str::to_owned);
     match (&file.id, stem) {
         (Some(id), Some(stem)) if id.value != stem => {
@@ -73,7 +73,7 @@ fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spa
     }
 }
 
-fn lower_edge(edge: syntax::Edge, faults: &mut Faults) -> Edge {
+fn lower_edge(edge: syntax::Edge, faults: &mut FaultList) -> Edge {
     if let Some(condition) = &edge.condition {
         faults.push(
             Diagnostic::warning(
@@ -118,7 +118,7 @@ fn edges_of_branches(nodes: &[syntax::Node], drawn: &[Edge]) -> Vec<Edge> {
     edges
 }
 
-fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Faults) -> Option<Node> {
+fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut FaultList) -> Option<Node> {
     let mut brief = Brief { description: node.description.map(|text| text.value), ..Brief::default() };
     let mut accept = Vec::new();
     let (mut max_retries, mut tools) = (None, None);
@@ -168,7 +168,7 @@ fn lower_end(
     result: Option<EndResult>,
     escalation: Option<Escalation>,
     leaving: &BTreeSet<String>,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Kind {
     let goes_on = leaving.contains(&id.value);
     if goes_on && escalation != Some(Escalation::Hitl) {
@@ -201,7 +201,7 @@ fn tell(brief: &mut Brief, work: Work) {
     brief.context_files = work.context_files.into_iter().map(|file| file.value).collect();
 }
 
-fn refuse_on_subflow(work: &Work, faults: &mut Faults) {
+fn refuse_on_subflow(work: &Work, faults: &mut FaultList) {
     if let Some(check) = work.accept.first() {
         faults.push(
             Diagnostic::error("unknown-field", "a subflow has no `accept`: its own nodes carry the checks")

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
 use crate::dialect::checks;
 use crate::graph::{Check, EndResult, Escalation, Strategy, ToolRules};
-use crate::source::fields::{Faults, Fields, not_an_object};
+use crate::source::fields::{FaultList, Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most nodes and edges that are read.
@@ -73,7 +73,7 @@ pub(super) struct Edge {
 }
 
 /// Reads the picture; nothing when there are no nodes to draw.
-pub(super) fn read(tree: &Tree, faults: &mut Faults) -> Option<File> {
+pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the workflow", faults)?;
     let id = fields.string("id", faults).filter(|id| check_id(id, "a workflow", faults));
     let name = fields.string("name", faults);
@@ -88,7 +88,7 @@ pub(super) fn read(tree: &Tree, faults: &mut Faults) -> Option<File> {
     Some(File { id, name, description, nodes, unread, edges: edges? })
 }
 
-fn read_nodes(tree: &Tree, faults: &mut Faults) -> Option<(Vec<Node>, Vec<String>)> {
+fn read_nodes(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Node>, Vec<String>)> {
     let Some(entries) = tree.entries() else {
         let message = format!("`nodes` must be an object from node id to node, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span));
@@ -123,7 +123,7 @@ fn read_nodes(tree: &Tree, faults: &mut Faults) -> Option<(Vec<Node>, Vec<String
     Some((nodes.into_values().collect(), unread))
 }
 
-fn check_id(id: &Spanned<String>, of: &str, faults: &mut Faults) -> bool {
+fn check_id(id: &Spanned<String>, of: &str, faults: &mut FaultList) -> bool {
     let text = &id.value;
     let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
     if !sound {
@@ -137,7 +137,7 @@ fn check_id(id: &Spanned<String>, of: &str, faults: &mut Faults) -> bool {
     sound
 }
 
-fn read_node(id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
+fn read_node(id: &Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Option<Node> {
     let mut fields = Fields::of(tree, format!("node `{}`", clip(&id.value)), faults)?;
     let kind = fields.expected_string("type", WALKED_AS_TASK, faults);
     let name = fields.string("name", faults);
@@ -155,7 +155,7 @@ fn read_kind(
     id: &Spanned<String>,
     kind: Option<Spanned<String>>,
     fields: &mut Fields<'_>,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> NodeType {
     match kind.as_ref().map(|kind| kind.value.as_str()) {
         Some("start") => NodeType::Start,
@@ -183,7 +183,7 @@ fn read_kind(
     }
 }
 
-fn read_subflow(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
+fn read_subflow(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     let workflow = fields.expected_string("workflow", WALKED_AS_TASK, faults);
     if let Some(inputs) = fields.optional("inputs") {
         faults.push(
@@ -195,7 +195,7 @@ fn read_subflow(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
     NodeType::Subflow { workflow, work: Box::new(read_work(false, fields, faults)) }
 }
 
-fn read_end(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
+fn read_end(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     let results = [
         ("success", EndResult::Success),
         ("failure", EndResult::Failure),
@@ -212,7 +212,7 @@ fn read_end(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
     }
 }
 
-fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut Faults) -> Work {
+fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut FaultList) -> Work {
     Work {
         gate,
         instructions: fields.string("instructions", faults),
@@ -227,7 +227,7 @@ fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut Faults) -> Work {
     }
 }
 
-fn read_outputs(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Spanned<String>> {
+fn read_outputs(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Spanned<String>> {
     let mut outputs = fields.strings("outputs", faults);
     if let Some(extra) = outputs.get(MAX_OUTPUTS) {
         let message = format!("a node has {} outputs, more than the {MAX_OUTPUTS} it may have", outputs.len());
@@ -237,14 +237,14 @@ fn read_outputs(fields: &mut Fields<'_>, faults: &mut Faults) -> Vec<Spanned<Str
     outputs
 }
 
-fn read_fork(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
+fn read_fork(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     let join = fields.required_string("join", faults);
     let max_concurrency = fields.count("maxConcurrency", 1..=MAX_COUNT, faults);
     let branches = fields.optional("branches").map(|tree| read_branches(tree, faults)).unwrap_or_default();
     NodeType::Fork { join, max_concurrency, branches }
 }
 
-fn read_branches(tree: &Tree, faults: &mut Faults) -> Vec<Branch> {
+fn read_branches(tree: &Tree, faults: &mut FaultList) -> Vec<Branch> {
     let Some(entries) = tree.entries() else {
         let message = format!("`branches` must be an object from branch name to branch, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span).repaired("it is ignored"));
@@ -264,7 +264,7 @@ fn read_branches(tree: &Tree, faults: &mut Faults) -> Vec<Branch> {
         .collect()
 }
 
-fn read_join(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
+fn read_join(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     let strategies = [("all-pass", Strategy::AllPass), ("any-pass", Strategy::AnyPass)];
     NodeType::Join {
         fork: fields.required_string("fork", faults),
@@ -273,7 +273,7 @@ fn read_join(fields: &mut Fields<'_>, faults: &mut Faults) -> NodeType {
     }
 }
 
-fn read_edges(tree: &Tree, faults: &mut Faults) -> Option<Vec<Edge>> {
+fn read_edges(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Edge>> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`edges` must be an array of edges, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span));
@@ -289,7 +289,7 @@ fn read_edges(tree: &Tree, faults: &mut Faults) -> Option<Vec<Edge>> {
 
 const LEFT_OUT: &str = "the edge is left out";
 
-fn read_edge(tree: &Tree, faults: &mut Faults) -> Option<Edge> {
+fn read_edge(tree: &Tree, faults: &mut FaultList) -> Option<Edge> {
     if tree.entries().is_none() {
         faults.push(not_an_object(tree, "the edge").repaired(LEFT_OUT));
         return None;

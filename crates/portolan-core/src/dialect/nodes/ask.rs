@@ -2,7 +2,7 @@
 
 use super::is_id;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree, TreeKind};
 use crate::value::FAILED;
 
@@ -27,7 +27,7 @@ pub(in crate::dialect) fn ask(
     key: &'static str,
     fields: &mut Fields<'_>,
     named: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Ask> {
     let question = fields.required_string(key, faults);
     let options = options(fields, named, faults);
@@ -35,7 +35,7 @@ pub(in crate::dialect) fn ask(
 }
 
 /// A list of answers, or an object that has a text for each.
-fn options(fields: &mut Fields<'_>, named: &str, faults: &mut Faults) -> Option<Vec<Answer>> {
+fn options(fields: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<Vec<Answer>> {
     let Some(tree) = fields.optional("options") else { return Some(Vec::new()) };
     let what = format!("`options` of {named}");
     let items: Vec<(Spanned<String>, &Tree)> = match &tree.kind {
@@ -70,7 +70,7 @@ fn options(fields: &mut Fields<'_>, named: &str, faults: &mut Faults) -> Option<
 }
 
 /// Whether an answer can be told from a failure.
-pub(in crate::dialect) fn is_answer(id: &Spanned<String>, faults: &mut Faults) -> bool {
+pub(in crate::dialect) fn is_answer(id: &Spanned<String>, faults: &mut FaultList) -> bool {
     if id.value == FAILED {
         let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that nothing was answered");
         faults.push(fault.at(id.span).help("call it `no`, or what the answer means"));

@@ -4,7 +4,7 @@ use super::{Dollar, MAX_COUNT, MAX_MS, template, wrapped};
 use crate::diagnostic::Diagnostic;
 use crate::expr::Expr;
 use crate::graph::{Call, Retry};
-use crate::source::fields::{Faults, Fields, not_an_object};
+use crate::source::fields::{FaultList, Fields, not_an_object};
 use crate::source::{Source, Tree, TreeKind};
 
 /// The fields of a call; `post` is how its `postTransform` is called in messages.
@@ -13,7 +13,7 @@ pub(in crate::dialect) fn call(
     dollar: Dollar,
     fields: &mut Fields<'_>,
     (what, post): (&str, &str),
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Call> {
     let server = fields.required_string("server", faults);
     let tool = fields.required_string("tool", faults);
@@ -43,7 +43,7 @@ pub(in crate::dialect) fn args(
     dollar: Dollar,
     fields: &mut Fields<'_>,
     what: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Option<Expr>> {
     let Some(tree) = fields.optional("args") else { return Some(None) };
     let what = format!("`args` of {what}");
@@ -55,7 +55,7 @@ pub(in crate::dialect) fn args(
 }
 
 /// `retry`: how often and when a call is tried again; nothing where it cannot be read.
-fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut Faults) -> Option<Retry> {
+fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<Retry> {
     let Some(tree) = outer.optional("retry") else { return Some(Retry::default()) };
     let mut fields = Fields::of(tree, format!("`retry` of {named}"), faults)?;
     let usual = Retry::default();

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use super::{Dollar, MAX_COUNT, args, wrapped};
 use crate::expr::Expr;
 use crate::source::Source;
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 
 /// The items, and how they are gone through; what is run for each is said elsewhere.
 pub(in crate::dialect) struct Each {
@@ -19,7 +19,7 @@ pub(in crate::dialect) fn each(
     dollar: Dollar,
     fields: &mut Fields<'_>,
     named: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Each> {
     let items = fields.required("items", faults);
     let items = items.and_then(|tree| wrapped(source, tree, &format!("`items` of {named}"), faults));

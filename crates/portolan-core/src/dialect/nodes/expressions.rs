@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Expr, JsonLogic, Jsonata, ParseFault};
-use crate::source::fields::{Faults, distinct};
+use crate::source::fields::{FaultList, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// How `"$…"` is read where arguments stand.
@@ -21,7 +21,7 @@ pub(in crate::dialect) enum Dollar {
 }
 
 /// A JSONata expression.
-pub(in crate::dialect) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+pub(in crate::dialect) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     let Some(text) = tree.as_str() else {
         let message = format!("{what} must be a JSONata expression, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write it as a text, in quotes"));
@@ -51,7 +51,7 @@ fn at(diagnostic: Diagnostic, source: &Source, tree: &Tree, fault: &ParseFault) 
 }
 
 /// `{expr: …}` where nothing else may stand.
-pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     match (tree.entries(), tree.get("expr")) {
         (Some([_]), Some(expr)) => jsonata(source, expr, what, faults),
         _ => {
@@ -64,7 +64,7 @@ pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faul
 }
 
 /// A JSON Logic rule.
-pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Spanned<Expr>> {
+pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Spanned<Expr>> {
     match JsonLogic::parse(&tree.value()) {
         Ok(rule) => Some(Spanned { value: Expr::Logic(rule), span: tree.head() }),
         Err(fault) => {
@@ -82,7 +82,7 @@ pub(in crate::dialect) fn template(
     dollar: Dollar,
     tree: &Tree,
     what: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Expr> {
     Template { source, dollar, what }.read(tree, faults)
 }
@@ -92,7 +92,7 @@ pub(in crate::dialect) fn text_or_template(
     source: &Source,
     tree: &Tree,
     what: &str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Expr> {
     match tree.as_str() {
         Some(text) => Some(Expr::Literal(Arc::new(Value::from(text)))),
@@ -101,7 +101,7 @@ pub(in crate::dialect) fn text_or_template(
 }
 
 /// `{expr: …}` in JSONata, or any other object as a rule of JSON Logic.
-pub(in crate::dialect) fn computed(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+pub(in crate::dialect) fn computed(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     match (tree.entries(), tree.get("expr")) {
         (Some([_]), Some(expr)) => jsonata(source, expr, &format!("`expr` in {what}"), faults),
         (Some(_), _) => rule(tree, what, faults).map(|rule| rule.value),
@@ -121,7 +121,7 @@ struct Template<'f> {
 }
 
 impl Template<'_> {
-    fn read(&self, tree: &Tree, faults: &mut Faults) -> Option<Expr> {
+    fn read(&self, tree: &Tree, faults: &mut FaultList) -> Option<Expr> {
         match &tree.kind {
             TreeKind::Object(entries) if tree.get("expr").is_some() => {
                 if entries.len() > 1 {
@@ -148,7 +148,7 @@ impl Template<'_> {
         }
     }
 
-    fn dollar(&self, tree: &Tree, text: &str, faults: &mut Faults) -> Option<Expr> {
+    fn dollar(&self, tree: &Tree, text: &str, faults: &mut FaultList) -> Option<Expr> {
         let told = |code, message: String, help: String| Diagnostic::warning(code, message).at(tree.span).help(help);
         match self.dollar {
             Dollar::Expression => jsonata(self.source, tree, &format!("a value of {}", self.what), faults),

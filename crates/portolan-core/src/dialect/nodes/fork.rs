@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::MAX_COUNT;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::{Kind, Strategy};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree};
 use crate::value::NodeId;
 
@@ -37,7 +37,7 @@ pub(in crate::dialect) fn fork(
     words: &Words,
     fields: &mut Fields<'_>,
     (tree, named): (&Tree, &str),
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Fork> {
     let before = faults.0.len();
     let branches = fields.strings(words.branches, faults);
@@ -66,7 +66,7 @@ pub(in crate::dialect) fn fork(
 pub(in crate::dialect) fn strategy(
     fields: &mut Fields<'_>,
     key: &'static str,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Strategy> {
     fields.choice(key, &[("all", Strategy::AllPass), ("any", Strategy::AnyPass)], faults)
 }

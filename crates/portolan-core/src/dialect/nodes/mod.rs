@@ -27,7 +27,7 @@ pub(super) use values::{judge, limits, model};
 
 use crate::diagnostic::{Diagnostic, clip, is_unseen};
 use crate::source::Spanned;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 
 /// The longest identifier, in bytes.
 const MAX_ID_BYTES: usize = 200;
@@ -37,7 +37,7 @@ const MAX_MS: u64 = 86_400_000;
 const MAX_COUNT: u32 = 10_000;
 
 /// Whether a text can be an identifier; a fault when it cannot.
-pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
+pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut FaultList) -> bool {
     let text = &id.value;
     let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
     if !sound {

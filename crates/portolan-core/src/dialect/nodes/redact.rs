@@ -1,14 +1,14 @@
 //! What is hidden wherever values are shown: names of fields, and pointers.
 
 use crate::diagnostic::{Diagnostic, clip};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 
 /// `redact`. Pointers that hide nothing are told: those that are none, and those that begin at a node instead of in a
 /// value.
 pub(in crate::dialect) fn redact(
     fields: &mut Fields<'_>,
     is_node: impl Fn(&str) -> bool,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Vec<String> {
     let redact = fields.strings("redact", faults);
     for place in &redact {

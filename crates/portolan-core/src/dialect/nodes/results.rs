@@ -6,14 +6,14 @@ use super::{computed, is_id};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
 use crate::expr::{CHECK_NAMES, Expr, Python};
-use crate::graph::{Finding, KeyResult, MAX_TIMEOUT_SECONDS};
-use crate::source::fields::{Faults, Fields};
+use crate::graph::{KeyResult, KeyResultCheck, MAX_TIMEOUT_SECONDS};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Span, Tree, TreeKind, offset_in};
 
 /// The most key results of a state.
 const MAX_RESULTS: usize = 100;
 
-pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults: &mut Faults) -> Vec<KeyResult> {
+pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults: &mut FaultList) -> Vec<KeyResult> {
     let Some(tree) = fields.optional("key_results") else { return Vec::new() };
     let items = match &tree.kind {
         TreeKind::Array(items) if items.len() <= MAX_RESULTS => items,
@@ -40,7 +40,7 @@ pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults
     results
 }
 
-fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut Faults) -> Option<KeyResult> {
+fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut FaultList) -> Option<KeyResult> {
     let named = tree.get("name").and_then(Tree::as_str);
     let what = named.map_or_else(|| "a key result".to_owned(), |name| format!("key result `{}`", clip(name)));
     let what = format!("{what} of {state}");
@@ -49,7 +49,7 @@ fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut Faults) ->
     let advisory = fields.flag("required", faults).is_some_and(|required| !required.value);
     let by = finding(source, tree, &mut fields, &what, faults);
     let description = match by {
-        Some(Finding::Judge) => fields.required_string("description", faults),
+        Some(KeyResultCheck::Judge) => fields.required_string("description", faults),
         _ => fields.string("description", faults),
     };
     fields.finish(faults);
@@ -59,7 +59,13 @@ fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut Faults) ->
 }
 
 /// How it is found out: by one of the ways there are; where nothing is said, a model judges.
-fn finding(source: &Source, tree: &Tree, fields: &mut Fields<'_>, what: &str, faults: &mut Faults) -> Option<Finding> {
+fn finding(
+    source: &Source,
+    tree: &Tree,
+    fields: &mut Fields<'_>,
+    what: &str,
+    faults: &mut FaultList,
+) -> Option<KeyResultCheck> {
     let judged = fields.flag("judge", faults).is_some_and(|judge| judge.value);
     let check = fields.optional("check");
     let outside = outside(fields, tree.head(), what, faults);
@@ -71,14 +77,14 @@ fn finding(source: &Source, tree: &Tree, fields: &mut Fields<'_>, what: &str, fa
         return None;
     }
     match check {
-        Some(check) => expression(source, check, &format!("`check` of {what}"), faults).map(Finding::Expr),
-        None if ["run", "file", "gate"].iter().any(|way| fields.has(way)) => outside.map(Finding::Check),
-        None => Some(Finding::Judge),
+        Some(check) => expression(source, check, &format!("`check` of {what}"), faults).map(KeyResultCheck::Expr),
+        None if ["run", "file", "gate"].iter().any(|way| fields.has(way)) => outside.map(KeyResultCheck::Check),
+        None => Some(KeyResultCheck::Judge),
     }
 }
 
 /// A text is Python, as the original has it; an object is JSONata or JSON Logic.
-fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Expr> {
+fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     let Some(text) = tree.as_str() else { return computed(source, tree, what, faults) };
     match Python::parse_with(text, &CHECK_NAMES) {
         Ok(python) => Some(Expr::Python(python)),
@@ -96,7 +102,7 @@ fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> 
     }
 }
 
-fn outside(fields: &mut Fields<'_>, span: Span, what: &str, faults: &mut Faults) -> Option<crate::graph::CheckBy> {
+fn outside(fields: &mut Fields<'_>, span: Span, what: &str, faults: &mut FaultList) -> Option<crate::graph::CheckBy> {
     let run = fields.has("run").then(|| fields.strings("run", faults));
     let timeout = fields.duration_ms("timeout", 1..=MAX_TIMEOUT_SECONDS * 1_000, faults);
     let file = fields.string("file", faults);

@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use super::{is_id, results, schema, text_or_template, values};
-use crate::chat::Settings;
+use crate::chat::ModelSettings;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Expr;
-use crate::graph::{Again, Asking, DEFAULT_STATE_RETRIES, Exhausted, Judge, State, Worker};
-use crate::source::fields::{Faults, Fields, distinct, not_an_object};
+use crate::graph::{Asking, DEFAULT_STATE_RETRIES, Exhausted, Judge, RetryContext, State, Worker};
+use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Source, Spanned, Tree};
 
 /// The most retries of a state.
@@ -47,7 +47,7 @@ pub(in crate::dialect) fn state<'t>(
     named: &str,
     tree: &'t Tree,
     fields: &mut Fields<'t>,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> (Option<State>, Option<Spanned<String>>) {
     let mut reader = Reader { about, tree, named: named.to_owned(), fields, faults, go_to: None };
     let state = read(&mut reader);
@@ -55,7 +55,7 @@ pub(in crate::dialect) fn state<'t>(
 }
 
 /// `{go_to: NODE}`, which stands at `on_failure`.
-pub(in crate::dialect) fn leads_to(tree: &Tree, named: &str, faults: &mut Faults) -> Option<Spanned<String>> {
+pub(in crate::dialect) fn leads_to(tree: &Tree, named: &str, faults: &mut FaultList) -> Option<Spanned<String>> {
     let mut fields = Fields::of(tree, format!("`on_failure` of {named}"), faults)?;
     let to = fields.required_string("go_to", faults);
     fields.finish(faults);
@@ -68,7 +68,7 @@ struct Reader<'f, 't> {
     tree: &'t Tree,
     named: String,
     fields: &'f mut Fields<'t>,
-    faults: &'f mut Faults,
+    faults: &'f mut FaultList,
     go_to: Option<Spanned<String>>,
 }
 
@@ -80,7 +80,7 @@ fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
     let tools = reader.fields.strings("tools", reader.faults);
     let [breaking, waiting] = ["breaking", "waiting"].map(|key| stopping(reader, key, &tools));
     let max_retries = reader.fields.count("max_retries", 0..=MAX_RETRIES, reader.faults);
-    let again = [("continue", Again::Continue), ("restart", Again::Restart)];
+    let again = [("continue", RetryContext::Continue), ("restart", RetryContext::Restart)];
     let again = reader.fields.choice("retry", &again, reader.faults);
     let exhausted = exhausted(reader);
     let judge = values::judge(reader.fields, &named, reader.faults);
@@ -172,7 +172,7 @@ fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
     let model = values::model(reader.fields, reader.faults);
     let system = text(reader, "system");
     let prompt = text(reader, "prompt");
-    let settings: Settings = values::settings(reader.fields, reader.faults);
+    let settings: ModelSettings = values::settings(reader.fields, reader.faults);
     let named = reader.named.clone();
     let schema = schema(reader.fields, "output_schema", &named, reader.faults);
     let max_turns = reader.fields.count("max_turns", 1..=MAX_TURNS, reader.faults);

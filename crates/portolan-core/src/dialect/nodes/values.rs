@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use serde_json::Number;
 
-use crate::chat::Settings;
+use crate::chat::ModelSettings;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::{Bounds, Judge};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Tree, TreeKind};
 
 /// The most votes of a judge.
@@ -18,7 +18,7 @@ const MAX_TOKENS: u32 = 10_000_000;
 const MICRODOLLARS: usize = 6;
 
 /// The model, as `provider:name`.
-pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut Faults) -> Option<String> {
+pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<String> {
     let model = fields.string("model", faults)?;
     if model.value.trim().is_empty() {
         let fault = Diagnostic::error("missing-field", "`model` names no model").at(model.span);
@@ -29,7 +29,7 @@ pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut Faults) ->
 }
 
 /// `temperature`, `max_tokens` and `reasoning`.
-pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut Faults) -> Settings {
+pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut FaultList) -> ModelSettings {
     let temperature = fields.optional("temperature").and_then(|tree| {
         let number = match tree.value() {
             serde_json::Value::Number(number) => Some(number),
@@ -44,11 +44,11 @@ pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut Faults) -> Settings
         TreeKind::Number(text) if text.parse::<u32>().is_ok() => Some(text.clone()),
         _ => fields.wrong("reasoning", "an effort such as `low`, or a number of tokens", tree, faults),
     });
-    Settings { temperature, max_tokens, reasoning }
+    ModelSettings { temperature, max_tokens, reasoning }
 }
 
 /// `judge`: a model, or how models are asked.
-pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut Faults) -> Option<Judge> {
+pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut FaultList) -> Option<Judge> {
     let tree = fields.optional("judge")?;
     if tree.as_str().is_some() {
         return fields.string("judge", faults).map(|model| Judge { model: Some(model.value), ..Judge::default() });
@@ -63,7 +63,12 @@ pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &m
 }
 
 /// What may be used up, and how many nodes may be executed: only a whole run is bounded in `steps`.
-pub(in crate::dialect) fn limits(tree: &Tree, whose: &str, steps: bool, faults: &mut Faults) -> (Bounds, Option<u64>) {
+pub(in crate::dialect) fn limits(
+    tree: &Tree,
+    whose: &str,
+    steps: bool,
+    faults: &mut FaultList,
+) -> (Bounds, Option<u64>) {
     let what = format!("`limits` of {whose}");
     let Some(mut fields) = Fields::of(tree, what.clone(), faults) else { return Default::default() };
     let mut reader = Reader { fields: &mut fields, what: &what, faults };
@@ -84,7 +89,7 @@ pub(in crate::dialect) fn limits(tree: &Tree, whose: &str, steps: bool, faults: 
 struct Reader<'r, 't> {
     fields: &'r mut Fields<'t>,
     what: &'r str,
-    faults: &'r mut Faults,
+    faults: &'r mut FaultList,
 }
 
 impl Reader<'_, '_> {

@@ -9,17 +9,17 @@ use super::{lower, syntax};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;
 use crate::dialect::editing::{
-    Changes, Done, Editing, Edits, Field, FieldKind, NodeForm, Operation, Page, Place, Refused, field, filled, form,
-    fresh, text_of,
+    Changes, Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, field, filled,
+    form, fresh, text_of,
 };
 use crate::graph::{Edge, Graph, Kind};
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Edit, Source, Span, Spanned, Tree};
 use crate::value::{FAILED, PASSED};
 
 pub(super) const EDITING: Editing = Editing::of(KINDS, OWN, edits);
 
-const OWN: &[Field] = &[
+const OWN: &[FormField] = &[
     field("title", "Title", FieldKind::Text, "What people call the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
     field("version", "Version", FieldKind::Text, "The number of this text, for people."),
@@ -61,7 +61,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Disconnect { edge } => {
             let edge = page.edge(*edge)?;
             if !is_back(edge) {
-                return Err(Refused::not_here("nothing follows a phase"));
+                return Err(EditError::not_here("nothing follows a phase"));
             }
             let mut changes = Changes::default();
             changes.take(phase(page, edge.from.value.as_str())?.with("back"));
@@ -77,12 +77,12 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
             if on.as_deref().unwrap_or(PASSED) == own {
                 return Ok(Done::default());
             }
-            Err(Refused::not_here("the way on or back is taken on another outcome"))
+            Err(EditError::not_here("the way on or back is taken on another outcome"))
         }
         Operation::Rename { node, to } => rename(page, node, to),
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
-        Operation::Kind { .. } => Err(Refused::not_here("a node is of another kind")),
+        Operation::Kind { .. } => Err(EditError::not_here("a node is of another kind")),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } => unreachable!("all formats set fields alike"),
     }
@@ -93,7 +93,7 @@ fn list() -> Place {
 }
 
 /// Where a phase is written; a refusal for the start and the end, which are not.
-fn phase(page: &Page<'_>, id: &str) -> Result<Place, Refused> {
+fn phase(page: &Page<'_>, id: &str) -> Result<Place, EditError> {
     page.place_of(page.node(id)?)
 }
 
@@ -107,22 +107,22 @@ fn is_back(edge: &Edge) -> bool {
     edge.on.outcome().is_some_and(|on| on.as_str() == FAILED)
 }
 
-fn onward(edge: &Edge) -> Result<&Edge, Refused> {
+fn onward(edge: &Edge) -> Result<&Edge, EditError> {
     if is_back(edge) {
-        return Err(Refused::not_here("something comes on the way back to a phase"));
+        return Err(EditError::not_here("something comes on the way back to a phase"));
     }
     Ok(edge)
 }
 
-fn only_onward(on: Option<&str>) -> Result<(), Refused> {
+fn only_onward(on: Option<&str>) -> Result<(), EditError> {
     match on {
         None | Some(PASSED) => Ok(()),
-        Some(_) => Err(Refused::not_here("a phase comes behind another on some outcome")),
+        Some(_) => Err(EditError::not_here("a phase comes behind another on some outcome")),
     }
 }
 
 /// The phase behind which something comes that is put behind `behind`: nothing for the beginning of the row.
-fn anchor<'p>(page: &Page<'p>, behind: Option<&str>) -> Result<Option<&'p str>, Refused> {
+fn anchor<'p>(page: &Page<'p>, behind: Option<&str>) -> Result<Option<&'p str>, EditError> {
     let row = row(page.graph);
     let Some(behind) = behind else { return Ok(row.last().copied()) };
     let node = page.node(behind)?;
@@ -133,7 +133,7 @@ fn anchor<'p>(page: &Page<'p>, behind: Option<&str>) -> Result<Option<&'p str>, 
         return Ok(None);
     }
     let message = format!("nothing comes behind `{behind}`: the work is done there");
-    Err(Refused::new(message, "put it behind a phase"))
+    Err(EditError::new(message, "put it behind a phase"))
 }
 
 fn is_taken(page: &Page<'_>, id: &str) -> bool {
@@ -141,14 +141,14 @@ fn is_taken(page: &Page<'_>, id: &str) -> bool {
 }
 
 /// An identifier that a phase can have and that none has.
-fn free(page: &Page<'_>, id: &str) -> Result<String, Refused> {
-    let mut faults = Faults::default();
+fn free(page: &Page<'_>, id: &str) -> Result<String, EditError> {
+    let mut faults = FaultList::default();
     syntax::is_id(&Spanned { value: id.to_owned(), span: Span::default() }, "a phase", &mut faults);
     if let Some(fault) = faults.0.first() {
-        return Err(Refused::of(fault));
+        return Err(EditError::of(fault));
     }
     if is_taken(page, id) {
-        return Err(Refused::new(format!("there is a phase `{id}` already"), "give it another identifier"));
+        return Err(EditError::new(format!("there is a phase `{id}` already"), "give it another identifier"));
     }
     Ok(id.to_owned())
 }
@@ -201,7 +201,7 @@ fn connect_back(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let place = phase(page, from)?.with("back");
     if let Some(back) = page.tree(&place).and_then(Tree::as_str) {
         let message = format!("`{from}` goes back to `{back}` already");
-        return Err(Refused::new(message, "lead that way elsewhere: a phase has one way back"));
+        return Err(EditError::new(message, "lead that way elsewhere: a phase has one way back"));
     }
     go_back(page, from, to)
 }
@@ -212,7 +212,7 @@ fn go_back(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let earlier = row.iter().take_while(|phase| **phase != from);
     if !earlier.into_iter().any(|phase| *phase == to) {
         let message = format!("`{to}` does not come before `{from}`, so that nothing goes back to it");
-        return Err(Refused::new(message, "name an earlier phase"));
+        return Err(EditError::new(message, "name an earlier phase"));
     }
     let mut changes = Changes::default();
     changes.set(place, to);
@@ -225,13 +225,13 @@ fn follow(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let (moved, behind) = match page.node(to)?.phase {
         Some(_) => (to, anchor(page, Some(from))?),
         None if page.node(to)?.kind == Kind::Start => {
-            return Err(Refused::new(format!("nothing leads to `{to}`: the work begins there"), "name a phase"));
+            return Err(EditError::new(format!("nothing leads to `{to}`: the work begins there"), "name a phase"));
         }
         None => (from, wanted.iter().rfind(|phase| **phase != from).copied()),
     };
     let place = phase(page, moved)?.with("after");
     if behind == Some(moved) || page.graph.edges.iter().any(|edge| is_way(edge, from, to)) {
-        return Err(Refused::new(format!("`{to}` follows `{from}` already"), "name another phase"));
+        return Err(EditError::new(format!("`{to}` follows `{from}` already"), "name another phase"));
     }
     wanted.retain(|phase| *phase != moved);
     let at = behind.and_then(|behind| wanted.iter().position(|phase| *phase == behind)).map_or(0, |at| at + 1);
@@ -255,11 +255,11 @@ fn as_wanted(page: &Page<'_>, plain: Done, wanted: &[&str]) -> Edits {
         Some((graph, _)) if row(&graph) == wanted => plain,
         _ => in_order(page, plain, wanted)?,
     };
-    let (_, faults) = read(&done).ok_or_else(|| Refused::not_here("the phases follow each other so"))?;
+    let (_, faults) = read(&done).ok_or_else(|| EditError::not_here("the phases follow each other so"))?;
     let before = read(&Done::default()).map(|(_, faults)| faults).unwrap_or_default();
     let is_new = |fault: &&Diagnostic| fault.is_error() && !before.iter().any(|known| known.message == fault.message);
     match faults.iter().find(is_new) {
-        Some(fault) => Err(Refused::of(fault)),
+        Some(fault) => Err(EditError::of(fault)),
         None => Ok(done),
     }
 }
@@ -283,11 +283,11 @@ fn in_order(page: &Page<'_>, mut done: Done, wanted: &[&str]) -> Edits {
     let tree = source_after(page, &done).and_then(|source| source::parse(&source).0);
     let items = tree.as_ref().and_then(|tree| source::found(tree, &list().at)).map(|tree| &tree.kind);
     let Some(source::TreeKind::Array(items)) = items else {
-        return Err(Refused::not_here("the phases follow each other so"));
+        return Err(EditError::not_here("the phases follow each other so"));
     };
     let mut now: Vec<&str> = items.iter().filter_map(|item| text_of(item, "id")).collect();
     if now.len() != items.len() || now.len() != wanted.len() {
-        return Err(Refused::new("some of its phases cannot be read", "mend them first"));
+        return Err(EditError::new("some of its phases cannot be read", "mend them first"));
     }
     for (nth, item) in items.iter().enumerate().filter(|(_, item)| item.get("after").is_some()) {
         let at = list().with(nth).with("after").at;
@@ -301,7 +301,7 @@ fn in_order(page: &Page<'_>, mut done: Done, wanted: &[&str]) -> Edits {
         ));
     }
     for (to, id) in wanted.iter().enumerate() {
-        let from = now.iter().position(|phase| phase == id).ok_or_else(|| Refused::unknown("phase", id))?;
+        let from = now.iter().position(|phase| phase == id).ok_or_else(|| EditError::unknown("phase", id))?;
         if from != to {
             done.edits.push((0, Edit::Move { at: list().with(from).at, to }));
             let moved = now.remove(from);
@@ -340,7 +340,7 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     let stays = |phase: &&str| !gone.iter().any(|id| id == phase);
     let wanted: Vec<&str> = row.iter().copied().filter(stays).collect();
     if wanted.is_empty() {
-        return Err(Refused::new("no phase would be left", "keep one: a workflow has a phase"));
+        return Err(EditError::new("no phase would be left", "keep one: a workflow has a phase"));
     }
     let mut changes = Changes::default();
     for id in gone {
@@ -379,7 +379,7 @@ fn narrow(page: &Page<'_>, claim: &Place, row: &[&str], gone: &[String], changes
 
 /// The copy comes behind the phase: all stand in one row. It goes back nowhere.
 fn duplicate(page: &Page<'_>, node: &str) -> Edits {
-    let mut value = page.value(&phase(page, node)?).ok_or_else(|| Refused::unknown("phase", node))?;
+    let mut value = page.value(&phase(page, node)?).ok_or_else(|| EditError::unknown("phase", node))?;
     let id = fresh(node, &|id| is_taken(page, id));
     if let Some(fields) = value.as_object_mut() {
         fields.insert("id".to_owned(), json!(id));

@@ -11,8 +11,8 @@ use super::order::{order, unknown};
 use super::syntax::{self, Field};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::{File, Strictness};
-use crate::graph::{Brief, CheckBy, Edge, EndResult, Gate, Graph, Keeper, Kind, Node, Phase, Trigger, Variable};
-use crate::source::fields::Faults;
+use crate::graph::{Brief, CheckBy, Edge, EndResult, Gate, Graph, Kind, Node, Phase, Trigger, Variable, VariableOwner};
+use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 
@@ -23,7 +23,7 @@ const DEFAULT_CAP: u32 = 5;
 ///
 /// The graph is there whenever the phases make one way, other faults or not.
 pub(super) fn lower(source: &Source, tree: &Tree, _: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let file = syntax::read(tree, &mut faults);
     let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
     // The format is our own: there is no other program whose leniency could be followed.
@@ -31,7 +31,7 @@ pub(super) fn lower(source: &Source, tree: &Tree, _: Strictness) -> File {
     File::of(graph, faults.0)
 }
 
-fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
+fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Option<Graph> {
     let order = order(&file.phases, faults)?;
     let places: BTreeMap<&str, usize> =
         order.iter().enumerate().map(|(at, phase)| (file.phases[*phase].id.value.as_str(), at)).collect();
@@ -95,7 +95,7 @@ impl Names {
 fn backs(
     phases: &[&syntax::Phase],
     places: &BTreeMap<&str, usize>,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Vec<Option<Spanned<String>>> {
     let mut back = |(at, phase): (usize, &&syntax::Phase)| {
         let back = phase.back.as_ref()?;
@@ -138,7 +138,12 @@ fn edge(from: Spanned<NodeId>, to: Spanned<NodeId>, on: Trigger) -> Edge {
 }
 
 /// A field, and the phases at which it may be given a value.
-fn variable(field: &Field, phases: &[&syntax::Phase], places: &BTreeMap<&str, usize>, faults: &mut Faults) -> Variable {
+fn variable(
+    field: &Field,
+    phases: &[&syntax::Phase],
+    places: &BTreeMap<&str, usize>,
+    faults: &mut FaultList,
+) -> Variable {
     let mut place = |named: &Option<Spanned<String>>, by: &str, usual: usize| {
         let Some(named) = named else { return usual };
         places.get(named.value.as_str()).copied().unwrap_or_else(|| {
@@ -160,13 +165,13 @@ fn variable(field: &Field, phases: &[&syntax::Phase], places: &BTreeMap<&str, us
         description: field.description.as_ref().map(|text| text.value.clone()),
         default: field.default.clone(),
         required: false,
-        keeper: Keeper::Anyone,
+        keeper: VariableOwner::Anyone,
         only_at: limited.then(|| nodes.map(|phase| NodeId::from(phase.id.value.as_str())).collect()),
     }
 }
 
 /// A gate that looks at a claim needs a field in which it can be claimed, by then.
-fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Faults) {
+fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut FaultList) {
     let names: Vec<&str> = variables.iter().map(|variable| variable.name.value.as_str()).collect();
     for (at, phase) in phases.iter().enumerate() {
         for check in &phase.accept {
@@ -202,7 +207,7 @@ fn given_later<'v>(field: &'v Variable, phases: &[&syntax::Phase]) -> Option<&'v
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
-fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "phases".to_owned(), span: Span::default() });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {

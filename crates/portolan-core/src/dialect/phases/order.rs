@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::syntax::Phase;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::source::Span;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 
 /// The phases in the order in which they follow each other, by their places in the file; nothing when they make no one
 /// way, which is a fault that names the phase where it breaks.
-pub(super) fn order(phases: &[Phase], faults: &mut Faults) -> Option<Vec<usize>> {
+pub(super) fn order(phases: &[Phase], faults: &mut FaultList) -> Option<Vec<usize>> {
     let places: BTreeMap<&str, usize> =
         phases.iter().enumerate().map(|(at, phase)| (phase.id.value.as_str(), at)).collect();
     let mut next: Vec<Option<usize>> = vec![None; phases.len()];
@@ -62,7 +62,7 @@ fn last_of(at: usize, next: &[Option<usize>]) -> usize {
     at
 }
 
-fn walk(phases: &[Phase], next: &[Option<usize>], faults: &mut Faults) -> Option<Vec<usize>> {
+fn walk(phases: &[Phase], next: &[Option<usize>], faults: &mut FaultList) -> Option<Vec<usize>> {
     let mut is_followed = vec![false; phases.len()];
     next.iter().flatten().for_each(|at| is_followed[*at] = true);
     let Some(first) = is_followed.iter().position(|followed| !followed) else {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
 use crate::graph::{Check, ToolRules, VariableKind};
-use crate::source::fields::{Faults, Fields, distinct, not_an_object};
+use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Spanned, Tree, TreeKind};
 
 /// The most phases and fields that are read.
@@ -54,7 +54,7 @@ pub(super) struct Phase {
 }
 
 /// Reads the picture; nothing when there are no phases to draw.
-pub(super) fn read(tree: &Tree, faults: &mut Faults) -> Option<File> {
+pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the workflow", faults)?;
     let id = fields.string("id", faults).filter(|id| is_id(id, "a workflow", faults));
     let title = fields.string("title", faults);
@@ -70,7 +70,7 @@ pub(super) fn read(tree: &Tree, faults: &mut Faults) -> Option<File> {
     Some(File { id, title, description, version, cap, fields: claims, phases, unread })
 }
 
-fn read_fields(tree: &Tree, faults: &mut Faults) -> Vec<Field> {
+fn read_fields(tree: &Tree, faults: &mut FaultList) -> Vec<Field> {
     let Some(entries) = tree.entries() else {
         let message = format!("`fields` must be an object from name to field, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span));
@@ -96,7 +96,7 @@ const KINDS: [(&str, VariableKind); 5] = [
     ("object", VariableKind::Object),
 ];
 
-fn read_field(name: Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Field> {
+fn read_field(name: Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Option<Field> {
     let mut fields = Fields::of(tree, format!("field `{}`", clip(&name.value)), faults)?;
     if !fields.has("type") {
         fields.required("type", faults);
@@ -120,7 +120,7 @@ fn read_field(name: Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option
     Some(Field { name, kind: kind?, description, from, until, default })
 }
 
-fn read_phases(tree: &Tree, faults: &mut Faults) -> Option<(Vec<Phase>, Vec<String>)> {
+fn read_phases(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Phase>, Vec<String>)> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`phases` must be an array of phases in their order, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span).help("write `phases: [{id: idle}, …]`"));
@@ -152,7 +152,7 @@ fn read_phases(tree: &Tree, faults: &mut Faults) -> Option<(Vec<Phase>, Vec<Stri
     Some((phases, unread))
 }
 
-fn read_phase(tree: &Tree, faults: &mut Faults) -> Option<Phase> {
+fn read_phase(tree: &Tree, faults: &mut FaultList) -> Option<Phase> {
     if tree.entries().is_none() {
         faults.push(not_an_object(tree, "a phase").help("write it with an `id`: `- id: implement`"));
         return None;
@@ -174,7 +174,7 @@ fn read_phase(tree: &Tree, faults: &mut Faults) -> Option<Phase> {
     Some(Phase { id, title, description, prompt, after, back, accept, tools })
 }
 
-pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> bool {
+pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut FaultList) -> bool {
     let begins = id.value.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
     let sound = begins
         && id.value.len() <= MAX_ID_BYTES
@@ -189,7 +189,7 @@ pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut Faults) -> b
     sound
 }
 
-fn is_name(name: &Spanned<String>, faults: &mut Faults) -> bool {
+fn is_name(name: &Spanned<String>, faults: &mut FaultList) -> bool {
     let begins = name.value.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     let sound =
         begins && name.value.len() <= MAX_ID_BYTES && name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -14,10 +14,10 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::dialect::editing::{Editing, Edits, Operation, Page, Pen, Place, Refused};
+use crate::dialect::editing::{EditError, Editing, Edits, Operation, Page, Pen, Place};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind, Node, State};
-use crate::source::{Step, Tree, TreeKind};
+use crate::source::{PathStep, Tree, TreeKind};
 use crate::value::PASSED;
 
 pub(super) const EDITING: Editing = Editing::of(kinds::KINDS, kinds::OWN, edits);
@@ -71,7 +71,7 @@ impl<'s> Sheet<'s> {
     }
 
     /// A state that is written: the beginning, the end and what chooses for others are not.
-    fn written(&self, id: &str) -> Result<&'s Node, Refused> {
+    fn written(&self, id: &str) -> Result<&'s Node, EditError> {
         let node = self.page.node(id)?;
         self.page.place_of(node).map(|_| node)
     }
@@ -105,24 +105,28 @@ impl<'s> Sheet<'s> {
     /// The state that a place belongs to.
     fn owner<'p>(&self, place: &'p Place) -> &'p str {
         match place.at.get(1) {
-            Some(Step::Key(id)) => id,
+            Some(PathStep::Key(id)) => id,
             _ => "",
         }
     }
 
-    fn spot(&self, edge: &Edge) -> Result<(Place, Spot), Refused> {
+    fn spot(&self, edge: &Edge) -> Result<(Place, Spot), EditError> {
         let place = self.page.written(edge.span, "the edge")?;
         let chooses = self.page.node(edge.to.value.as_str()).is_ok_and(State::is_chooser);
         let from = self.page.node(edge.from.value.as_str())?;
         let spot = match place.at.as_slice() {
             _ if from.kind == Kind::Start => Spot::Begin,
             _ if chooses => Spot::Chosen,
-            [Step::Key(_), Step::Key(id), ..] if place.at[0] == Step::from("transitions") => match self.way(id) {
+            [PathStep::Key(_), PathStep::Key(id), ..] if place.at[0] == PathStep::from("transitions") => match self
+                .way(id)
+            {
                 Way::Choose => Spot::Chosen,
                 _ => place.at.get(2).map_or(Spot::Whole, |_| Spot::Branch(place.key().unwrap_or_default().to_owned())),
             },
-            [_, _, _, Step::Key(_)] => Spot::GoTo(place.clone().parted().map_or(place.clone(), |(holder, _)| holder)),
-            [_, _, _, Step::Item(_)] => {
+            [_, _, _, PathStep::Key(_)] => {
+                Spot::GoTo(place.clone().parted().map_or(place.clone(), |(holder, _)| holder))
+            }
+            [_, _, _, PathStep::Item(_)] => {
                 let list = place.clone().parted().map(|(list, _)| self.page.items(&list).len());
                 Spot::Fork(list.unwrap_or_default())
             }
@@ -143,31 +147,33 @@ impl<'s> Sheet<'s> {
     }
 
     /// What is written for an edge that enters a node: `null` for the end.
-    fn target(&self, to: &str) -> Result<Value, Refused> {
+    fn target(&self, to: &str) -> Result<Value, EditError> {
         let node = self.page.node(to)?;
         match node.kind {
             Kind::End { .. } => Ok(Value::Null),
-            Kind::Start => Err(Refused::new("nothing leads to where a run begins", "lead to the first state instead")),
+            Kind::Start => {
+                Err(EditError::new("nothing leads to where a run begins", "lead to the first state instead"))
+            }
             _ => self.written(to).map(|_| to.into()),
         }
     }
 
     /// The same, where only a state will do.
-    fn target_state(&self, to: &str) -> Result<Value, Refused> {
+    fn target_state(&self, to: &str) -> Result<Value, EditError> {
         let value = self.target(to)?;
         if value.is_null() {
-            return Err(Refused::new("a run cannot end there", "lead to a state that ends it"));
+            return Err(EditError::new("a run cannot end there", "lead to a state that ends it"));
         }
         Ok(value)
     }
 
     /// Where it is written what leads on from a failure: that of a join stands in the state that opens its branches.
-    fn failing(&self, node: &Node) -> Result<Place, Refused> {
+    fn failing(&self, node: &Node) -> Result<Place, EditError> {
         let id = match &node.kind {
             Kind::Join { fork, .. } => &fork.value,
             Kind::Checkpoint { .. } => {
                 let message = format!("the question `{}` cannot fail", node.id);
-                return Err(Refused::new(message, "lead on from one of its answers"));
+                return Err(EditError::new(message, "lead on from one of its answers"));
             }
             _ => &node.id,
         };
@@ -228,6 +234,6 @@ fn begin(sheet: &Sheet<'_>, pen: &mut Pen, id: &str) {
     pen.set(&sheet.state(id).with("is_initial"), true);
 }
 
-fn chosen() -> Refused {
-    Refused::new("an expression chooses the way there", "change `choose`, and the states in its `to`")
+fn chosen() -> EditError {
+    EditError::new("an expression chooses the way there", "change `choose`, and the states in its `to`")
 }

@@ -10,14 +10,14 @@ use super::ways::{Branch, Choose, DEFAULT, Transition, Ways};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{Answer, Ask, Joins, is_answer};
 use crate::graph::{self, Brief, Choice, Edge, EndResult, Graph, Kind, Question, State, Trigger, Worker};
-use crate::source::fields::{Faults, MAX_GUESSES};
+use crate::source::fields::{FaultList, MAX_GUESSES};
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
 /// The most edges: an expression that may choose every state has as many as there are states.
 const MAX_EDGES: usize = 200_000;
 
-pub(super) fn graph(file: File, faults: &mut Faults) -> Graph {
+pub(super) fn graph(file: File, faults: &mut FaultList) -> Graph {
     let File { id, name, description, nodes, unread, ways, interface, settings } = file;
     let names: Vec<String> = nodes.iter().map(|node| node.id.value.clone()).collect();
     let known = names.iter().chain(&unread).cloned().collect();
@@ -56,11 +56,11 @@ pub(super) struct Drawing<'d> {
     /// Which state's branches each join collects.
     pub(super) joins: Joins,
     pub(super) unread: BTreeSet<NodeId>,
-    pub(super) faults: &'d mut Faults,
+    pub(super) faults: &'d mut FaultList,
 }
 
 impl<'d> Drawing<'d> {
-    fn of(named: BTreeSet<String>, names: Vec<String>, unread: Vec<String>, faults: &'d mut Faults) -> Drawing<'d> {
+    fn of(named: BTreeSet<String>, names: Vec<String>, unread: Vec<String>, faults: &'d mut FaultList) -> Drawing<'d> {
         let unread = unread.iter().map(|id| NodeId::from(id.as_str())).collect();
         let (known, end) = (named.clone(), NodeId::from("end"));
         let joins = Joins::default();

@@ -31,7 +31,7 @@ mod ways;
 
 use crate::dialect::{Dialect, File, Original, RunAs, Strictness};
 use crate::expr::Language;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{Source, Tree};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -48,7 +48,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 };
 
 fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let file = syntax::read(source, tree, &mut faults);
     let graph = file.map(|file| lower::graph(file, &mut faults));
     File::of(graph, strictness.weigh(faults))

@@ -4,7 +4,7 @@
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::nodes::{self, About, Ask, Dollar, Fork};
 use crate::graph::{Kind, Strategy};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree};
 
 /// The fields that make something else than a state of it.
@@ -33,7 +33,7 @@ pub(super) enum NodeKind {
 }
 
 /// Reads a node; nothing where it cannot be said what it does.
-pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
+pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Option<Node> {
     let named = format!("state `{}`", clip(&id.value));
     let mut fields = Fields::of(tree, named.clone(), faults)?;
     let is_one = |kind: &&str| fields.has(kind) && (*kind != "join" || !fields.has("parallel"));
@@ -68,7 +68,7 @@ pub(super) struct Reader<'f, 't> {
     pub(super) tree: &'t Tree,
     pub(super) named: String,
     pub(super) fields: &'f mut Fields<'t>,
-    pub(super) faults: &'f mut Faults,
+    pub(super) faults: &'f mut FaultList,
     pub(super) go_to: Option<Spanned<String>>,
 }
 

@@ -7,8 +7,8 @@ use super::ways::{self, Transition};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{About, is_id, judge, limits, model, redact, schema};
 use crate::dialect::servers;
-use crate::graph::{Bounds, DEFAULT_MAX_NODES, Interface, Limits, Settings};
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::graph::{Bounds, DEFAULT_MAX_NODES, FileSettings, Interface, RunLimits};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 /// The most states of a file.
@@ -27,10 +27,10 @@ pub(super) struct File {
     /// Where each node leads, by its name.
     pub(super) ways: BTreeMap<String, Transition>,
     pub(super) interface: Interface,
-    pub(super) settings: Settings,
+    pub(super) settings: FileSettings,
 }
 
-pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<File> {
+pub(super) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the file", faults)?;
     version(&mut fields, faults);
     let id = fields.string("id", faults).filter(|id| is_id(id, "a workflow", faults));
@@ -61,7 +61,7 @@ pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> Option<
 }
 
 /// The version of the format. The original never looks at it.
-fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
+fn version(fields: &mut Fields<'_>, faults: &mut FaultList) {
     let Some(tree) = fields.optional("version") else { return };
     let (TreeKind::String(text) | TreeKind::Number(text)) = &tree.kind else {
         return drop(fields.string("version", faults));
@@ -74,7 +74,7 @@ fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
 }
 
 /// What the file says besides its states.
-fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -> (Interface, Settings) {
+fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut FaultList) -> (Interface, FileSettings) {
     let input = schema(fields, "input_schema", "the file", faults);
     let output = schema(fields, "output_schema", "the file", faults);
     let model = model(fields, faults);
@@ -92,18 +92,18 @@ fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut Faults) -> 
         input,
         output,
         // Time is bounded as money is: a run that has used it up waits, and does not fail.
-        limits: Limits { max_nodes, max_ms: u64::MAX / 2 },
+        limits: RunLimits { max_nodes, max_ms: u64::MAX / 2 },
         bounds,
         waits_at_limits: true,
         ..Interface::default()
     };
     let unread_servers = unread.into_iter().collect();
-    (interface, Settings { model, names_input: true, servers, unread_servers, redact, ..Settings::default() })
+    (interface, FileSettings { model, names_input: true, servers, unread_servers, redact, ..FileSettings::default() })
 }
 
 type States = (Vec<Node>, Vec<String>);
 
-fn read_states(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<States> {
+fn read_states(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<States> {
     let Some(entries) = tree.entries() else {
         let message = format!("`states` must be an object from name to state, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(STATES_HELP));
@@ -138,7 +138,7 @@ const STATES_HELP: &str = "write `\"states\": {\"research\": {\"objective\": \"â
 /// What expressions see by name. A state of such a name would be seen instead.
 pub(super) const SEEN: [&str; 6] = ["input", "output", "shared", "attempt", "calls", "feedback"];
 
-fn shadowing(name: &Spanned<String>, faults: &mut Faults) {
+fn shadowing(name: &Spanned<String>, faults: &mut FaultList) {
     if SEEN.contains(&name.value.as_str()) {
         let message = format!("expressions after the state `{0}` find its output under the name `{0}`", name.value);
         let fault = Diagnostic::warning("shadowing-state", message).at(name.span);

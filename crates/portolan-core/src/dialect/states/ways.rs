@@ -6,7 +6,7 @@ use super::syntax::spanned;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::computed;
 use crate::expr::Expr;
-use crate::source::fields::{Faults, Fields, distinct};
+use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
 /// The branch that is taken where no other fits.
@@ -48,7 +48,7 @@ pub(super) struct Choose {
     pub(super) span: Span,
 }
 
-pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> BTreeMap<String, Transition> {
+pub(super) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> BTreeMap<String, Transition> {
     let Some(entries) = tree.entries() else {
         let message = format!("`transitions` must be an object from state to state, but is {}", tree.describe());
         let fault = Diagnostic::error("wrong-type", message).at(tree.head());
@@ -63,7 +63,7 @@ pub(super) fn read(source: &Source, tree: &Tree, faults: &mut Faults) -> BTreeMa
     read.collect()
 }
 
-fn transition(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Ways> {
+fn transition(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Ways> {
     match &tree.kind {
         TreeKind::Null => Some(Ways::End(tree.span)),
         TreeKind::String(_) => spanned(tree).map(Ways::To),
@@ -84,7 +84,7 @@ fn transition(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> 
 const BRANCHES_HELP: &str =
     "write `\"write\"`, or `{\"good\": \"publish\", \"default\": \"write\"}`; `null` ends the run";
 
-fn branches(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Ways> {
+fn branches(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Ways> {
     let entries = distinct(tree.entries()?, what, faults);
     if entries.is_empty() {
         let fault = Diagnostic::error("missing-field", format!("{what} has no branches")).at(tree.head());
@@ -116,7 +116,7 @@ fn branches(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Ways> {
     (!lost).then_some(Ways::Branches(tree.head(), read))
 }
 
-fn choose(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Option<Ways> {
+fn choose(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Ways> {
     let mut fields = Fields::of(tree, what, faults)?;
     let expr = fields.required("choose", faults);
     let to = fields.optional("to");
@@ -129,7 +129,7 @@ fn choose(source: &Source, tree: &Tree, what: &str, faults: &mut Faults) -> Opti
     Some(Ways::Choose(Box::new(Choose { expr: expr?, to, span: tree.head() })))
 }
 
-fn targets(tree: &Tree, what: &str, faults: &mut Faults) -> Option<Vec<Option<Spanned<String>>>> {
+fn targets(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Vec<Option<Spanned<String>>>> {
     let target = |item: &Tree| match &item.kind {
         TreeKind::Null => Some(None),
         TreeKind::String(_) => Some(spanned(item)),

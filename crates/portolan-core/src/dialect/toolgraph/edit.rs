@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::dialect::editing::{Done, Editing, Edits, Operation, Page, Pen, Place, Refused, rule_of};
+use crate::dialect::editing::{Done, EditError, Editing, Edits, Operation, Page, Pen, Place, rule_of};
 use crate::graph::{Edge, Kind, Node};
-use crate::source::{Step, Tree};
+use crate::source::{PathStep, Tree};
 use crate::value::{FAILED, PASSED};
 
 pub(super) const EDITING: Editing = Editing {
@@ -49,9 +49,9 @@ struct Sheet<'s> {
 }
 
 impl<'s> Sheet<'s> {
-    fn of(page: &'s Page<'s>) -> Result<Sheet<'s>, Refused> {
+    fn of(page: &'s Page<'s>) -> Result<Sheet<'s>, EditError> {
         let name = page.written(page.graph.id.span, "the tool")?;
-        let (tool, _) = name.parted().ok_or_else(|| Refused::unknown("tool", page.graph.id.value.as_str()))?;
+        let (tool, _) = name.parted().ok_or_else(|| EditError::unknown("tool", page.graph.id.value.as_str()))?;
         let beside = page.tree(&page.own().with("nodes")).is_some();
         let list = if beside { page.own().with("nodes") } else { tool.with("nodes") };
         Ok(Sheet { page, list, tool, beside })
@@ -65,23 +65,23 @@ impl<'s> Sheet<'s> {
         self.items().iter().any(|item| item.get("id").and_then(Tree::as_str) == Some(id))
     }
 
-    fn place(&self, id: &str) -> Result<Place, Refused> {
+    fn place(&self, id: &str) -> Result<Place, EditError> {
         self.page.place_of(self.page.node(id)?)
     }
 
     /// Where what leaves a node when it fails is written: that of a join leaves its `parallel`.
-    fn failing(&self, node: &Node) -> Result<Place, Refused> {
+    fn failing(&self, node: &Node) -> Result<Place, EditError> {
         match &node.kind {
             Kind::Join { fork, .. } => Ok(self.place(fork.value.as_str())?.with("onError")),
             Kind::Start | Kind::End { .. } => {
-                Err(Refused::new(format!("`{}` cannot fail", node.id), "lead on from the node that fails"))
+                Err(EditError::new(format!("`{}` cannot fail", node.id), "lead on from the node that fails"))
             }
             _ => Ok(self.page.place_of(node)?.with("onError")),
         }
     }
 
     /// Where the plain way on of a node is written, or would be: once a condition without a rule was the default.
-    fn onward(&self, node: &Node) -> Result<Place, Refused> {
+    fn onward(&self, node: &Node) -> Result<Place, EditError> {
         let place = self.page.place_of(node)?;
         let conditions = place.with("conditions");
         let plain = self.page.items(&conditions).iter().position(|item| item.get("rule").is_none());
@@ -97,12 +97,12 @@ impl<'s> Sheet<'s> {
         if self.page.tree(&condition.with("target")).is_some() { "target" } else { "next" }
     }
 
-    fn written(&self, edge: &Edge) -> Result<Place, Refused> {
+    fn written(&self, edge: &Edge) -> Result<Place, EditError> {
         self.page.written(edge.span, "the edge")
     }
 
     /// Refuses an edge that is another one, or none, where a node would belong to no tool by that.
-    fn keeps_all(&self, number: usize, instead: Option<&str>) -> Result<(), Refused> {
+    fn keeps_all(&self, number: usize, instead: Option<&str>) -> Result<(), EditError> {
         let graph = self.page.graph;
         let ends = graph.nodes.iter().filter(|node| matches!(node.kind, Kind::Start | Kind::End { .. }));
         let mut waiting: Vec<&str> = ends.map(|node| node.id.as_str()).collect();
@@ -126,7 +126,7 @@ impl<'s> Sheet<'s> {
                     "`{}` would belong to no tool: nodes beside the tools belong to those that reach them",
                     lost.id
                 );
-                Err(Refused::new(message, "lead to it from another node first"))
+                Err(EditError::new(message, "lead to it from another node first"))
             }
             None => Ok(()),
         }
@@ -159,9 +159,9 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
 }
 
 /// Refuses an outcome that nodes of tool graphs do not have.
-fn no_such_outcome(on: &str) -> Refused {
+fn no_such_outcome(on: &str) -> EditError {
     let message = format!("`{}` is no outcome here: a node is done, or has `{FAILED}`", crate::diagnostic::clip(on));
-    Refused::new(message, "put a `switch` behind the node, whose edges have conditions")
+    EditError::new(message, "put a `switch` behind the node, whose edges have conditions")
 }
 
 fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
@@ -179,23 +179,23 @@ fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
     Ok(pen.done())
 }
 
-fn ends(id: &str) -> Refused {
-    Refused::new(format!("a run ends at `{id}`"), "lead on from a node before it")
+fn ends(id: &str) -> EditError {
+    EditError::new(format!("a run ends at `{id}`"), "lead on from a node before it")
 }
 
 /// A place for an edge, where there is none yet.
-fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, Refused> {
+fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, EditError> {
     match sheet.page.text(&place) {
         Some(known) => {
             let message = format!("`{from}` leads to `{known}` there already");
-            Err(Refused::new(message, "reconnect that edge, or put a `switch` or a `parallel` between them"))
+            Err(EditError::new(message, "reconnect that edge, or put a `switch` or a `parallel` between them"))
         }
         None => Ok(place),
     }
 }
 
 /// Another condition of a switch, tried after those that it has.
-fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str) -> Result<(), Refused> {
+fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str) -> Result<(), EditError> {
     let conditions = sheet.page.place_of(switch)?.with("conditions");
     let count = sheet.page.items(&conditions).len();
     pen.insert(&conditions.with(count), None, json!({ "rule": rule_of(on)?, "next": to }));
@@ -203,11 +203,11 @@ fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str
 }
 
 /// Another branch of a `parallel`.
-fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(), Refused> {
+fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(), EditError> {
     let branches = sheet.page.place_of(fork)?.with("branches");
     let items = sheet.page.items(&branches);
     if items.iter().any(|item| item.as_str() == Some(to)) {
-        return Err(Refused::new(format!("`{to}` begins a branch of `{}` already", fork.id), "connect another node"));
+        return Err(EditError::new(format!("`{to}` begins a branch of `{}` already", fork.id), "connect another node"));
     }
     pen.insert(&branches.with(items.len()), None, to.into());
     Ok(())
@@ -230,13 +230,13 @@ enum Spot {
 fn spot(sheet: &Sheet<'_>, place: &Place) -> Spot {
     let Some((holder, last)) = place.clone().parted() else { return Spot::Next };
     match last {
-        Step::Item(_) => Spot::Branch(sheet.page.items(&holder).len()),
-        Step::Key(key) if key == "go_to" => Spot::GoTo(holder),
-        Step::Key(key) if key == "onError" => Spot::Failing,
-        Step::Key(_) if holder.number().is_some() && holder.at.len() > sheet.list.at.len() + 1 => {
+        PathStep::Item(_) => Spot::Branch(sheet.page.items(&holder).len()),
+        PathStep::Key(key) if key == "go_to" => Spot::GoTo(holder),
+        PathStep::Key(key) if key == "onError" => Spot::Failing,
+        PathStep::Key(_) if holder.number().is_some() && holder.at.len() > sheet.list.at.len() + 1 => {
             Spot::Condition(holder)
         }
-        Step::Key(_) => Spot::Next,
+        PathStep::Key(_) => Spot::Next,
     }
 }
 
@@ -248,7 +248,7 @@ fn disconnect(sheet: &Sheet<'_>, number: usize) -> Edits {
     match spot(sheet, &place) {
         Spot::Branch(1) => {
             let message = format!("`{}` has no other branch", edge.from.value);
-            return Err(Refused::new(message, "connect another one first, or delete the node"));
+            return Err(EditError::new(message, "connect another one first, or delete the node"));
         }
         Spot::Condition(holder) | Spot::GoTo(holder) => pen.remove(&holder),
         Spot::Branch(_) | Spot::Failing | Spot::Next => pen.remove(&place),
@@ -284,7 +284,7 @@ fn outcome(sheet: &Sheet<'_>, number: usize, on: Option<&str>) -> Edits {
             pen.rename(&place, "next");
         }
         (_, Some(on)) => return Err(no_such_outcome(on)),
-        (_, None) => return Err(Refused::not_here("this edge is taken on another outcome")),
+        (_, None) => return Err(EditError::not_here("this edge is taken on another outcome")),
     }
     Ok(pen.done())
 }

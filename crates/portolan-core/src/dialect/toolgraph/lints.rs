@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::Dollar;
 use crate::expr::{JsonLogic, Jsonata};
-use crate::source::fields::{Faults, MAX_GUESSES};
+use crate::source::fields::{FaultList, MAX_GUESSES};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// The names that the expressions of a node ask of the context, each where it stands.
@@ -127,7 +127,7 @@ pub(super) fn unknown_names<'m>(
     tool: &str,
     mentions: impl Iterator<Item = &'m Spanned<String>>,
     known: &BTreeSet<&str>,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) {
     let mentions: Vec<&Spanned<String>> = mentions.filter(|mention| !known.contains(mention.value.as_str())).collect();
     let asked: BTreeSet<&str> = mentions.iter().map(|mention| mention.value.as_str()).collect();

@@ -8,15 +8,17 @@ use super::nodes::{Condition, Node, NodeType, Target};
 use super::syntax::{File, Tool};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{Joins, unpaired};
-use crate::graph::{self, Brief, Edge, EndResult, Graph, Interface, Kind, Limits, Server, Settings, State, Trigger};
-use crate::source::fields::Faults;
+use crate::graph::{
+    self, Brief, Edge, EndResult, FileSettings, Graph, Interface, Kind, RunLimits, Server, State, Trigger,
+};
+use crate::source::fields::FaultList;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
 /// How many nodes, and how many servers, the tools of a file may share: each one counts once for each tool.
 const MAX_SHARED: usize = 1_000_000;
 
-pub(super) fn graphs(file: File, faults: &mut Faults) -> Vec<Graph> {
+pub(super) fn graphs(file: File, faults: &mut FaultList) -> Vec<Graph> {
     let File { face, servers, unread_servers, limits, redact, tools, shared, broken } = file;
     let names: Vec<String> = tools.iter().map(|tool| tool.name.value.clone()).collect();
     let common = Common { face, servers, unread_servers, limits, redact, beside: shared.is_some(), names, broken };
@@ -35,7 +37,7 @@ struct Common {
     face: graph::Face,
     servers: Vec<Server>,
     unread_servers: BTreeSet<String>,
-    limits: Limits,
+    limits: RunLimits,
     redact: Vec<String>,
     beside: bool,
     names: Vec<String>,
@@ -43,7 +45,7 @@ struct Common {
 }
 
 impl Common {
-    fn graph(&self, tool: Tool, shared: &[Node], faults: &mut Faults) -> Graph {
+    fn graph(&self, tool: Tool, shared: &[Node], faults: &mut FaultList) -> Graph {
         let before = faults.0.len();
         let nodes: Vec<&Node> = if self.beside { own(&tool, shared, faults) } else { tool.nodes.iter().collect() };
         if tool.broken.is_none() && faults.0.len() == before {
@@ -76,7 +78,7 @@ impl Common {
             limits: self.limits,
             ..Interface::default()
         };
-        let settings = Settings {
+        let settings = FileSettings {
             model: None,
             servers: self.servers.clone(),
             unread_servers: self.unread_servers.clone(),
@@ -99,7 +101,7 @@ impl Common {
     }
 
     /// What loads and does something else than it seems to.
-    fn lint(&self, tool: &Tool, nodes: &[&Node], faults: &mut Faults) {
+    fn lint(&self, tool: &Tool, nodes: &[&Node], faults: &mut FaultList) {
         let mut known: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
         if self.beside {
             known.insert("input");
@@ -128,7 +130,7 @@ impl Common {
 }
 
 /// The nodes of a tool where they stand beside the tools: those that its entry leads to.
-fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut Faults) -> Vec<&'n Node> {
+fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut FaultList) -> Vec<&'n Node> {
     let by_id: BTreeMap<&str, &Node> = shared.iter().map(|node| (node.id.value.as_str(), node)).collect();
     let belongs = |node: &&Node| node.tool.as_ref().is_some_and(|of| of.value == tool.name.value);
     let mut named = |key: &str, end: &'n Spanned<String>| {
@@ -182,7 +184,7 @@ fn ways(node: &Node) -> Vec<&Spanned<String>> {
 }
 
 /// One entry and one exit.
-fn ends(tool: &Tool, nodes: &[&Node], faults: &mut Faults) {
+fn ends(tool: &Tool, nodes: &[&Node], faults: &mut FaultList) {
     for (word, wanted) in [("entry", true), ("exit", false)] {
         let is_one = |node: &&&Node| match &node.kind {
             Some(NodeType::Entry) => wanted,
@@ -226,7 +228,7 @@ struct Drawing<'d> {
     doubtful: bool,
     joins: Joins,
     edges: Vec<Edge>,
-    faults: &'d mut Faults,
+    faults: &'d mut FaultList,
 }
 
 impl Drawing<'_> {

@@ -18,7 +18,7 @@ mod syntax;
 
 use crate::dialect::{Dialect, File, RunAs, Strictness};
 use crate::expr::Language;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{Source, Tree, TreeKind};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -42,7 +42,7 @@ fn is_one(_: &Source, tree: &Tree) -> bool {
 
 /// Each tool is a graph of its own, broken by faults in its own text.
 fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let graphs = match syntax::read(source, tree, strictness, &mut faults) {
         Some(file) => lower::graphs(file, &mut faults),
         None => Vec::new(),

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::nodes::{self, About as AboutStates, Each, Fork, Words, is_id};
 use crate::expr::Expr;
 use crate::graph::{Call, Judge, State, Strategy};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
 /// The most nodes of a tool, and of a file where they stand beside the tools.
@@ -68,7 +68,7 @@ pub(super) enum Target {
 
 const TYPES: &[&str] = &["entry", "exit", "mcp", "transform", "switch", "parallel", "join", "forEach", "call", "state"];
 
-pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Faults) -> Vec<Node> {
+pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut FaultList) -> Vec<Node> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`nodes` of {whose} must be an array, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write each node after a `-`"));
@@ -95,7 +95,7 @@ pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Fau
     nodes
 }
 
-fn read_node(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Node> {
+fn read_node(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<Node> {
     let named =
         tree.get("id").and_then(Tree::as_str).map_or_else(|| "a node".to_owned(), |id| format!("node `{}`", clip(id)));
     let mut fields = Fields::of(tree, named.clone(), faults)?;
@@ -139,7 +139,7 @@ struct Reader<'f, 't> {
     tree: &'t Tree,
     named: String,
     fields: Fields<'t>,
-    faults: &'f mut Faults,
+    faults: &'f mut FaultList,
     next: Option<Spanned<String>>,
     /// Whether it has no way on and should have one.
     is_open: bool,

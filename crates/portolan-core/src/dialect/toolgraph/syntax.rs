@@ -9,9 +9,9 @@ use super::nodes::{self, Node};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::nodes::{Dollar, compiled, has_expr, is_id, redact};
 use crate::dialect::{Strictness, servers};
-use crate::graph::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, Limits, Server};
+use crate::graph::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, RunLimits, Server};
 use crate::schema::Schema;
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
 /// The most tools of a file.
@@ -23,7 +23,7 @@ pub(super) struct File {
     pub(super) face: Face,
     pub(super) servers: Vec<Server>,
     pub(super) unread_servers: BTreeSet<String>,
-    pub(super) limits: Limits,
+    pub(super) limits: RunLimits,
     pub(super) redact: Vec<String>,
     pub(super) tools: Vec<Tool>,
     /// Nodes beside the tools: the shape of the design document.
@@ -65,14 +65,14 @@ impl About<'_> {
     }
 }
 
-pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults: &mut Faults) -> Option<File> {
+pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the file", faults)?;
     let beside = tree.get("nodes").is_some();
     let about = About { source, dollar: dollar(tree, beside), beside, strictness };
     version(&mut fields, faults);
     let face = fields.required("server", faults).and_then(|tree| read_face(tree, beside, faults));
     let (servers, unread) = read_servers(source, &mut fields, tree, faults);
-    let limits = fields.optional("executionLimits").map_or_else(Limits::default, |tree| read_limits(tree, faults));
+    let limits = fields.optional("executionLimits").map_or_else(RunLimits::default, |tree| read_limits(tree, faults));
     let redact = redact(&mut fields, |name| lints::is_nothing_but_node(tree, name), faults);
     let shared = fields.optional("nodes").map(|tree| nodes::read(&about, tree, "the file", faults));
     let tools = fields.required("tools", faults);
@@ -101,7 +101,7 @@ pub(super) fn dollar(tree: &Tree, beside: bool) -> Dollar {
     if knows { Dollar::Text } else { Dollar::OldExpression }
 }
 
-fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
+fn version(fields: &mut Fields<'_>, faults: &mut FaultList) {
     match fields.required("version", faults) {
         Some(Tree { kind: TreeKind::Number(number), span }) => {
             let message = format!("`version` of the file must be a string, but is `{}`", clip(number));
@@ -113,7 +113,7 @@ fn version(fields: &mut Fields<'_>, faults: &mut Faults) {
     }
 }
 
-fn read_face(tree: &Tree, beside: bool, faults: &mut Faults) -> Option<Face> {
+fn read_face(tree: &Tree, beside: bool, faults: &mut FaultList) -> Option<Face> {
     let mut fields = Fields::of(tree, "`server`", faults)?;
     let name = fields.required_string("name", faults);
     let version = fields.required_string("version", faults);
@@ -134,7 +134,7 @@ fn read_face(tree: &Tree, beside: bool, faults: &mut Faults) -> Option<Face> {
     })
 }
 
-fn read_servers(source: &Source, fields: &mut Fields<'_>, tree: &Tree, faults: &mut Faults) -> servers::Entries {
+fn read_servers(source: &Source, fields: &mut Fields<'_>, tree: &Tree, faults: &mut FaultList) -> servers::Entries {
     let old = fields.optional("servers");
     if let Some(entry) = tree.entries().and_then(|entries| entries.iter().find(|entry| entry.key.value == "servers")) {
         let fault = Diagnostic::warning("old-spelling", "`servers` is now written otherwise").at(entry.key.span);
@@ -147,18 +147,18 @@ fn read_servers(source: &Source, fields: &mut Fields<'_>, tree: &Tree, faults: &
     found.map(|tree| servers::read(source, tree, key, faults)).unwrap_or_default()
 }
 
-fn read_limits(tree: &Tree, faults: &mut Faults) -> Limits {
-    let Some(mut fields) = Fields::of(tree, "`executionLimits`", faults) else { return Limits::default() };
+fn read_limits(tree: &Tree, faults: &mut FaultList) -> RunLimits {
+    let Some(mut fields) = Fields::of(tree, "`executionLimits`", faults) else { return RunLimits::default() };
     let nodes = fields.count("maxNodeExecutions", 1..=MAX_LIMIT, faults);
     let time = fields.duration_ms("maxExecutionTimeMs", 1..=u64::from(MAX_LIMIT), faults);
     fields.finish(faults);
-    Limits {
+    RunLimits {
         max_nodes: nodes.map_or(DEFAULT_MAX_NODES, |nodes| u64::from(nodes.value)),
         max_ms: time.map_or(DEFAULT_MAX_MS, |time| time.value),
     }
 }
 
-fn read_tools(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Vec<Tool> {
+fn read_tools(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Vec<Tool> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("`tools` must be an array, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("write each tool after a `-`"));
@@ -192,7 +192,7 @@ fn read_tools(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Vec<Tool> 
     tools
 }
 
-fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut Faults) -> Option<Tool> {
+fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<Tool> {
     let named = tree
         .get("name")
         .and_then(Tree::as_str)
@@ -236,7 +236,7 @@ fn one_shape(
     named: &str,
     own: Option<&Tree>,
     ends: [&Option<Spanned<String>>; 2],
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) {
     if let Some(own) = own.filter(|_| about.beside) {
         let message = format!("{named} has `nodes` of its own, and the file has nodes beside its tools");
@@ -257,7 +257,7 @@ fn schema(
     key: &'static str,
     named: &str,
     tool: &Tree,
-    faults: &mut Faults,
+    faults: &mut FaultList,
 ) -> Option<Spanned<Schema>> {
     let Some(tree) = fields.optional(key) else {
         let message = format!("{named} has no `{key}`, so that nothing is held against one");

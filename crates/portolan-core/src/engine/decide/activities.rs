@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::scope::fault;
 use super::walk::Draft;
 use crate::expr::Expr;
-use crate::graph::{AtLimit, Choice, Flow, Keeper, Kind, Loop, LoopKind, MAX_ITEMS, Variable};
+use crate::graph::{AtLimit, Choice, Flow, Kind, Loop, LoopKind, MAX_ITEMS, Variable, VariableOwner};
 use crate::run::{Change, Data, Fault, Feedback, Frame, FramePath, LoopEnd, Place};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described, template};
 
@@ -37,7 +37,7 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
     };
     faults.extend(flow.variables.iter().filter(lacks).map(|variable| format!("`{}` is required", variable.name.value)));
     let is_answered = |name: &&String| {
-        flow.variable(name).is_some_and(|variable| variable.keeper == Keeper::Person && !variable.required)
+        flow.variable(name).is_some_and(|variable| variable.keeper == VariableOwner::Person && !variable.required)
     };
     let answered = given.keys().filter(is_answered);
     faults.extend(answered.map(|name| format!("`{name}` is what a person answers, and not given at the start")));

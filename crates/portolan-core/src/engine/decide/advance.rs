@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::scope::{At, fault};
 use super::states::STEPS;
 use super::walk::{Draft, MAX_AUTOMATIC_MOVES, too_deep};
-use crate::graph::{Call, EndResult, Kind, Limits, MAX_DEPTH};
+use crate::graph::{Call, EndResult, Kind, MAX_DEPTH, RunLimits};
 use crate::run::{Change, Fault, Frame, FramePath, Place, Reply, WaitingFor};
 use crate::schema::SchemaFault;
 use crate::value::{NodeId, Outcome};
@@ -200,7 +200,7 @@ fn waits_at_limits(draft: &Draft<'_>) -> bool {
 }
 
 fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
-    let Limits { max_ms, .. } = limits(draft);
+    let RunLimits { max_ms, .. } = limits(draft);
     let elapsed = u64::try_from(draft.now.at.0.saturating_sub(draft.before.opening.since?.0)).unwrap_or(0);
     (elapsed >= max_ms).then(|| {
         let message = format!("the run has taken {elapsed} ms, and `maxExecutionTimeMs` is {max_ms}");
@@ -209,7 +209,7 @@ fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
 }
 
 /// The limits of a run are those of the function that it runs, however many others that calls.
-fn limits(draft: &Draft<'_>) -> Limits {
+fn limits(draft: &Draft<'_>) -> RunLimits {
     draft.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::activities::misfits;
 use super::report::Claim;
 use super::walk::Draft;
-use super::{Rejection, Remedy, Why, raise, settle};
+use super::{Rejection, RejectionReason, Remedy, raise, settle};
 use crate::graph::{Exits, Failing, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId, Outcome};
@@ -21,7 +21,7 @@ pub(super) fn decide(
     let first_hand = on == WaitingFor::Unchecked || draft.before.opening.rules.human == Human::Verified;
     if first_hand && !is_first_hand(claim.by) {
         return Err(Rejection::new(
-            Why::NeedsPerson,
+            RejectionReason::NeedsPerson,
             format!("`{node}` asks a person, and an agent's word does not count here"),
             "stop and let the person answer",
         )
@@ -64,7 +64,7 @@ fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
     match values(claim) {
         None => Ok(()),
         Some(_) => Err(Rejection::new(
-            Why::BadOutputs,
+            RejectionReason::BadOutputs,
             format!("this answer at `{node}` gives no variable a value"),
             "answer without values",
         )),
@@ -74,11 +74,11 @@ fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
 /// What was in the way may be that a variable has no value, or a wrong one: the person who removes that gives it one.
 fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
     let Some(values) = values(claim) else { return Ok(()) };
-    let refused = |message: String, help: &str| Err(Rejection::new(Why::BadOutputs, message, help));
+    let refused = |message: String, help: &str| Err(Rejection::new(RejectionReason::BadOutputs, message, help));
     if !is_first_hand(claim.by) {
         let message = "only a person gives variables their values here";
         let help = "answer without values; the person gives them with their own answer";
-        return Err(Rejection::new(Why::BadOutputs, message, help).lifted_by(Remedy::PersonGives));
+        return Err(Rejection::new(RejectionReason::BadOutputs, message, help).lifted_by(Remedy::PersonGives));
     }
     let Some(values) = values.as_object() else {
         return refused("what is given is no object of variables and their values".to_owned(), "name each variable");

@@ -1,7 +1,7 @@
 //! The work begins: the start node is left.
 
 use super::walk::Draft;
-use super::{Rejection, Why, fresh};
+use super::{Rejection, RejectionReason, fresh};
 use crate::graph::Kind;
 use crate::run::{FramePath, Place};
 use crate::value::Outcome;
@@ -13,7 +13,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, revision: Option<u64>) -> Result<(),
     let at_start = draft.step(&root.flow, node).node.kind == Kind::Start;
     if !at_start || !matches!(root.place, Place::Ready { .. }) {
         return Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("the run has begun already and is at `{node}`"),
             "go on from the present situation",
         ));

@@ -2,7 +2,7 @@
 //! looks here.
 
 use super::walk::Draft;
-use super::{Rejection, Why};
+use super::{Rejection, RejectionReason};
 use crate::diagnostic::clip;
 use crate::run::{Bypass, Change, EventKind};
 
@@ -19,7 +19,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     let EventKind::Bypassed { invariant, node, reason, source, identifier, expires_at, once } = event else {
         return Ok(());
     };
-    let refused = |message: String, help: &str| Err(Rejection::new(Why::BadBypass, message, help));
+    let refused = |message: String, help: &str| Err(Rejection::new(RejectionReason::BadBypass, message, help));
     let is_named = !invariant.is_empty()
         && invariant.len() <= MAX_INVARIANT_BYTES
         && invariant.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
@@ -41,7 +41,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     if draft.before.is_over() {
         let node = draft.before.root.place.node();
         return Err(Rejection::new(
-            Why::Over,
+            RejectionReason::Over,
             format!("the run is over: it ended at `{node}`"),
             "there is nothing left to get past",
         ));

@@ -13,7 +13,7 @@ use crate::run::{Change, Fault, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome};
 
 /// An output, or why there is none.
-pub(super) type Came = Result<Option<Arc<Value>>, Fault>;
+pub(super) type NodeOutput = Result<Option<Arc<Value>>, Fault>;
 
 impl Draft<'_> {
     /// A node has come to a value, or has failed.
@@ -25,7 +25,7 @@ impl Draft<'_> {
     }
 
     /// Records what a node came to, where something in its flow can see that.
-    pub(super) fn executed(&mut self, path: &FramePath, node: &NodeId, came: Came) {
+    pub(super) fn executed(&mut self, path: &FramePath, node: &NodeId, came: NodeOutput) {
         let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
         if !self.workflow.flow(&flow).records {
@@ -91,7 +91,7 @@ impl Draft<'_> {
     }
 
     /// A flow is over, and whoever waits for it goes on. `came` is what it came to, where it says so.
-    pub(super) fn finish(&mut self, path: &FramePath, node: &NodeId, result: EndResult, came: Option<Came>) {
+    pub(super) fn finish(&mut self, path: &FramePath, node: &NodeId, result: EndResult, came: Option<NodeOutput>) {
         if let Some(came) = &came {
             let (output, fault) = match came {
                 Ok(output) => (output.clone(), None),
@@ -118,7 +118,7 @@ impl Draft<'_> {
     }
 
     /// What a flow came to that names no output; it ended at `end`.
-    fn led_to(&self, outer: &Frame, end: &NodeId, result: EndResult) -> Came {
+    fn led_to(&self, outer: &Frame, end: &NodeId, result: EndResult) -> NodeOutput {
         let (node, word) = (outer.place.node(), result.word());
         if result == EndResult::Success {
             let value = || Arc::new(json!({ "outcome": Outcome::passed().as_str(), "result": word }));
@@ -133,7 +133,7 @@ impl Draft<'_> {
         &mut self,
         (parent, outer): (&FramePath, &Frame),
         (path, name): (&FramePath, &NodeId),
-        came: Came,
+        came: NodeOutput,
         result: EndResult,
     ) {
         let node = outer.place.node();

@@ -1,12 +1,12 @@
 //! The run is called off.
 
 use super::walk::Draft;
-use super::{Rejection, Why};
+use super::{Rejection, RejectionReason};
 
 pub(super) fn decide(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     if draft.before.is_over() {
         return Err(Rejection::new(
-            Why::Over,
+            RejectionReason::Over,
             format!("the run is over: it ended at `{}`", draft.before.root.place.node()),
             "there is nothing to cancel",
         ));

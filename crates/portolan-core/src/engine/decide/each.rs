@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::came::Came;
+use super::came::NodeOutput;
 use super::scope::At;
 use super::walk::Draft;
 use crate::graph::{Each, MAX_ITEMS};
@@ -63,7 +63,7 @@ impl Draft<'_> {
     }
 
     /// An item has come to an output: the next one begins, or the node is done.
-    pub(super) fn item_done(&mut self, path: &FramePath, outer: &Frame, name: &NodeId, came: Came) {
+    pub(super) fn item_done(&mut self, path: &FramePath, outer: &Frame, name: &NodeId, came: NodeOutput) {
         let Place::Each { node, items, begun, open, done } = &outer.place else { return };
         let Some(item) = open.iter().find(|item| item.name == *name) else { return };
         let output = match came {

@@ -2,7 +2,7 @@
 
 use super::branches::{feedback, join_of, strategy_outcome};
 use super::walk::Draft;
-use super::{Rejection, Why};
+use super::{Rejection, RejectionReason};
 use crate::diagnostic::list;
 use crate::run::{FramePath, Place};
 use crate::value::{NodeId, Outcome};
@@ -11,7 +11,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, branches: &[(NodeId, Outcome)]) -> R
     let root = &draft.before.root;
     let Place::Gathering { node } = &root.place else {
         return Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             "the run waits for no branches",
             "go on from the present situation",
         ));
@@ -25,7 +25,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, branches: &[(NodeId, Outcome)]) -> R
         let missing = names.iter().zip(&known).filter(|(_, outcome)| outcome.is_none());
         let missing: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
         return Err(Rejection::new(
-            Why::BranchesOpen,
+            RejectionReason::BranchesOpen,
             format!("`{node}` waits for its branches: {} have not come to `{join}`", list(&missing)),
             format!("lead the task of each of them to `{join}`; then call again"),
         ));

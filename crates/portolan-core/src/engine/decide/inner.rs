@@ -11,7 +11,7 @@ use super::walk::Draft;
 use crate::diagnostic::list;
 use crate::expr::Outputs;
 use crate::graph::{Bounds, Flow, Kind, Variable};
-use crate::run::{Budget, Data, Fault, Feedback, Frame, FramePath, Place, Tally};
+use crate::run::{Budget, Data, Fault, Feedback, Frame, FramePath, Place, StateUsage};
 use crate::value::{NodeId, WorkflowId};
 
 /// What a flow begins with that says what it takes.
@@ -55,7 +55,7 @@ impl Draft<'_> {
         if flow.interface.is_some() {
             let data = given(flow, Arc::new(input.unwrap_or_else(|| Value::Object(Map::new()))))?;
             let counts = flow.interface.as_ref().is_some_and(|interface| interface.bounds != Bounds::default());
-            let budget = counts.then(|| Box::new(Budget { since: self.now.at, tally: Tally::default() }));
+            let budget = counts.then(|| Box::new(Budget { since: self.now.at, tally: StateUsage::default() }));
             let data = Data { budget, ..data };
             return Ok(Frame { data: Some(Arc::new(data)), ..Frame::at(workflow.clone(), place) });
         }

@@ -23,7 +23,7 @@ mod settle;
 mod states;
 mod walk;
 
-use super::rejection::{Rejection, Remedy, Why};
+use super::rejection::{Rejection, RejectionReason, Remedy};
 use crate::graph::Workflow;
 use crate::run::{Change, Event, EventKind, Frame, FramePath, Run};
 
@@ -48,7 +48,11 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
     let mut draft = walk::Draft::of(workflow, run, scope::Now { at: event.at, seed });
     match &event.what {
         EventKind::Opened(_) => {
-            return Err(Rejection::new(Why::OutOfPlace, "the run is already open", "go on from the present situation"));
+            return Err(Rejection::new(
+                RejectionReason::OutOfPlace,
+                "the run is already open",
+                "go on from the present situation",
+            ));
         }
         EventKind::Begun { revision } => begin::decide(&mut draft, *revision)?,
         EventKind::Reported { frame, outcome, revision, note, outputs } => {
@@ -72,7 +76,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
 fn fresh(frame: &Frame, revision: Option<u64>) -> Result<(), Rejection> {
     match revision {
         Some(known) if known != frame.since => Err(Rejection::new(
-            Why::Stale,
+            RejectionReason::Stale,
             format!(
                 "the call quotes revision {known}, but `{}` was reached at revision {}",
                 frame.place.node(),
@@ -93,23 +97,25 @@ fn addressed<'r>(run: &'r Run, path: &FramePath) -> Result<&'r Frame, Rejection>
     let open: Vec<String> = run.positions().iter().map(|(path, _)| format!("`{}`", path.text())).collect();
     Err(match crate::run::branch_state(run, path) {
         Some(crate::run::BranchState::Held) => Rejection::new(
-            Why::UnknownBranch,
+            RejectionReason::UnknownBranch,
             format!("the branch `{text}` has not begun"),
             "it begins when another branch reaches the join",
         ),
         Some(crate::run::BranchState::Cancelled) => Rejection::new(
-            Why::Over,
+            RejectionReason::Over,
             format!("the branch `{text}` was cancelled: another one passed first"),
             "stop working on it",
         ),
-        Some(_) => Rejection::new(Why::Over, format!("the branch `{text}` is done"), "go on with another one"),
+        Some(_) => {
+            Rejection::new(RejectionReason::Over, format!("the branch `{text}` is done"), "go on with another one")
+        }
         None if run.is_over() || open == ["``"] => Rejection::new(
-            Why::UnknownBranch,
+            RejectionReason::UnknownBranch,
             format!("there is no branch `{text}`"),
             "leave `branch` out: no branches are under way",
         ),
         None => Rejection::new(
-            Why::UnknownBranch,
+            RejectionReason::UnknownBranch,
             format!("there is no branch `{text}`"),
             format!("under way are {}", open.join(", ")),
         ),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::activities::misfits;
 use super::walk::Draft;
-use super::{Rejection, Why, addressed, report};
+use super::{Rejection, RejectionReason, addressed, report};
 use crate::diagnostic::clip;
 use crate::run::{Actor, Change, Frame, FramePath, Place};
 use crate::value::NodeId;
@@ -17,12 +17,12 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by
     let is_function = draft.workflow.root().interface.is_some();
     match &frame.place {
         Place::Checking { node, .. } => Err(Rejection::new(
-            Why::Checking,
+            RejectionReason::Checking,
             format!("the checks of `{node}` are being performed, with the values as they are"),
             "wait for their verdict, and give the values then",
         )),
         Place::Arrived { node, .. } | Place::Ended { node, .. } => Err(Rejection::new(
-            Why::Over,
+            RejectionReason::Over,
             format!("the run is over: it ended at `{node}`"),
             "nothing more is to be said of it; begin a new run for new work",
         )),
@@ -31,7 +31,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by
         }
         _ if is_function => alter(draft, path, values, by),
         place => Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("`{}` is no work that gives values", place.node()),
             "give them at a step of yours",
         )),
@@ -48,11 +48,15 @@ fn names_variables(draft: &Draft<'_>, frame: &Frame, values: &Value) -> bool {
 fn alter(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) -> Result<(), Rejection> {
     if matches!(by, Actor::Agent(_)) {
         let message = "only a person may change what the nodes of a run came to";
-        return Err(Rejection::new(Why::NeedsPerson, message, "a person changes it in the studio, or forks the run"));
+        return Err(Rejection::new(
+            RejectionReason::NeedsPerson,
+            message,
+            "a person changes it in the studio, or forks the run",
+        ));
     }
     let Some(values) = values.as_object() else {
         let message = "the values are no object of nodes or variables and their values";
-        return Err(Rejection::new(Why::BadOutputs, message, "write them like `{\"add\": {\"sum\": 3}}`"));
+        return Err(Rejection::new(RejectionReason::BadOutputs, message, "write them like `{\"add\": {\"sum\": 3}}`"));
     };
     for (name, value) in values {
         let change = change(draft, path, name, value)?;
@@ -92,7 +96,7 @@ fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Res
         [] => Ok(Some(owner)),
         faults => {
             let message = format!("that is no value of the variable: {}", faults.join("; "));
-            Err(Rejection::new(Why::BadOutputs, message, "give one as its type says"))
+            Err(Rejection::new(RejectionReason::BadOutputs, message, "give one as its type says"))
         }
     }
 }
@@ -112,8 +116,8 @@ fn unknown(draft: &Draft<'_>, path: &FramePath, node: &NodeId) -> Rejection {
     let name = clip(node.as_str());
     if flows.any(|flow| draft.workflow.flow(flow).steps.contains_key(node)) {
         let message = format!("`{name}` has come to nothing yet that could be changed");
-        return Rejection::new(Why::BadOutputs, message, "let the run go on past it first");
+        return Rejection::new(RejectionReason::BadOutputs, message, "let the run go on past it first");
     }
     let message = format!("there is no node and no variable `{name}`");
-    Rejection::new(Why::BadOutputs, message, "name a node that was executed, or a variable")
+    Rejection::new(RejectionReason::BadOutputs, message, "name a node that was executed, or a variable")
 }

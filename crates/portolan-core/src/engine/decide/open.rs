@@ -8,7 +8,7 @@ use super::scope::Now;
 use super::walk::Draft;
 use super::{activities, inner};
 use crate::diagnostic::{clip, list};
-use crate::engine::rejection::{Rejection, Why};
+use crate::engine::rejection::{Rejection, RejectionReason};
 use crate::expr::Outputs;
 use crate::graph::{Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
@@ -18,7 +18,7 @@ use crate::value::{NodeId, Outcome};
 /// [`Workflow::passed_over`].
 ///
 /// # Errors
-/// [`Why::UnknownStep`] when `opening.at` is no step that work can begin at.
+/// [`RejectionReason::UnknownStep`] when `opening.at` is no step that work can begin at.
 pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
     let mut opened = begin(workflow, opening)?;
     let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
@@ -52,7 +52,7 @@ fn called(workflow: &Workflow, opening: &Opening) -> Result<Data, Rejection> {
     let input = opening.input.clone().unwrap_or_else(|| Arc::new(Value::Object(Map::new())));
     inner::given(workflow.root(), input).map_err(|fault| {
         Rejection::new(
-            Why::BadInput,
+            RejectionReason::BadInput,
             fault.message,
             format!("`{}` says what it takes in its `inputSchema`", workflow.id()),
         )
@@ -74,7 +74,7 @@ fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value
     let given = opening.input.as_deref().and_then(Value::as_object).unwrap_or(&nothing);
     activities::seeded(workflow.root(), given).map_err(|faults| {
         Rejection::new(
-            Why::BadInput,
+            RejectionReason::BadInput,
             format!("the variables are not what `{}` takes: {}", workflow.id(), faults.join("; ")),
             "give each as its type says, and leave out what the workflow does not name",
         )
@@ -86,7 +86,7 @@ fn check_step(workflow: &Workflow, at: &NodeId, is_branch: bool) -> Result<(), R
     // The join would be reached without the other branches.
     if let Some(fork) = flow.fork_around(at).filter(|_| !is_branch) {
         return Err(Rejection::new(
-            Why::UnknownStep,
+            RejectionReason::UnknownStep,
             format!("`{at}` stands in a branch of `{fork}`, and the run would come to the join without the others"),
             format!("begin at `{fork}`, or before it"),
         ));
@@ -101,7 +101,7 @@ fn check_step(workflow: &Workflow, at: &NodeId, is_branch: bool) -> Result<(), R
     let steps = flow.steps.iter().filter(|(id, step)| is_open(id, step));
     let steps: Vec<&str> = steps.map(|(id, _)| id.as_str()).collect();
     Err(Rejection::new(
-        Why::UnknownStep,
+        RejectionReason::UnknownStep,
         format!("`{}` {what} of the workflow `{}`", clip(at.as_str()), workflow.id()),
         format!("begin at one of {}", list(&steps)),
     ))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::report::Claim;
 use super::walk::Draft;
-use super::{Rejection, Why, addressed, fresh};
+use super::{Rejection, RejectionReason, addressed, fresh};
 use crate::diagnostic::clip;
 use crate::graph::Kind;
 use crate::run::{Change, Feedback, Frame, FramePath, Place, Raised, WaitingFor};
@@ -26,13 +26,13 @@ pub(super) fn decide(
     let at_work = matches!(draft.step(&frame.flow, node).node.kind, Kind::Work { .. });
     if !at_work || !matches!(frame.place, Place::Ready { .. }) {
         return Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("nothing can be asked at `{node}`: no work is under way there"),
             "go on from the present situation",
         ));
     }
     if let Some((message, help)) = fault(question) {
-        return Err(Rejection::new(Why::BadInput, message, help));
+        return Err(Rejection::new(RejectionReason::BadInput, message, help));
     }
     draft.emit(Change::Raised { frame: path.clone(), question: Some(Box::new(question.clone())) });
     draft.moved(path, Place::Waiting { node: node.clone(), on: WaitingFor::Raised, due: None }, None);

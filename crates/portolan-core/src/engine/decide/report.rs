@@ -2,9 +2,9 @@
 
 use super::activities::misfits;
 use super::walk::Draft;
-use super::{Rejection, Remedy, Why, addressed, answer, fresh};
+use super::{Rejection, RejectionReason, Remedy, addressed, answer, fresh};
 use crate::diagnostic::{clip, list};
-use crate::graph::{Evidence, Flow, Keeper, Kind, Node, Variable};
+use crate::graph::{Evidence, Flow, Kind, Node, Variable, VariableOwner};
 use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(super) fn decide(
         }
         Place::Checking { outcome, .. } if outcome == claim.outcome => Ok(()),
         Place::Checking { node, outcome, .. } => Err(Rejection::new(
-            Why::Checking,
+            RejectionReason::Checking,
             format!("`{node}` was reported `{outcome}` and its checks are being performed"),
             format!("wait for their verdict, or report `{outcome}` again to have them performed anew"),
         )
@@ -51,7 +51,7 @@ pub(super) fn decide(
         }
         Place::Forked { node, .. } => Err(open_branches(draft, node)),
         Place::Gathering { node } => Err(Rejection::new(
-            Why::BranchesOpen,
+            RejectionReason::BranchesOpen,
             format!("the branches of `{node}` are tasks of their own and have not all come to an outcome"),
             "lead each of them to the join first",
         )),
@@ -62,22 +62,22 @@ pub(super) fn decide(
         | Place::Calling { node, .. }
         | Place::Conversing { node, .. }
         | Place::Each { node, .. } => Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("`{node}` is executed by the engine: nothing is to be reported of it"),
             "wait until the run comes to a step for you",
         )),
         Place::Looping { node, .. } => Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("a pass of `{node}` is under way"),
             "address the position inside it",
         )),
         Place::Within { node, .. } => Err(Rejection::new(
-            Why::OutOfPlace,
+            RejectionReason::OutOfPlace,
             format!("`{node}` runs a workflow of its own"),
             "address the position inside it",
         )),
         Place::Arrived { node, .. } | Place::Ended { node, .. } => Err(Rejection::new(
-            Why::Over,
+            RejectionReason::Over,
             format!("the run is over: it ended at `{node}`"),
             "nothing more is to be done; begin a new run for new work",
         )),
@@ -85,7 +85,7 @@ pub(super) fn decide(
 }
 
 fn not_begun(start: &NodeId) -> Rejection {
-    Rejection::new(Why::NotBegun, format!("the run has not begun: it is at `{start}`"), "begin it first")
+    Rejection::new(RejectionReason::NotBegun, format!("the run has not begun: it is at `{start}`"), "begin it first")
         .lifted_by(Remedy::Begin)
 }
 
@@ -98,7 +98,7 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
     let accepted: Vec<Outcome> = moves.iter().filter_map(Move::outcome).cloned().collect();
     let words: Vec<&str> = accepted.iter().map(Outcome::as_str).collect();
     Err(Rejection::new(
-        Why::UndeclaredOutcome,
+        RejectionReason::UndeclaredOutcome,
         format!("`{}` is no outcome of `{node}`", clip(outcome.as_str())),
         format!("report one of {}", list(&words)),
     )
@@ -123,7 +123,7 @@ fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
         return Ok(());
     }
     Err(Rejection::new(
-        Why::BadOutputs,
+        RejectionReason::BadOutputs,
         format!("`{}` is left as {} only with what it must give: {}", node.id, claim.outcome, faults.join("; ")),
         "report it again with these values in `outputs`",
     ))
@@ -137,7 +137,11 @@ fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> R
 /// What the work at a position has given values.
 pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Value) -> Result<(), Rejection> {
     let refused = |message: String| {
-        Err(Rejection::new(Why::BadOutputs, message, "give each as its type says, and leave out what is no variable"))
+        Err(Rejection::new(
+            RejectionReason::BadOutputs,
+            message,
+            "give each as its type says, and leave out what is no variable",
+        ))
     };
     let Some(outputs) = outputs.as_object() else {
         return refused("`outputs` is no object of variables and their values".to_owned());
@@ -158,13 +162,13 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
             open => format!("what can be given here is {}", list(open)),
         };
         let message = format!("{} cannot be given a value{at}", list(&closed));
-        return Err(Rejection::new(Why::FieldOutOfPhase, message, help));
+        return Err(Rejection::new(RejectionReason::FieldOutOfPhase, message, help));
     }
     let foreign: Vec<&str> =
         outputs.keys().map(String::as_str).filter(|name| !node.is_some_and(|node| gives(flow, node, name))).collect();
     if !foreign.is_empty() {
         return Err(Rejection::new(
-            Why::BadOutputs,
+            RejectionReason::BadOutputs,
             format!("the step does not give {}", list(&foreign)),
             "leave out what the step is not said to give",
         ));
@@ -204,7 +208,7 @@ pub(crate) fn may_give(node: &Node, variable: &Variable) -> bool {
     let is_open = variable.only_at.as_ref().is_none_or(|nodes| nodes.contains(&node.id));
     let is_given = match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
         Some(named) => named.contains(&variable.name.value),
-        None => variable.keeper == Keeper::Anyone,
+        None => variable.keeper == VariableOwner::Anyone,
     };
     is_open && is_given
 }
@@ -232,7 +236,7 @@ fn open_branches(draft: &Draft<'_>, fork: &NodeId) -> Rejection {
     let open: Vec<String> = positions.iter().map(|(path, _)| path.text()).collect();
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
     Rejection::new(
-        Why::BranchesOpen,
+        RejectionReason::BranchesOpen,
         format!("the branches of `{fork}` are under way, and the call names none of them"),
         format!("say which one with `branch`: {}", list(&open)),
     )

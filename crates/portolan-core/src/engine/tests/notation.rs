@@ -26,8 +26,8 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata, When};
 use crate::graph::{
     Activity, AtLimit, Call, Check, CheckBy, Choice, DEFAULT_MAX_PASSES, Each, Edge, EndResult, Escalation, Fallback,
-    Graph, Instance, Interface, Keeper, Kind, Loop, LoopKind, Node, Phase, Question, Retry, Seat, Strategy, Trigger,
-    Variable, VariableKind, Worker, Workflow,
+    Graph, Instance, Interface, Kind, Loop, LoopKind, Node, Phase, Question, Retry, StepPath, Strategy, Trigger,
+    Variable, VariableKind, VariableOwner, Worker, Workflow,
 };
 use crate::source::{Span, Spanned};
 use crate::validate;
@@ -211,7 +211,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
         max_retries: after("retries").map(|count| spanned(count.parse().expect("retries are a number"))),
         sets: list("sets").map(assignment).collect(),
         phase: has("phase").then(|| Box::new(phase(id, &after))),
-        seat: Some(Box::new(Seat {
+        seat: Some(Box::new(StepPath {
             activity: 0,
             id: id.to_owned(),
             number: None,
@@ -300,7 +300,7 @@ fn variable(text: &str) -> Variable {
         description: None,
         default,
         required,
-        keeper: Keeper::Anyone,
+        keeper: VariableOwner::Anyone,
         only_at,
     }
 }

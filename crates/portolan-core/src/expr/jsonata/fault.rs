@@ -3,7 +3,7 @@
 use jsonata_core::evaluator::EvaluatorError;
 use jsonata_core::parser::ParserError;
 
-use super::Limits;
+use super::EvaluationLimits;
 use super::place::{first_token, place};
 use super::quoted;
 use crate::expr::{EvalFault, ParseFault};
@@ -86,7 +86,7 @@ pub(super) fn split(said: &str) -> (Option<String>, &str) {
 }
 
 /// The fault of an evaluation that failed, `in_eval` inside the text of an `$eval`.
-pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &Limits, in_eval: bool) -> EvalFault {
+pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &EvaluationLimits, in_eval: bool) -> EvalFault {
     let said = error.message();
     if let Some(message) = said.strip_prefix(BOUND) {
         return EvalFault::bounds(message, expression);

@@ -148,16 +148,16 @@ impl Jsonata {
     }
 
     fn evaluate(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
-        self.within(scope, &Limits::default())
+        self.within(scope, &EvaluationLimits::default())
     }
 
     /// The value within other limits than the usual ones; `None` is undefined.
     ///
     /// # Errors
     /// When it fails, or would pass a limit.
-    pub fn within(&self, scope: &Scope<'_>, limits: &Limits) -> Result<Option<Value>, EvalFault> {
+    pub fn within(&self, scope: &Scope<'_>, limits: &EvaluationLimits) -> Result<Option<Value>, EvalFault> {
         let items = if self.0.reach.joins { limits.items.min(MAX_JOINED_ITEMS) } else { limits.items };
-        let limits = &Limits { items, ..limits.clone() };
+        let limits = &EvaluationLimits { items, ..limits.clone() };
         let options = EvaluatorOptions {
             // The library reads a clock of its own for this; what an expression is told comes from the scope.
             timeout_ms: Some(limits.time_ms),
@@ -186,7 +186,7 @@ impl Jsonata {
 
 /// How far one evaluation may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct EvaluationLimits {
     /// The wall time, in milliseconds.
     pub time_ms: u64,
     /// The levels of nesting.
@@ -195,9 +195,9 @@ pub struct Limits {
     pub items: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { time_ms: TIME_LIMIT_MS, depth: MAX_DEPTH, items: MAX_ITEMS }
+impl Default for EvaluationLimits {
+    fn default() -> EvaluationLimits {
+        EvaluationLimits { time_ms: TIME_LIMIT_MS, depth: MAX_DEPTH, items: MAX_ITEMS }
     }
 }
 

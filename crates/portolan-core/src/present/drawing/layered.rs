@@ -78,7 +78,7 @@ pub(super) struct Route {
 
 /// How a link runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Course {
+pub(super) enum LinkDirection {
     /// From a thing to itself.
     Own,
     /// Downwards, by these segments.
@@ -114,7 +114,7 @@ pub(super) struct Layers {
     /// Each layer from left to right.
     pub(super) rows: Vec<Vec<usize>>,
     pub(super) segments: Vec<Segment>,
-    pub(super) courses: Vec<Course>,
+    pub(super) courses: Vec<LinkDirection>,
     pub(super) backs: Vec<bool>,
 }
 
@@ -304,7 +304,7 @@ fn layers(level: &Level, walk: &Walk) -> Layers {
     let mut spare = level.items.len() + SPARE_PLACES;
     for (at, link) in level.links.iter().enumerate() {
         let course = layers.course(link, walk.backs[at], &mut spare);
-        if let (Course::Down(segments), true) = (&course, mains[at]) {
+        if let (LinkDirection::Down(segments), true) = (&course, mains[at]) {
             segments.iter().for_each(|segment| layers.segments[*segment].is_main = true);
         }
         ranks.resize(layers.vertices.len(), (walk.followed[at], at, 0));
@@ -319,13 +319,13 @@ fn layers(level: &Level, walk: &Walk) -> Layers {
 }
 
 impl Layers {
-    fn course(&mut self, link: &Link, is_back: bool, spare: &mut usize) -> Course {
+    fn course(&mut self, link: &Link, is_back: bool, spare: &mut usize) -> LinkDirection {
         if link.from == link.to {
-            return Course::Own;
+            return LinkDirection::Own;
         }
         let (first, last) = (self.vertices[link.from].layer, self.vertices[link.to].layer);
         if is_back || last <= first || last - first > LONGEST || last - first - 1 > *spare {
-            return Course::Side;
+            return LinkDirection::Side;
         }
         *spare -= last - first - 1;
         let mut segments = Vec::with_capacity(last - first);
@@ -338,7 +338,7 @@ impl Layers {
             self.segments.push(Segment { upper, lower, leaves, enters, is_main: false });
             upper = lower;
         }
-        Course::Down(segments)
+        LinkDirection::Down(segments)
     }
 
     /// A place in a layer; the first one of a link has room for its text.

@@ -31,7 +31,7 @@ pub use svg::svg;
 
 /// What is drawn: a flow, and what is open in it.
 #[derive(Clone, Copy)]
-pub struct Drawn<'d, 'g> {
+pub struct DrawingInput<'d, 'g> {
     /// The flow.
     pub graph: &'g Graph,
     /// What was made of it, where something could be: nodes and ways that a repair added are then drawn too.
@@ -44,11 +44,11 @@ pub struct Drawn<'d, 'g> {
     /// box.
     pub opened: &'d BTreeSet<String>,
     /// What a person has moved by hand, by the identifiers that it is drawn with.
-    pub moved: &'d Moved,
+    pub moved: &'d NodeOffsets,
 }
 
 /// How far nodes stand right of where the layout puts them, and how far under it. What stands in a box goes along with it.
-pub type Moved = BTreeMap<String, (i32, i32)>;
+pub type NodeOffsets = BTreeMap<String, (i32, i32)>;
 
 /// The farthest that a node can be moved.
 pub const FARTHEST: i32 = 100_000;
@@ -188,6 +188,6 @@ pub struct DrawnEdge {
 /// assert!(drawing.nodes[0].y < drawing.nodes[1].y, "it reads from top to bottom");
 /// assert!(present::svg(&drawing).starts_with("<svg "));
 /// ```
-pub fn drawing(what: &Drawn<'_, '_>) -> Drawing {
+pub fn drawing(what: &DrawingInput<'_, '_>) -> Drawing {
     nest::laid_out(sheet::sheet(what))
 }

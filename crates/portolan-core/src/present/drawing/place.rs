@@ -1,6 +1,6 @@
 //! Where things stand across: as near to the middle of what they are linked to as those beside them let them.
 
-use super::layered::{Course, Layers, Level, Vertex};
+use super::layered::{Layers, Level, LinkDirection, Vertex};
 use super::size;
 
 /// Between the places of two links, and between one and a thing.
@@ -24,7 +24,7 @@ pub(super) fn spread(level: &Level, layers: &mut Layers) {
     }
     let mut entering = vec![Vec::new(); level.items.len()];
     for (link, course) in level.links.iter().zip(&layers.courses) {
-        if let (Course::Down(segments), None) = (course, link.enters) {
+        if let (LinkDirection::Down(segments), None) = (course, link.enters) {
             entering[link.to].extend(segments.last().copied());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layered::{Course, Item, Laid, Layers, Level, Link, Route, Segment, Stands};
+use super::layered::{Item, Laid, Layers, Level, Link, LinkDirection, Route, Segment, Stands};
 use super::size::{self, BETWEEN, LABEL_LINE};
 
 /// How far the way from a thing to itself goes out.
@@ -61,7 +61,7 @@ impl<'l> Router<'l> {
     fn texts(&mut self) {
         let mut gaps: Vec<Vec<(i64, i64, usize)>> = vec![Vec::new(); self.layers.rows.len()];
         for (at, link) in self.level.links.iter().enumerate() {
-            if let (Course::Down(segments), 1..) = (&self.layers.courses[at], link.label) {
+            if let (LinkDirection::Down(segments), 1..) = (&self.layers.courses[at], link.label) {
                 let middle = self.lower_end(&self.layers.segments[segments[0]]);
                 gaps[self.layer(link.from)].push((middle - link.label / 2, middle + link.label / 2, at));
             }
@@ -95,7 +95,8 @@ impl<'l> Router<'l> {
     /// How high each layer stands.
     fn rows(&mut self) {
         let links = self.level.links.iter().zip(&self.layers.courses);
-        let sides: Vec<&Link> = links.filter(|(_, course)| **course == Course::Side).map(|(link, _)| link).collect();
+        let sides: Vec<&Link> =
+            links.filter(|(_, course)| **course == LinkDirection::Side).map(|(link, _)| link).collect();
         let last = self.top.len() - 1;
         let mut y = if sides.iter().any(|link| self.layer(link.to) == 0) { ROUND } else { 0 };
         for layer in 0..=last {
@@ -140,13 +141,13 @@ impl<'l> Router<'l> {
         links
             .map(|(at, link)| {
                 let route = match &self.layers.courses[at] {
-                    Course::Own => {
+                    LinkDirection::Own => {
                         let count = own.entry(link.from).or_insert(0);
                         *count += 1;
                         self.own(link, *count - 1)
                     }
-                    Course::Down(segments) => self.down(at, segments),
-                    Course::Side => sides.route(self, at),
+                    LinkDirection::Down(segments) => self.down(at, segments),
+                    LinkDirection::Side => sides.route(self, at),
                 };
                 Route { back: self.layers.backs[at], ..route }
             })
@@ -217,7 +218,7 @@ impl Sides {
         let mut known = BTreeMap::new();
         let (mut out, mut into, mut texts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (at, link) in router.level.links.iter().enumerate() {
-            if router.layers.courses[at] != Course::Side {
+            if router.layers.courses[at] != LinkDirection::Side {
                 continue;
             }
             let beside = if link.is_failure { FAILURES } else { 0 };

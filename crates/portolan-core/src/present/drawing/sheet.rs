@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::lines::{self, Way};
-use super::{Drawn, DrawnCheck, DrawnNode, FARTHEST, Fold};
+use super::{DrawingInput, DrawnCheck, DrawnNode, FARTHEST, Fold};
 use crate::graph::{Graph, Kind, MAX_DEPTH, Node, NodeCheck};
 use crate::present::picture::{LABEL, cut, label, one_line, small_print};
 use crate::present::verified::looks_at;
@@ -61,7 +61,7 @@ impl Sketch {
     }
 }
 
-pub(super) fn sheet(what: &Drawn<'_, '_>) -> Sheet {
+pub(super) fn sheet(what: &DrawingInput<'_, '_>) -> Sheet {
     let mut drawer = Drawer { what, sheet: Sheet { boxes: Vec::new(), ways: Vec::new(), names: Names::default() } };
     let root = Inner::new(what, what.graph, String::new(), None, 1);
     let mut waiting = VecDeque::from([root]);
@@ -84,7 +84,13 @@ struct Inner<'g> {
 }
 
 impl<'g> Inner<'g> {
-    fn new(what: &Drawn<'_, 'g>, graph: &'g Graph, prefix: String, parent: Option<usize>, depth: usize) -> Inner<'g> {
+    fn new(
+        what: &DrawingInput<'_, 'g>,
+        graph: &'g Graph,
+        prefix: String,
+        parent: Option<usize>,
+        depth: usize,
+    ) -> Inner<'g> {
         let (mut nodes, mut known) = (Vec::new(), BTreeMap::new());
         for node in &graph.nodes {
             nodes.push(node);
@@ -102,7 +108,7 @@ impl<'g> Inner<'g> {
 }
 
 struct Drawer<'d, 'g> {
-    what: &'d Drawn<'d, 'g>,
+    what: &'d DrawingInput<'d, 'g>,
     sheet: Sheet,
 }
 

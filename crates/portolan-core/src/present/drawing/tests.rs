@@ -10,7 +10,7 @@ use std::fmt::Write;
 use expect_test::{Expect, expect};
 
 use super::size::HEAD;
-use super::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
+use super::{Drawing, DrawingInput, DrawnNode, Fold, NodeOffsets, drawing, svg};
 use crate::dialect::{self, Strictness};
 use crate::graph::{Graph, MAX_DEPTH};
 use crate::source::Source;
@@ -34,8 +34,8 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
 /// The drawing of a flow that its nodes may run again.
 fn drawn(graph: &Graph, folded: &[&str], opened: &[&str]) -> Drawing {
     let find = |id: &str| (id == graph.id.value).then_some(graph);
-    let (folded, opened, moved) = (set(folded), set(opened), Moved::new());
-    drawing(&Drawn { graph, workflow: None, find: &find, folded: &folded, opened: &opened, moved: &moved })
+    let (folded, opened, moved) = (set(folded), set(opened), NodeOffsets::new());
+    drawing(&DrawingInput { graph, workflow: None, find: &find, folded: &folded, opened: &opened, moved: &moved })
 }
 
 /// A drawing as text: where everything is.
@@ -303,13 +303,13 @@ fn ways_that_are_taken_and_not_written_are_drawn_where_the_workflow_is_known() {
     let graph = graph(r#" "a": {"type": "task"}, "b": {"type": "task"} "#, r#" {"from": "a", "to": "b"} "#);
     let workflow = validate::validate(&graph, &|_| None, Strictness::Lenient).0.expect("it can be repaired");
     let none = BTreeSet::new();
-    let what = Drawn {
+    let what = DrawingInput {
         graph: &graph,
         workflow: Some(&workflow),
         find: &|_| None,
         folded: &none,
         opened: &none,
-        moved: &Moved::new(),
+        moved: &NodeOffsets::new(),
     };
     let drawing = drawing(&what);
     let implied: Vec<&str> = drawing.edges.iter().filter(|edge| edge.implied).map(|edge| edge.id.as_str()).collect();
@@ -415,8 +415,9 @@ fn a_picture_says_in_words_what_it_shows() {
 fn a_node_that_was_moved_stands_there_and_its_edges_follow() {
     let graph = graph(RETRYING.0, RETRYING.1);
     let (none, moved) =
-        (BTreeSet::new(), Moved::from([("fix".to_owned(), (200, 0)), ("stuck".to_owned(), (-300, -200))]));
-    let what = Drawn { graph: &graph, workflow: None, find: &|_| None, folded: &none, opened: &none, moved: &moved };
+        (BTreeSet::new(), NodeOffsets::from([("fix".to_owned(), (200, 0)), ("stuck".to_owned(), (-300, -200))]));
+    let what =
+        DrawingInput { graph: &graph, workflow: None, find: &|_| None, folded: &none, opened: &none, moved: &moved };
     shows(
         &drawing(&what),
         expect![[r#"

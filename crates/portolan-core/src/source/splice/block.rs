@@ -9,7 +9,7 @@ use crate::source::{Entry, Span, Tree};
 use serde_json::{Map, Value};
 
 use super::align::{aligned, ordered};
-use super::{Patch, Splicer, Unfit};
+use super::{Patch, SpliceError, Splicer};
 
 /// A member as it will stand: whole lines, and what stands between it and the next.
 struct Piece {
@@ -35,7 +35,7 @@ impl Splicer<'_> {
         entries: &[Entry],
         wanted: &Map<String, Value>,
         region: Span,
-    ) -> Result<Patch, Unfit> {
+    ) -> Result<Patch, SpliceError> {
         let start = tree.span.start;
         let column = self.text.column(start);
         let (own, brought): (Vec<&Entry>, Vec<&Entry>) =
@@ -43,7 +43,7 @@ impl Splicer<'_> {
         distinct(&own)?;
         if let Some(entry) = brought.iter().find(|entry| !wanted.contains_key(&entry.key.value)) {
             let name = &entry.key.value;
-            return Err(Unfit::because(format!(
+            return Err(SpliceError::because(format!(
                 "`{name}` is brought along by a merge key, and cannot be taken out here"
             )));
         }
@@ -62,7 +62,13 @@ impl Splicer<'_> {
         self.assembled(&chunks, pieces, column)
     }
 
-    pub(super) fn array(&self, tree: &Tree, items: &[Tree], wanted: &[Value], region: Span) -> Result<Patch, Unfit> {
+    pub(super) fn array(
+        &self,
+        tree: &Tree,
+        items: &[Tree],
+        wanted: &[Value],
+        region: Span,
+    ) -> Result<Patch, SpliceError> {
         let first = self.text.first_dash(tree, items).ok_or_else(odd_list)?;
         let column = self.text.column(first);
         let (chunks, dashes) = self.item_chunks(first, items, column, region)?;
@@ -89,7 +95,7 @@ impl Splicer<'_> {
         inside && (at == tree.span.start || self.text.begins_line(at) && self.text.column(at) == column)
     }
 
-    fn entry_text(&self, entry: &Entry, chunk: Span, column: usize, value: &Value) -> Result<String, Unfit> {
+    fn entry_text(&self, entry: &Entry, chunk: Span, column: usize, value: &Value) -> Result<String, SpliceError> {
         if entry.value.value() == *value {
             return Ok(self.lines_of(chunk));
         }
@@ -98,16 +104,22 @@ impl Splicer<'_> {
     }
 
     /// The place behind the colon of an entry.
-    fn colon(&self, entry: &Entry) -> Result<usize, Unfit> {
+    fn colon(&self, entry: &Entry) -> Result<usize, SpliceError> {
         let rest = &self.text.0[entry.key.span.end..];
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         match rest[blanks..].starts_with(':') {
             true => Ok(entry.key.span.end + blanks + 1),
-            false => Err(Unfit::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+            false => Err(SpliceError::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
         }
     }
 
-    fn entry_chunks(&self, start: usize, column: usize, own: &[&Entry], limit: usize) -> Result<Vec<Span>, Unfit> {
+    fn entry_chunks(
+        &self,
+        start: usize,
+        column: usize,
+        own: &[&Entry],
+        limit: usize,
+    ) -> Result<Vec<Span>, SpliceError> {
         let mut chunks: Vec<Span> = Vec::new();
         for (at, entry) in own.iter().enumerate() {
             let key = entry.key.span.start;
@@ -129,7 +141,7 @@ impl Splicer<'_> {
         items: &[Tree],
         column: usize,
         region: Span,
-    ) -> Result<(Vec<Span>, Vec<usize>), Unfit> {
+    ) -> Result<(Vec<Span>, Vec<usize>), SpliceError> {
         let placed = self.text.placed(first, items, region.end).ok_or_else(odd_list)?;
         let dashes: Vec<usize> = placed.into_iter().map(|(dash, _)| dash).collect();
         let mut chunks: Vec<Span> = Vec::new();
@@ -166,7 +178,7 @@ impl Splicer<'_> {
     }
 
     /// The lines of a member whose value becomes another one.
-    fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, Unfit> {
+    fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, SpliceError> {
         let margin = " ".repeat(self.text.column(slot.chunk.start));
         let present = self.present(slot)?;
         if present == self.text.written(slot.value) && present.end > present.start {
@@ -179,7 +191,7 @@ impl Splicer<'_> {
     }
 
     /// Where the value of a slot is written: an alias stands for one that is written elsewhere, and nothing is nowhere.
-    fn present(&self, slot: &Slot<'_>) -> Result<Span, Unfit> {
+    fn present(&self, slot: &Slot<'_>) -> Result<Span, SpliceError> {
         let span = self.text.written(slot.value);
         if span.start >= slot.after && span.end <= slot.chunk.end && span.end > span.start {
             return Ok(span);
@@ -193,7 +205,7 @@ impl Splicer<'_> {
                 let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
                 Ok(Span { start, end: start + end })
             }
-            Some(_) => Err(Unfit::because("a value is written in a way that is not edited")),
+            Some(_) => Err(SpliceError::because("a value is written in a way that is not edited")),
         }
     }
 
@@ -242,9 +254,14 @@ impl Splicer<'_> {
     }
 
     /// The members one after the other, in the place of all of them.
-    fn assembled(&self, chunks: &[Span], members: Vec<(Option<usize>, String)>, column: usize) -> Result<Patch, Unfit> {
+    fn assembled(
+        &self,
+        chunks: &[Span],
+        members: Vec<(Option<usize>, String)>,
+        column: usize,
+    ) -> Result<Patch, SpliceError> {
         let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else {
-            return Err(Unfit::because("a collection is laid out in a way that is not edited"));
+            return Err(SpliceError::because("a collection is laid out in a way that is not edited"));
         };
         let gap = |at: usize| match chunks.get(at + 1) {
             Some(next) => self.text.0[chunks[at].end..next.start].to_owned(),
@@ -303,8 +320,8 @@ fn keep_comments(count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piec
     lead
 }
 
-fn odd_list() -> Unfit {
-    Unfit::because("a list is laid out in a way that is not edited")
+fn odd_list() -> SpliceError {
+    SpliceError::because("a list is laid out in a way that is not edited")
 }
 
 fn keeps_blanks(written: &str) -> bool {
@@ -317,10 +334,10 @@ fn keeps_blanks(written: &str) -> bool {
     written.lines().any(header)
 }
 
-fn distinct(entries: &[&Entry]) -> Result<(), Unfit> {
+fn distinct(entries: &[&Entry]) -> Result<(), SpliceError> {
     let mut seen = BTreeSet::new();
     match entries.iter().find(|entry| !seen.insert(&entry.key.value)) {
-        Some(entry) => Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value))),
+        Some(entry) => Err(SpliceError::because(format!("`{}` is written twice in one object", entry.key.value))),
         None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use crate::source::{Entry, Span, Tree, TreeKind};
 use serde_json::{Map, Value};
 
 use super::align::{aligned, ordered};
-use super::{Patch, Splicer, Unfit};
+use super::{Patch, SpliceError, Splicer};
 
 /// A member as it is written.
 struct Part<'p> {
@@ -20,7 +20,7 @@ impl Splicer<'_> {
         tree: &Tree,
         entries: &[Entry],
         wanted: &Map<String, Value>,
-    ) -> Result<Patch, Unfit> {
+    ) -> Result<Patch, SpliceError> {
         let mut parts: Vec<(&str, Part<'_>)> = Vec::new();
         let mut names = BTreeSet::new();
         let whole = self.text.written(tree);
@@ -28,12 +28,12 @@ impl Splicer<'_> {
         for entry in entries {
             if entry.key.span.start < floor || entry.key.span.end > whole.end {
                 let name = &entry.key.value;
-                return Err(Unfit::because(format!(
+                return Err(SpliceError::because(format!(
                     "`{name}` is brought along by a merge key, and cannot be changed here"
                 )));
             }
             if !names.insert(entry.key.value.as_str()) {
-                return Err(Unfit::because(format!("`{}` is written twice in one object", entry.key.value)));
+                return Err(SpliceError::because(format!("`{}` is written twice in one object", entry.key.value)));
             }
             let end = self.flow_end(entry, whole)?;
             floor = end;
@@ -58,12 +58,12 @@ impl Splicer<'_> {
         Ok(self.flowed(tree, &parts, members, margin.as_deref()))
     }
 
-    pub(super) fn flow_array(&self, tree: &Tree, items: &[Tree], wanted: &[Value]) -> Result<Patch, Unfit> {
+    pub(super) fn flow_array(&self, tree: &Tree, items: &[Tree], wanted: &[Value]) -> Result<Patch, SpliceError> {
         let Span { start: mut floor, end } = self.text.written(tree);
         for item in items {
             let written = self.text.written(item);
             if written.start < floor || written.end > end || written.end == written.start {
-                return Err(Unfit::because("a list in brackets has an alias, or nothing, among its items"));
+                return Err(SpliceError::because("a list in brackets has an alias, or nothing, among its items"));
             }
             floor = written.end;
         }
@@ -98,7 +98,7 @@ impl Splicer<'_> {
     }
 
     /// Where an entry ends.
-    fn flow_end(&self, entry: &Entry, tree: Span) -> Result<usize, Unfit> {
+    fn flow_end(&self, entry: &Entry, tree: Span) -> Result<usize, SpliceError> {
         let (key, value) = (entry.key.span, self.text.written(&entry.value));
         if value.start >= key.end && value.end > value.start && value.end <= tree.end {
             return Ok(value.end);
@@ -109,11 +109,11 @@ impl Splicer<'_> {
         match word.chars().next() {
             Some('*') => Ok(at + word.find([' ', '\t', '\r', '\n', ',', '}', ']']).unwrap_or(0)),
             Some(',' | '}' | '\r' | '\n') => Ok(key.end + rest.find([',', '}', '\r', '\n']).unwrap_or(0)),
-            _ => Err(Unfit::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+            _ => Err(SpliceError::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
         }
     }
 
-    fn flow_part(&self, part: &Part<'_>, wanted: &Value, margin: Option<&str>) -> Result<String, Unfit> {
+    fn flow_part(&self, part: &Part<'_>, wanted: &Value, margin: Option<&str>) -> Result<String, SpliceError> {
         let written = self.text.of(part.span);
         if part.value.value() == *wanted {
             return Ok(written.to_owned());

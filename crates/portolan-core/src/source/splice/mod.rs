@@ -20,11 +20,11 @@ use style::Style;
 
 /// Why a text cannot be changed in place: one lower-case sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit(pub String);
+pub struct SpliceError(pub String);
 
-impl Unfit {
-    fn because(why: impl Into<String>) -> Unfit {
-        Unfit(why.into())
+impl SpliceError {
+    fn because(why: impl Into<String>) -> SpliceError {
+        SpliceError(why.into())
     }
 }
 
@@ -32,7 +32,7 @@ impl Unfit {
 ///
 /// # Errors
 /// It cannot be changed in place.
-pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, Unfit> {
+pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, SpliceError> {
     let text = &*source.text;
     if tree.value() == *wanted {
         return Ok(text.to_owned());
@@ -45,18 +45,18 @@ pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, U
     let splicer = Splicer { text: Lines(&padded), style };
     let region = Span { start: 0, end: padded.len() };
     let patch = splicer.patch(tree, wanted, region)?;
-    let patch = patch.ok_or_else(|| Unfit::because(format!("the file is {}, and no object", tree.describe())))?;
+    let patch = patch.ok_or_else(|| SpliceError::because(format!("the file is {}, and no object", tree.describe())))?;
     let whole = patch.applied(&padded, region);
     let bare = whole.strip_suffix(newline).filter(|_| !ends).map(str::to_owned);
     let sound = bare.into_iter().chain([whole]).find(|text| says(source, text, wanted));
-    sound.ok_or_else(|| Unfit::because(misread(tree, text)))
+    sound.ok_or_else(|| SpliceError::because(misread(tree, text)))
 }
 
 /// A text that says nothing yet, with a value after its comments.
 ///
 /// # Errors
 /// It holds something that cannot be added to.
-pub fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit> {
+pub fn appended(source: &Source, wanted: &Value) -> Result<String, SpliceError> {
     let text = &*source.text;
     let style = Style::new(style::newline(text));
     let is_json = source.name.to_ascii_lowercase().ends_with(".json");
@@ -68,7 +68,7 @@ pub fn appended(source: &Source, wanted: &Value) -> Result<String, Unfit> {
     let whole = [text, gap, &value].concat();
     match says(source, &whole, wanted) {
         true => Ok(whole),
-        false => Err(Unfit::because("it holds something that cannot be added to")),
+        false => Err(SpliceError::because("it holds something that cannot be added to")),
     }
 }
 
@@ -121,7 +121,7 @@ impl Patch {
 impl Splicer<'_> {
     /// The change inside of a collection that makes it `wanted`; nothing where it must be replaced as a whole. Lines
     /// and comments of `region` that belong to it may change with it.
-    fn patch(&self, tree: &Tree, wanted: &Value, region: Span) -> Result<Option<Patch>, Unfit> {
+    fn patch(&self, tree: &Tree, wanted: &Value, region: Span) -> Result<Option<Patch>, SpliceError> {
         let flow = self.text.is_flow(tree);
         Ok(Some(match (&tree.kind, wanted) {
             (TreeKind::Object(entries), Value::Object(wanted)) if !entries.is_empty() && !wanted.is_empty() => {

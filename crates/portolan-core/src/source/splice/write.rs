@@ -8,7 +8,7 @@ use super::style::Style;
 
 /// Where a text stands: within braces, commas and brackets mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Around {
+enum TextContext {
     Block,
     Braces,
 }
@@ -22,7 +22,7 @@ impl Style {
         match value {
             Value::Object(members) if !members.is_empty() => None,
             Value::Array(items) if !items.is_empty() => None,
-            Value::String(text) => Some(word(text, Around::Block)),
+            Value::String(text) => Some(word(text, TextContext::Block)),
             other => Some(other.to_string()),
         }
     }
@@ -49,7 +49,7 @@ impl Style {
 
     /// The lines of a member of an object that stands in `column`.
     pub(super) fn entry(&self, name: &str, value: &Value, column: usize) -> String {
-        format!("{}{}:{}", " ".repeat(column), word(name, Around::Block), self.after_key(value, column))
+        format!("{}{}:{}", " ".repeat(column), word(name, TextContext::Block), self.after_key(value, column))
     }
 
     /// What follows the colon of a key that stands in `column`, to the end of the last line.
@@ -125,14 +125,14 @@ impl Style {
                 let items = items.iter().map(|item| self.braces(item, inner.as_deref())).collect();
                 self.listed(items, ["[", "]"], margin, "")
             }
-            Value::String(text) if !self.json => word(text, Around::Braces),
+            Value::String(text) if !self.json => word(text, TextContext::Braces),
             other => other.to_string(),
         }
     }
 
     /// A key in braces.
     pub(super) fn name(&self, name: &str) -> String {
-        if self.json { Value::from(name).to_string() } else { word(name, Around::Braces) }
+        if self.json { Value::from(name).to_string() } else { word(name, TextContext::Braces) }
     }
 
     fn listed(&self, parts: Vec<String>, [open, close]: [&str; 2], margin: Option<&str>, gap: &str) -> String {
@@ -148,7 +148,7 @@ impl Style {
 }
 
 /// A text in one line: without quotes where nobody takes it for something else.
-fn word(text: &str, around: Around) -> String {
+fn word(text: &str, around: TextContext) -> String {
     if is_plain(text, around) {
         return text.to_owned();
     }
@@ -169,10 +169,10 @@ fn escaped(c: char) -> String {
     format!("\\u{:04x}", u32::from(c))
 }
 
-fn is_plain(text: &str, around: Around) -> bool {
+fn is_plain(text: &str, around: TextContext) -> bool {
     let first = |c: char| c.is_alphabetic() || matches!(c, '$' | '_' | '/');
     let allowed = |c: char| !is_unseen(c) && c != '\u{feff}' && c != '"' && c != '\'';
-    let inside = |c: char| around == Around::Braces && matches!(c, ',' | '[' | ']' | '{' | '}' | ':');
+    let inside = |c: char| around == TextContext::Braces && matches!(c, ',' | '[' | ']' | '{' | '}' | ':');
     let sound = text.starts_with(first)
         && text.chars().all(|c| allowed(c) && !inside(c))
         && !text.contains(": ")

@@ -5,7 +5,7 @@ use super::*;
 
 fn to_yaml(json: &str, expected: Expect) {
     let source = Source::new("a.json", json);
-    expected.assert_eq(&convert(&source, Spelling::Yaml).expect("it can be said in YAML"));
+    expected.assert_eq(&convert(&source, Format::Yaml).expect("it can be said in YAML"));
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn order_numbers_and_texts_are_kept() {
 #[test]
 fn what_cannot_be_said_is_refused() {
     let long = format!("{{\"{}\": 1}}", "k".repeat(2_000));
-    for (text, spelling) in [(long.as_str(), Spelling::Yaml), ("{", Spelling::Json)] {
+    for (text, spelling) in [(long.as_str(), Format::Yaml), ("{", Format::Json)] {
         assert!(convert(&Source::new("a.json", text), spelling).is_err(), "{text}");
     }
 }
@@ -69,9 +69,9 @@ proptest! {
     #[test]
     fn json_comes_back_from_yaml_as_it_was(text in json_text()) {
         let source = Source::new("a.json", &text);
-        let straight = convert(&source, Spelling::Json).expect("JSON is JSON");
-        let yaml = convert(&source, Spelling::Yaml).map_err(|faults| TestCaseError::fail(format!("{faults:?}")))?;
-        let back = convert(&Source::new("a.yaml", &yaml), Spelling::Json).expect("it was read as YAML already");
+        let straight = convert(&source, Format::Json).expect("JSON is JSON");
+        let yaml = convert(&source, Format::Yaml).map_err(|faults| TestCaseError::fail(format!("{faults:?}")))?;
+        let back = convert(&Source::new("a.yaml", &yaml), Format::Json).expect("it was read as YAML already");
         prop_assert_eq!(straight, back, "{}", yaml);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Code, Rule};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Expr, Misfit, misfits, never};
-use crate::graph::{Finding, KeyResult, Kind, Node};
+use crate::graph::{KeyResult, KeyResultCheck, Kind, Node};
 use crate::source::{Span, Spanned};
 use crate::validate::map::Map;
 
@@ -35,7 +35,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
             }
         }
         for result in key_results(node) {
-            if let Finding::Expr(expr) = &result.by {
+            if let KeyResultCheck::Expr(expr) = &result.by {
                 compared(map, node, expr, result.name.span, faults);
                 never_met(map, node, expr, &result.name, faults);
             }

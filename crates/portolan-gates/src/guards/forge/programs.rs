@@ -1,6 +1,6 @@
 //! The programs of the forges: which of their commands change what.
 
-use super::{Deed, Request, operands};
+use super::{ForgeAction, Request, operands};
 use crate::shell::Word;
 
 /// A group of commands, and those of it that change nothing that counts. The others are asked.
@@ -103,30 +103,30 @@ const TEA_FINE: &[&str] = &[
 /// Options that may stand before the commands themselves, with a value.
 const VALUED: &[&str] = &["-R", "--repo", "--hostname", "-g", "--group", "--login", "--remote", "--output", "-o"];
 
-pub(super) fn gh(arguments: &[Word]) -> Deed {
+pub(super) fn gh(arguments: &[Word]) -> ForgeAction {
     if helps(arguments) {
-        return Deed::Fine;
+        return ForgeAction::Fine;
     }
     match verbs(arguments) {
-        (Some("pr"), Some("merge")) if !has(arguments, &["--disable-auto"]) => Deed::Merges(number(arguments)),
+        (Some("pr"), Some("merge")) if !has(arguments, &["--disable-auto"]) => ForgeAction::Merges(number(arguments)),
         (Some("pr"), Some("review")) => review(arguments),
-        (Some("pr"), Some(_)) => Deed::Fine,
+        (Some("pr"), Some(_)) => ForgeAction::Fine,
         (Some("api"), _) => api("gh api", arguments),
         (Some("auth"), Some("status")) if has(arguments, &["-t", "--show-token"]) => {
-            Deed::Changes("gh auth status --show-token".to_owned())
+            ForgeAction::Changes("gh auth status --show-token".to_owned())
         }
         verbs => grouped("gh", verbs, GH, GH_FINE, arguments),
     }
 }
 
-pub(super) fn glab(arguments: &[Word]) -> Deed {
+pub(super) fn glab(arguments: &[Word]) -> ForgeAction {
     if helps(arguments) {
-        return Deed::Fine;
+        return ForgeAction::Fine;
     }
     match verbs(arguments) {
-        (Some("mr"), Some("merge" | "accept")) => Deed::Merges(None),
-        (Some("mr"), Some("approve")) => Deed::Approves,
-        (Some("mr"), Some(_)) => Deed::Fine,
+        (Some("mr"), Some("merge" | "accept")) => ForgeAction::Merges(None),
+        (Some("mr"), Some("approve")) => ForgeAction::Approves,
+        (Some("mr"), Some(_)) => ForgeAction::Fine,
         (Some("api"), _) => api("glab api", arguments),
         (Some("pipeline" | "pipe"), verb) => grouped("glab", (Some("ci"), verb), GLAB, GLAB_FINE, arguments),
         (Some("project"), verb) => grouped("glab", (Some("repo"), verb), GLAB, GLAB_FINE, arguments),
@@ -134,30 +134,30 @@ pub(super) fn glab(arguments: &[Word]) -> Deed {
     }
 }
 
-pub(super) fn tea(arguments: &[Word]) -> Deed {
+pub(super) fn tea(arguments: &[Word]) -> ForgeAction {
     if helps(arguments) {
-        return Deed::Fine;
+        return ForgeAction::Fine;
     }
     match verbs(arguments) {
-        (Some("pulls" | "pull" | "pr"), Some("merge" | "m")) => Deed::Merges(None),
-        (Some("pulls" | "pull" | "pr"), Some("approve" | "lgtm" | "a")) => Deed::Approves,
-        (Some("pulls" | "pull" | "pr"), _) => Deed::Fine,
+        (Some("pulls" | "pull" | "pr"), Some("merge" | "m")) => ForgeAction::Merges(None),
+        (Some("pulls" | "pull" | "pr"), Some("approve" | "lgtm" | "a")) => ForgeAction::Approves,
+        (Some("pulls" | "pull" | "pr"), _) => ForgeAction::Fine,
         verbs => grouped("tea", verbs, TEA, TEA_FINE, arguments),
     }
 }
 
 /// It also stands in the place of git, and is then asked for all that it could be.
-pub(super) fn hub(arguments: &[Word]) -> Deed {
+pub(super) fn hub(arguments: &[Word]) -> ForgeAction {
     match verbs(arguments) {
-        _ if helps(arguments) => Deed::Fine,
+        _ if helps(arguments) => ForgeAction::Fine,
         (Some("api"), _) => api("hub api", arguments),
         (Some("pull-request" | "issue" | "browse" | "ci-status" | "compare" | "gist" | "help" | "version"), _) => {
-            Deed::Fine
+            ForgeAction::Fine
         }
-        (Some("pr"), Some("list" | "show")) | (Some("status" | "log" | "diff" | "show"), _) => Deed::Fine,
-        (Some("pr"), Some("merge")) => Deed::Merges(None),
-        (Some(verb), _) => Deed::Unknown(format!("hub {verb}")),
-        (None, _) => Deed::Unknown("hub".to_owned()),
+        (Some("pr"), Some("list" | "show")) | (Some("status" | "log" | "diff" | "show"), _) => ForgeAction::Fine,
+        (Some("pr"), Some("merge")) => ForgeAction::Merges(None),
+        (Some(verb), _) => ForgeAction::Unknown(format!("hub {verb}")),
+        (None, _) => ForgeAction::Unknown("hub".to_owned()),
     }
 }
 
@@ -203,21 +203,21 @@ fn grouped(
     groups: &[Group],
     fine: &[&str],
     arguments: &[Word],
-) -> Deed {
+) -> ForgeAction {
     let Some(group) = group else {
         let nothing = operands(arguments, VALUED).is_empty();
-        return if nothing { Deed::Fine } else { Deed::Unknown(program.to_owned()) };
+        return if nothing { ForgeAction::Fine } else { ForgeAction::Unknown(program.to_owned()) };
     };
     let known = groups.iter().find(|(name, _)| *name == group);
     match (known, verb) {
-        (Some((_, reads)), Some(verb)) if reads.contains(&verb) => Deed::Fine,
+        (Some((_, reads)), Some(verb)) if reads.contains(&verb) => ForgeAction::Fine,
         // A group alone only tells what it has, unless its command is known to the run alone.
-        (Some(_), None) if operands(arguments, VALUED).len() < 2 => Deed::Fine,
-        (Some(_), None) => Deed::Unknown(format!("{program} {group}")),
-        (Some(_), Some(verb)) => Deed::Changes(format!("{program} {group} {verb}")),
-        (None, _) if fine.contains(&group) => Deed::Fine,
+        (Some(_), None) if operands(arguments, VALUED).len() < 2 => ForgeAction::Fine,
+        (Some(_), None) => ForgeAction::Unknown(format!("{program} {group}")),
+        (Some(_), Some(verb)) => ForgeAction::Changes(format!("{program} {group} {verb}")),
+        (None, _) if fine.contains(&group) => ForgeAction::Fine,
         // An alias or an extension.
-        (None, _) => Deed::Unknown(format!("{program} {group}")),
+        (None, _) => ForgeAction::Unknown(format!("{program} {group}")),
     }
 }
 
@@ -235,7 +235,7 @@ fn helps(arguments: &[Word]) -> bool {
     has(arguments, &["--help"])
 }
 
-fn review(arguments: &[Word]) -> Deed {
+fn review(arguments: &[Word]) -> ForgeAction {
     let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('a');
     let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || bundled(text));
     let mut before = None;
@@ -243,15 +243,15 @@ fn review(arguments: &[Word]) -> Deed {
         // A body may begin with a hyphen, and is no option.
         let is_value = matches!(before, Some("-b" | "--body" | "-F" | "--body-file" | "-R" | "--repo"));
         if !is_value && approves(word) {
-            return Deed::Approves;
+            return ForgeAction::Approves;
         }
         before = word.known();
     }
-    Deed::Fine
+    ForgeAction::Fine
 }
 
 /// `gh api`, and those that are like it.
-fn api(what: &str, arguments: &[Word]) -> Deed {
+fn api(what: &str, arguments: &[Word]) -> ForgeAction {
     const FIELDS: [&str; 8] = ["-f", "-F", "--field", "--raw-field", "--form", "--input", "-d", "--data"];
     const OTHER: [&str; 10] =
         ["-H", "--header", "-q", "--jq", "-t", "--template", "--cache", "-p", "--preview", "--hostname"];
@@ -261,7 +261,7 @@ fn api(what: &str, arguments: &[Word]) -> Deed {
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             if *word == Word::Spread {
-                return Deed::Unknown(what.to_owned());
+                return ForgeAction::Unknown(what.to_owned());
             }
             operand += 1;
             continue;

@@ -1,7 +1,7 @@
 //! Programs that send requests: what they write on the interface of a forge.
 
 use super::programs::attached;
-use super::{Deed, Request};
+use super::{ForgeAction, Request};
 use crate::shell::Word;
 
 /// What the addresses of such interfaces have.
@@ -18,18 +18,18 @@ const FORGES: [&str; 7] = [
 const METHODS: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
 /// What a request of `program` does; `whole` is the text that it stands in.
-pub(super) fn deed(program: &str, arguments: &[Word], whole: &str) -> Deed {
+pub(super) fn deed(program: &str, arguments: &[Word], whole: &str) -> ForgeAction {
     let is_forge = |text: &str| FORGES.iter().any(|forge| text.to_ascii_lowercase().contains(forge));
     let address = arguments.iter().filter_map(Word::known).find(|text| is_forge(text) && !text.starts_with('-'));
     // Of an address with a variable in it nothing is known here, but it is written somewhere.
     let hidden = arguments.iter().any(|word| word.known().is_none()) && is_forge(whole);
     if address.is_none() && !hidden {
-        return Deed::Fine;
+        return ForgeAction::Fine;
     }
     let mut request = match program {
         "curl" => match curl(arguments) {
             Some(request) => request,
-            None => return Deed::Unknown(program.to_owned()),
+            None => return ForgeAction::Unknown(program.to_owned()),
         },
         "wget" => wget(arguments),
         _ => httpie(arguments),

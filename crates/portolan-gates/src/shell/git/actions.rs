@@ -10,7 +10,7 @@ pub enum Action {
     /// What other repositories have is fetched.
     Fetch(Fetch),
     /// A commit is made or amended.
-    Commit(Commit),
+    Commit(CommitCall),
     /// Something is sent to another repository.
     Push(Push),
     /// Branches are joined.
@@ -33,7 +33,7 @@ pub enum Action {
     /// Files of the working tree change.
     Files {
         /// How.
-        change: Change,
+        change: WorkingTreeChange,
         /// Which, as far as they are known; none means all, or those that a patch or a stash names.
         paths: Vec<Word>,
     },
@@ -55,7 +55,7 @@ pub enum Action {
 /// A commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of git, and they go together freely")]
-pub struct Commit {
+pub struct CommitCall {
     /// The last commit is replaced.
     pub amend: bool,
     /// The hooks that check it are skipped.
@@ -259,7 +259,7 @@ pub struct Switch {
 
 /// How files change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum WorkingTreeChange {
     /// `checkout -- paths`, `restore`: set to what was committed or added.
     Restore,
     /// `clean`, `rm`: deleted.

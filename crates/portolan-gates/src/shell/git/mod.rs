@@ -8,8 +8,8 @@ mod targets;
 mod transfer;
 
 pub use actions::{
-    Action, Branch, Change, Commit, ConfigWrite, Fetch, History, Merge, Message, Pull, Push, Refspec, Replay,
-    ReplayKind, Reset, Switch,
+    Action, Branch, CommitCall, ConfigWrite, Fetch, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind,
+    Reset, Switch, WorkingTreeChange,
 };
 pub use targets::Index;
 pub(super) use targets::files;

@@ -5,7 +5,7 @@ use super::super::Word;
 
 /// The options and operands of a call.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct CallOptions {
     /// The options by their long name (a short one without a long name by its letter), in order.
     pub(super) options: Vec<(String, Word)>,
     pub(super) operands: Vec<Word>,
@@ -15,7 +15,7 @@ pub(super) struct Given {
     pub(super) unclear: Vec<String>,
 }
 
-impl Given {
+impl CallOptions {
     /// Whether the switch is on; the last word counts, and `no-` turns it off.
     pub(super) fn on(&self, name: &str) -> bool {
         let opposite = name.strip_prefix("no-").map_or_else(|| format!("no-{name}"), str::to_owned);
@@ -73,9 +73,9 @@ fn entry(text: &str) -> Entry<'_> {
 }
 
 /// Reads `arguments` by `table`, a list of options with blanks between.
-pub(super) fn read(table: &str, arguments: &[Word]) -> Given {
+pub(super) fn read(table: &str, arguments: &[Word]) -> CallOptions {
     let table = entries(table);
-    let mut given = Given::default();
+    let mut given = CallOptions::default();
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
         at += 1;
@@ -104,7 +104,7 @@ pub(super) fn read(table: &str, arguments: &[Word]) -> Given {
     given
 }
 
-fn long(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut Given) -> usize {
+fn long(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut CallOptions) -> usize {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
     let Some((full, kind)) = resolve(table, name) else {
         given.unclear.push(format!("--{name}"));
@@ -143,7 +143,7 @@ fn resolve(table: &[Entry<'_>], name: &str) -> Option<(String, Kind)> {
     }
 }
 
-fn short(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut Given) -> usize {
+fn short(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut CallOptions) -> usize {
     for (at, letter) in text.char_indices() {
         let Some(entry) = table.iter().find(|entry| entry.short == Some(letter)) else {
             given.unclear.push(format!("-{letter}"));
@@ -169,7 +169,7 @@ fn short(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut Given
     0
 }
 
-impl Given {
+impl CallOptions {
     fn take(&mut self, name: String, next: Option<&Word>) {
         // Of several words the first is the value, and the others may be options.
         if next.is_some_and(Word::is_several) {

@@ -2,15 +2,15 @@
 
 use super::super::Word;
 use super::actions::{
-    Action, Branch, Change, Commit, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind,
-    Reset, Switch,
+    Action, Branch, CommitCall, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind, Reset,
+    Switch, WorkingTreeChange,
 };
-use super::options::{Given, read};
+use super::options::{CallOptions, read};
 use super::targets::Index;
 use super::transfer::{FETCH, fetch, remote};
 
 /// What a subcommand comes to.
-pub(super) struct Told {
+pub(super) struct SubcommandResult {
     pub(super) action: Action,
     pub(super) skips_hooks: bool,
     pub(super) unclear: Vec<String>,
@@ -208,9 +208,9 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 /// What `name` with `arguments` does.
-pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Told {
+pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> SubcommandResult {
     if arguments.first().and_then(Word::known) == Some("--help") {
-        return Told { action: Action::Reads, skips_hooks: false, unclear: Vec::new() };
+        return SubcommandResult { action: Action::Reads, skips_hooks: false, unclear: Vec::new() };
     }
     let Some(table) = table(name) else { return untabled(name, arguments) };
     let joined = format!("{} {table}", if name == "pull" || name == "merge" { MERGING } else { "" });
@@ -231,13 +231,17 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Told
         "checkout" => checkout(&given),
         "tag" => tag(&given),
         "config" => config(&given),
-        "restore" => files(Change::Restore, &given, !given.on("staged") || given.on("worktree")),
-        "clean" | "rm" => files(Change::Remove, &given, !given.any(&["dry-run", "cached"])),
-        "mv" => files(Change::Move, &given, !given.on("dry-run")),
-        _ => files(Change::Apply, &given, !given.any(&["check", "stat", "numstat", "summary"]) || given.on("apply")),
+        "restore" => files(WorkingTreeChange::Restore, &given, !given.on("staged") || given.on("worktree")),
+        "clean" | "rm" => files(WorkingTreeChange::Remove, &given, !given.any(&["dry-run", "cached"])),
+        "mv" => files(WorkingTreeChange::Move, &given, !given.on("dry-run")),
+        _ => files(
+            WorkingTreeChange::Apply,
+            &given,
+            !given.any(&["check", "stat", "numstat", "summary"]) || given.on("apply"),
+        ),
     };
     let skips = matches!(name, "commit" | "push" | "merge" | "pull" | "rebase" | "am") && given.on("no-verify");
-    Told { action, skips_hooks: skips, unclear: given.unclear }
+    SubcommandResult { action, skips_hooks: skips, unclear: given.unclear }
 }
 
 /// What comes into the index from another tree: the paths that are named behind it.
@@ -284,17 +288,17 @@ fn table(name: &str) -> Option<&'static str> {
 }
 
 /// Subcommands whose first words say enough.
-fn untabled(name: &str, arguments: &[Word]) -> Told {
+fn untabled(name: &str, arguments: &[Word]) -> SubcommandResult {
     let verb = arguments.iter().find(|word| !word.known().is_some_and(|text| text.starts_with('-')));
     let verb = verb.and_then(Word::known).unwrap_or_default();
     let operands = || -> Vec<Word> {
         arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-'))).cloned().collect()
     };
     let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
-    let changes = |change: Change| Action::Files { change, paths: Vec::new() };
+    let changes = |change: WorkingTreeChange| Action::Files { change, paths: Vec::new() };
     let action = match name {
         // It sets the files to a tree.
-        "read-tree" if arguments.iter().any(sets_files) => changes(Change::Other),
+        "read-tree" if arguments.iter().any(sets_files) => changes(WorkingTreeChange::Other),
         _ if READING.contains(&name) => Action::Reads,
         "update-ref" if has("--stdin") => Action::References { names: vec![Word::Dynamic] },
         "update-ref" => Action::References { names: reference(arguments) },
@@ -304,8 +308,8 @@ fn untabled(name: &str, arguments: &[Word]) -> Told {
         "notes" => Action::References { names: vec![Word::from("refs/notes/commits")] },
         "replace" | "receive-pack" | "http-push" | "pack-refs" => Action::References { names: vec![Word::Dynamic] },
         "stash" if matches!(verb, "list" | "show" | "create" | "store") => Action::Reads,
-        "stash" if matches!(verb, "pop" | "apply" | "branch") => changes(Change::Apply),
-        "stash" => changes(Change::Stash),
+        "stash" if matches!(verb, "pop" | "apply" | "branch") => changes(WorkingTreeChange::Apply),
+        "stash" => changes(WorkingTreeChange::Stash),
         "worktree" if verb == "list" => Action::Reads,
         "worktree" => Action::Worktree { arguments: arguments.to_vec() },
         "gc" | "prune" | "repack" => Action::History(History::Expire),
@@ -318,13 +322,13 @@ fn untabled(name: &str, arguments: &[Word]) -> Told {
         "sparse-checkout" if verb == "list" => Action::Reads,
         "bisect" if matches!(verb, "log" | "view" | "visualize" | "terms") => Action::Reads,
         "submodule" | "sparse-checkout" | "bisect" | "checkout-index" | "merge-file" | "mergetool" | "merge-index" => {
-            changes(Change::Other)
+            changes(WorkingTreeChange::Other)
         }
         "remote" => remote(verb, &operands()),
         _ => Action::Unknown(name.to_owned()),
     };
     let unclear = if name.is_empty() { vec!["?".to_owned()] } else { Vec::new() };
-    Told { action, skips_hooks: false, unclear }
+    SubcommandResult { action, skips_hooks: false, unclear }
 }
 
 /// The name that `update-ref` and `symbolic-ref` write: the first word that is no option and no value of one.
@@ -348,7 +352,7 @@ fn sets_files(word: &Word) -> bool {
     })
 }
 
-fn commit(given: &Given, stdin: Option<&Word>) -> Action {
+fn commit(given: &CallOptions, stdin: Option<&Word>) -> Action {
     let mut message: Vec<Message> = given.values("message").into_iter().map(Message::Text).collect();
     message.extend(given.values("file").into_iter().map(|file| match file.known() {
         Some("-") => Message::Stdin(stdin.cloned()),
@@ -359,7 +363,7 @@ fn commit(given: &Given, stdin: Option<&Word>) -> Action {
     if (message.is_empty() && !given.on("no-edit")) || given.any(&["edit", "reedit-message"]) {
         message.push(Message::Editor);
     }
-    Action::Commit(Commit {
+    Action::Commit(CommitCall {
         amend: given.on("amend"),
         no_verify: given.on("no-verify"),
         allow_empty: given.on("allow-empty"),
@@ -369,7 +373,7 @@ fn commit(given: &Given, stdin: Option<&Word>) -> Action {
     })
 }
 
-fn push(given: &Given) -> Action {
+fn push(given: &CallOptions) -> Action {
     let force = given.any(&["force", "force-with-lease"]);
     let mut operands = given.operands.iter();
     let remote = operands.next().or_else(|| given.value("repo")).cloned();
@@ -414,7 +418,7 @@ fn refspec(word: &Word, force: bool, delete: bool) -> Refspec {
     Refspec { source, target, force }
 }
 
-fn merge(given: &Given) -> Action {
+fn merge(given: &CallOptions) -> Action {
     Action::Merge(Merge {
         ff_only: given.on("ff-only"),
         no_ff: given.on("no-ff"),
@@ -425,14 +429,14 @@ fn merge(given: &Given) -> Action {
     })
 }
 
-fn pull(given: &Given) -> Action {
+fn pull(given: &CallOptions) -> Action {
     let merges = given.value("rebase").and_then(Word::known).is_some_and(|value| matches!(value, "false" | "no"));
     let rebase = given.on("rebase") && !merges;
     let fetch = super::transfer::fetched(given, None);
     Action::Pull(Pull { rebase, ff_only: given.on("ff-only"), from: given.operands.clone(), fetch })
 }
 
-fn replay(kind: ReplayKind, given: &Given) -> Action {
+fn replay(kind: ReplayKind, given: &CallOptions) -> Action {
     Action::Replay(Replay {
         kind,
         abort: given.any(&["abort", "quit", "show-current-patch", "edit-todo"]),
@@ -442,7 +446,7 @@ fn replay(kind: ReplayKind, given: &Given) -> Action {
     })
 }
 
-fn reset(given: &Given) -> Action {
+fn reset(given: &CallOptions) -> Action {
     let mode = ["soft", "hard", "merge", "keep"].into_iter().find(|mode| given.on(mode)).unwrap_or("mixed");
     let (targets, paths) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
     let target = targets.first().filter(|word| !matches!(word.known(), Some("HEAD" | "@"))).cloned();
@@ -451,7 +455,7 @@ fn reset(given: &Given) -> Action {
     Action::Reset(Reset { mode, target, paths })
 }
 
-fn branch(given: &Given) -> Action {
+fn branch(given: &CallOptions) -> Action {
     let names = given.operands.clone();
     let force = given.on("force");
     if given.any(&["delete", "D"]) {
@@ -478,7 +482,7 @@ fn branch(given: &Given) -> Action {
     }
 }
 
-fn switch(given: &Given) -> Action {
+fn switch(given: &CallOptions) -> Action {
     let made = given.value("create").or_else(|| given.value("force-create")).or_else(|| given.value("orphan"));
     Action::Switch(Switch {
         to: made.or_else(|| given.operands.first()).cloned(),
@@ -489,7 +493,7 @@ fn switch(given: &Given) -> Action {
     })
 }
 
-fn checkout(given: &Given) -> Action {
+fn checkout(given: &CallOptions) -> Action {
     let made = given.value("b").or_else(|| given.value("B")).or_else(|| given.value("orphan"));
     let (before, after) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
     let paths: Vec<Word> =
@@ -498,7 +502,7 @@ fn checkout(given: &Given) -> Action {
         !paths.is_empty() || given.any(&["ours", "theirs", "patch"]) || given.value("pathspec-from-file").is_some();
     if restores || before.first().and_then(Word::known) == Some(".") {
         let paths = if paths.is_empty() { before.to_vec() } else { paths };
-        return Action::Files { change: Change::Restore, paths };
+        return Action::Files { change: WorkingTreeChange::Restore, paths };
     }
     if made.is_none() && before.is_empty() && !given.on("detach") {
         return Action::Reads;
@@ -512,7 +516,7 @@ fn checkout(given: &Given) -> Action {
     })
 }
 
-fn tag(given: &Given) -> Action {
+fn tag(given: &CallOptions) -> Action {
     let shows = ["list", "verify", "contains", "no-contains", "merged", "no-merged", "points-at", "n"];
     if given.operands.is_empty() || given.options.iter().any(|(option, _)| shows.contains(&option.as_str())) {
         return Action::Reads;
@@ -522,7 +526,7 @@ fn tag(given: &Given) -> Action {
     Action::References { names: named.iter().map(full).collect() }
 }
 
-fn config(given: &Given) -> Action {
+fn config(given: &CallOptions) -> Action {
     let operands = &given.operands;
     let key = |at: usize| {
         operands
@@ -560,6 +564,6 @@ fn config(given: &Given) -> Action {
     }
 }
 
-fn files(change: Change, given: &Given, changes: bool) -> Action {
+fn files(change: WorkingTreeChange, given: &CallOptions, changes: bool) -> Action {
     if changes { Action::Files { change, paths: given.operands.clone() } } else { Action::Reads }
 }

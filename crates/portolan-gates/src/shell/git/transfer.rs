@@ -2,7 +2,7 @@
 
 use super::super::Word;
 use super::actions::{Action, ConfigWrite, Fetch, Refspec};
-use super::options::Given;
+use super::options::CallOptions;
 
 pub(super) const FETCH: &str = "all a,append atomic depth= deepen= shallow-since= shallow-exclude= unshallow update-shallow \
     negotiation-tip= negotiate-only dry-run porcelain write-fetch-head f,force k,keep multiple auto-maintenance auto-gc \
@@ -10,12 +10,12 @@ pub(super) const FETCH: &str = "all a,append atomic depth= deepen= shallow-since
     submodule-prefix= recurse-submodules-default= u,update-head-ok upload-pack= q,quiet v,verbose progress o,server-option= \
     show-forced-updates 4,ipv4 6,ipv6 stdin filter= refetch bundle-uri= thin include-tag exec=";
 
-pub(super) fn fetch(given: &Given, stdin: Option<&Word>) -> Action {
+pub(super) fn fetch(given: &CallOptions, stdin: Option<&Word>) -> Action {
     Action::Fetch(fetched(given, stdin))
 }
 
 /// What is fetched. `stdin` is what arrives there, where it is told.
-pub(super) fn fetched(given: &Given, stdin: Option<&Word>) -> Fetch {
+pub(super) fn fetched(given: &CallOptions, stdin: Option<&Word>) -> Fetch {
     let force = given.on("force");
     let several = given.on("multiple");
     let mut refspecs: Vec<Refspec> = given.values("refmap").iter().filter_map(|word| written(word, false)).collect();

@@ -35,7 +35,11 @@ impl Desk {
         Desk { _folder: folder, service, author: Arc::new(author), file }
     }
 
-    pub(super) fn write(&self, change: Change, revision: Option<&str>) -> Result<super::Written, DefinitionError> {
+    pub(super) fn write(
+        &self,
+        change: Change,
+        revision: Option<&str>,
+    ) -> Result<super::AppliedChange, DefinitionError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(self.author.write(self.service.library(), change, revision))
     }

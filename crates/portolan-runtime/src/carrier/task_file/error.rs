@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct TaskFileError {
     /// What kind of fault it is.
-    pub fault: Fault,
+    pub fault: TaskFileFault,
     /// What was wrong, in one lower-case sentence.
     pub message: String,
     /// What to do.
@@ -20,7 +20,7 @@ pub struct TaskFileError {
 
 /// The kinds of fault. Each has a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum TaskFileFault {
     /// The path cannot be that of a task file.
     Name,
     /// The folder does not exist.
@@ -53,25 +53,25 @@ pub enum Fault {
     TooMany,
 }
 
-impl Fault {
+impl TaskFileFault {
     /// The code, as programs match on it.
     pub fn code(self) -> &'static str {
         match self {
-            Fault::Name => "task_file_name",
-            Fault::NoFolder => "task_file_no_folder",
-            Fault::NotAFile => "task_file_not_a_file",
-            Fault::Dangling => "task_file_dangling",
-            Fault::TooLarge => "task_file_too_large",
-            Fault::NotJson => "task_file_not_json",
-            Fault::NotAnObject => "task_file_not_an_object",
-            Fault::NotATask => "task_file_not_a_task",
-            Fault::Unreadable => "task_file_unreadable",
-            Fault::ReadOnly => "task_file_read_only",
-            Fault::Full => "task_file_full",
-            Fault::Unwritable => "task_file_unwritable",
-            Fault::Busy => "task_file_busy",
-            Fault::Changed => "task_file_changed",
-            Fault::TooMany => "task_file_too_many",
+            TaskFileFault::Name => "task_file_name",
+            TaskFileFault::NoFolder => "task_file_no_folder",
+            TaskFileFault::NotAFile => "task_file_not_a_file",
+            TaskFileFault::Dangling => "task_file_dangling",
+            TaskFileFault::TooLarge => "task_file_too_large",
+            TaskFileFault::NotJson => "task_file_not_json",
+            TaskFileFault::NotAnObject => "task_file_not_an_object",
+            TaskFileFault::NotATask => "task_file_not_a_task",
+            TaskFileFault::Unreadable => "task_file_unreadable",
+            TaskFileFault::ReadOnly => "task_file_read_only",
+            TaskFileFault::Full => "task_file_full",
+            TaskFileFault::Unwritable => "task_file_unwritable",
+            TaskFileFault::Busy => "task_file_busy",
+            TaskFileFault::Changed => "task_file_changed",
+            TaskFileFault::TooMany => "task_file_too_many",
         }
     }
 }
@@ -84,22 +84,30 @@ impl TaskFileError {
 
     pub(super) fn name(path: &str) -> TaskFileError {
         let message = format!("`{}` does not name a task file", path.escape_debug());
-        new(Fault::Name, message, "give the path of a file whose name ends in `.json`")
+        new(TaskFileFault::Name, message, "give the path of a file whose name ends in `.json`")
     }
 
     pub(super) fn no_home(path: &str) -> TaskFileError {
         let message = format!("`{path}` begins in the home folder, and there is none");
-        new(Fault::Name, message, "give an absolute path, or set `HOME`")
+        new(TaskFileFault::Name, message, "give an absolute path, or set `HOME`")
     }
 
     pub(super) fn no_folder(path: &str, folder: Option<&Path>) -> TaskFileError {
         let folder = folder.unwrap_or(Path::new("/")).display();
-        new(Fault::NoFolder, format!("the folder of `{path}` does not exist"), format!("create `{folder}` first"))
+        new(
+            TaskFileFault::NoFolder,
+            format!("the folder of `{path}` does not exist"),
+            format!("create `{folder}` first"),
+        )
     }
 
     pub(super) fn not_a_file(path: &str, meta: &Metadata) -> TaskFileError {
         let what = if meta.is_dir() { "a folder" } else { "a pipe or a device" };
-        new(Fault::NotAFile, format!("`{path}` is {what}, not a file"), "give the path of the task's own `.json` file")
+        new(
+            TaskFileFault::NotAFile,
+            format!("`{path}` is {what}, not a file"),
+            "give the path of the task's own `.json` file",
+        )
     }
 
     pub(super) fn symlink(path: &str, error: io::Error) -> TaskFileError {
@@ -107,17 +115,17 @@ impl TaskFileError {
             return TaskFileError::unreadable(path, error);
         }
         let message = format!("`{path}` is a symlink that leads nowhere");
-        new(Fault::Dangling, message, "remove it, or create its target").caused_by(error)
+        new(TaskFileFault::Dangling, message, "remove it, or create its target").caused_by(error)
     }
 
     pub(super) fn too_large(path: &str) -> TaskFileError {
         let message = format!("`{path}` holds more than {} MB", super::MAX_BYTES / (1024 * 1024));
-        new(Fault::TooLarge, message, "check that it is a task file, and shorten it")
+        new(TaskFileFault::TooLarge, message, "check that it is a task file, and shorten it")
     }
 
     pub(super) fn not_json(path: &str, why: &str) -> TaskFileError {
         new(
-            Fault::NotJson,
+            TaskFileFault::NotJson,
             format!("`{path}` is not valid JSON: {why}"),
             "repair it or move it away; it was left as it is",
         )
@@ -125,25 +133,29 @@ impl TaskFileError {
 
     pub(super) fn not_an_object(path: &str) -> TaskFileError {
         let message = format!("`{path}` holds JSON that is not an object");
-        new(Fault::NotAnObject, message, "give another path; it was left as it is")
+        new(TaskFileFault::NotAnObject, message, "give another path; it was left as it is")
     }
 
     pub(super) fn not_a_task(path: &str) -> TaskFileError {
         let message = format!("`{path}` is no task: it has neither `metadata`, `subject`, `status` nor `activeForm`");
-        new(Fault::NotATask, message, "give another path; it was left as it is")
+        new(TaskFileFault::NotATask, message, "give another path; it was left as it is")
     }
 
     pub(super) fn metadata(path: &str) -> TaskFileError {
         let message = format!("the `metadata` of `{path}` is not an object");
-        new(Fault::NotATask, message, "make it an object or remove it; the file was left as it is")
+        new(TaskFileFault::NotATask, message, "make it an object or remove it; the file was left as it is")
     }
 
     pub(super) fn unreadable(path: &str, error: io::Error) -> TaskFileError {
-        new(Fault::Unreadable, format!("`{path}` cannot be read: {error}"), "make it readable").caused_by(error)
+        new(TaskFileFault::Unreadable, format!("`{path}` cannot be read: {error}"), "make it readable").caused_by(error)
     }
 
     pub(super) fn read_only(path: &str) -> TaskFileError {
-        new(Fault::ReadOnly, format!("`{path}` is read-only"), "make it writable (`chmod u+w`), or give another path")
+        new(
+            TaskFileFault::ReadOnly,
+            format!("`{path}` is read-only"),
+            "make it writable (`chmod u+w`), or give another path",
+        )
     }
 
     /// For an error on the way to a new file: the lock, the temporary file, the exchange.
@@ -152,15 +164,15 @@ impl TaskFileError {
         match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 let message = format!("the folder of `{path}` may not be written: {error}");
-                new(Fault::ReadOnly, message, format!("make it writable, or give another path; {untouched}"))
+                new(TaskFileFault::ReadOnly, message, format!("make it writable, or give another path; {untouched}"))
             }
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                 let message = format!("there is no room to write `{path}`: {error}");
-                new(Fault::Full, message, format!("free some space and repeat the call; {untouched}"))
+                new(TaskFileFault::Full, message, format!("free some space and repeat the call; {untouched}"))
             }
             _ => {
                 let message = format!("`{path}` cannot be written: {error}");
-                new(Fault::Unwritable, message, format!("remove the cause and repeat the call; {untouched}"))
+                new(TaskFileFault::Unwritable, message, format!("remove the cause and repeat the call; {untouched}"))
             }
         }
         .caused_by(error)
@@ -168,17 +180,21 @@ impl TaskFileError {
 
     pub(super) fn busy(path: &str, lock: &Path) -> TaskFileError {
         let message = format!("another process has kept the lock on the folder of `{path}` for too long");
-        new(Fault::Busy, message, format!("end the process that holds `{}`, then repeat the call", lock.display()))
+        new(
+            TaskFileFault::Busy,
+            message,
+            format!("end the process that holds `{}`, then repeat the call", lock.display()),
+        )
     }
 
     pub(super) fn changed(path: &str) -> TaskFileError {
         let message = format!("the task in `{path}` was moved by somebody else in the meantime");
-        new(Fault::Changed, message, "look at the present situation and decide again")
+        new(TaskFileFault::Changed, message, "look at the present situation and decide again")
     }
 
     pub(super) fn too_many(folder: &Path) -> TaskFileError {
         let message = format!("`{}` holds more than {} task files", folder.display(), super::MAX_SIBLINGS);
-        new(Fault::TooMany, message, "move old tasks away: those beyond the limit are not seen")
+        new(TaskFileFault::TooMany, message, "move old tasks away: those beyond the limit are not seen")
     }
 
     fn caused_by(mut self, error: io::Error) -> TaskFileError {
@@ -187,7 +203,7 @@ impl TaskFileError {
     }
 }
 
-fn new(fault: Fault, message: String, help: impl Into<String>) -> TaskFileError {
+fn new(fault: TaskFileFault, message: String, help: impl Into<String>) -> TaskFileError {
     TaskFileError { fault, message, help: help.into(), source: None }
 }
 

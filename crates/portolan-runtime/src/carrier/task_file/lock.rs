@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::time::Duration;
 
-use super::{Durability, Task, TaskFile, TaskFileError, load, merge, write};
+use super::{Task, TaskFile, TaskFileError, WriteDurability, load, merge, write};
 use crate::disk::{NoTurn, turn};
 
 /// A task file whose turn it is. Dropping it gives the turn to the next.
@@ -40,9 +40,9 @@ impl Locked {
     /// see the old file or the new one.
     ///
     /// # Errors
-    /// The file is as it was before. [`Fault::Changed`](super::Fault::Changed) means that `metadata` is not what was
+    /// The file is as it was before. [`TaskFileFault::Changed`](super::TaskFileFault::Changed) means that `metadata` is not what was
     /// read: lock again and decide again.
-    pub fn write(&mut self, changes: Task, durability: Durability) -> Result<&Task, TaskFileError> {
+    pub fn write(&mut self, changes: Task, durability: WriteDurability) -> Result<&Task, TaskFileError> {
         self.take_up()?;
         let (before, meta) = match self.seen.take() {
             Some((task, meta)) => (task, Some(meta)),

@@ -19,10 +19,10 @@ use serde_json::Value;
 use crate::disk;
 
 pub use crate::disk::LOCK_FILE;
-pub use error::{Fault, TaskFileError};
+pub use error::{TaskFileError, TaskFileFault};
 pub use lock::Locked;
 pub use siblings::{MAX_SIBLINGS, Siblings};
-pub use write::Durability;
+pub use write::WriteDurability;
 pub(crate) use write::{exchange, sync_folder, write_new};
 
 /// The largest task file that is read or written.

@@ -77,7 +77,7 @@ fn changes(value: Value) -> Task {
 }
 
 fn write(locked: &mut Locked, value: Value) -> Result<(), TaskFileError> {
-    locked.write(changes(value), Durability::Rename).map(drop)
+    locked.write(changes(value), WriteDurability::Rename).map(drop)
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_new_task_is_written_as_json_with_two_spaces() {
     let mut locked = folder.lock("7.json").expect("a turn");
     assert_eq!(locked.task(), None);
     let new = changes(json!({"id": "7", "metadata": {"currentStep": "start", "gone": null}, "blocks": []}));
-    assert_eq!(locked.write(new, Durability::Fsync).expect("room").len(), 3);
+    assert_eq!(locked.write(new, WriteDurability::Fsync).expect("room").len(), 3);
     expect![[r#"
         {
           "id": "7",
@@ -194,7 +194,7 @@ fn paths_that_name_no_task_file_are_refused() {
         task_file_name: `/x.JSON` does not name a task file; give the path of a file whose name ends in `.json`"#]]
     .assert_eq(&told.join("\n"));
     for path in ["", "~", "~/", ".json", "~/.json"] {
-        assert_eq!(TaskFile::open(path).expect_err("no name").fault, Fault::Name, "{path}");
+        assert_eq!(TaskFile::open(path).expect_err("no name").fault, TaskFileFault::Name, "{path}");
     }
     let long = folder.fault(&format!("{}.json", "x".repeat(300)));
     assert!(long.starts_with("task_file_unreadable: "), "{long}");
@@ -278,7 +278,7 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
     // Not even root creates files here.
     let file = TaskFile::open("/proc/self/task.json").expect("the folder exists");
     let error = block_on(file.lock()).expect_err("nothing can be created there");
-    assert!(matches!(error.fault, Fault::ReadOnly | Fault::Unwritable), "{error}");
+    assert!(matches!(error.fault, TaskFileFault::ReadOnly | TaskFileFault::Unwritable), "{error}");
     let denied = |kind: ErrorKind| TaskFileError::unwritable("1.json", kind.into()).code();
     assert_eq!(denied(ErrorKind::PermissionDenied), "task_file_read_only");
     assert_eq!(denied(ErrorKind::ReadOnlyFilesystem), "task_file_read_only");
@@ -288,7 +288,7 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
 #[test]
 fn a_full_disk_is_a_clear_error() {
     let full = OpenOptions::new().write(true).open("/dev/full").expect("a device that is always full");
-    let error = write::fill(full, b"{}", None, Durability::Rename).expect_err("it is full");
+    let error = write::fill(full, b"{}", None, WriteDurability::Rename).expect_err("it is full");
     let error = TaskFileError::unwritable("1.json", error);
     assert_eq!(error.code(), "task_file_full");
     expect![
@@ -344,7 +344,8 @@ fn a_task_that_moved_meanwhile_is_not_moved_back() {
         }
         .expect("a writable scratch folder");
         let error = write(&mut locked, json!({"metadata": {"step": "b"}})).expect_err("it moved");
-        let expected = if now.is_some_and(|text| !text.ends_with('}')) { Fault::NotJson } else { Fault::Changed };
+        let expected =
+            if now.is_some_and(|text| !text.ends_with('}')) { TaskFileFault::NotJson } else { TaskFileFault::Changed };
         assert_eq!(error.fault, expected, "{error}");
         assert_eq!(fs::read_to_string(folder.at("1.json")).ok().as_deref(), now);
     }

@@ -12,7 +12,7 @@ const TEMPORARY: &str = ".portolan.tmp";
 
 /// What a write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
+pub enum WriteDurability {
     /// A crash of any process. After a power cut, the old file or the new one is there, as the file system decides.
     #[default]
     Rename,
@@ -25,7 +25,7 @@ pub(super) fn replace(
     file: &TaskFile,
     task: &Task,
     like: Option<&Metadata>,
-    durability: Durability,
+    durability: WriteDurability,
 ) -> Result<Metadata, TaskFileError> {
     let failed = |error| TaskFileError::unwritable(&file.given, error);
     let bytes = serde_json::to_vec_pretty(task).map_err(|error| failed(error.into()))?;
@@ -42,7 +42,7 @@ pub(crate) fn exchange(
     target: &Path,
     bytes: &[u8],
     like: Option<&Metadata>,
-    durability: Durability,
+    durability: WriteDurability,
 ) -> io::Result<Metadata> {
     let temporary = folder.join(TEMPORARY);
     let written = create(&temporary, like)
@@ -52,7 +52,7 @@ pub(crate) fn exchange(
         // Best effort: the next write removes it too.
         let _ = fs::remove_file(&temporary);
     })?;
-    if durability == Durability::Fsync {
+    if durability == WriteDurability::Fsync {
         // The new file is in place, whatever becomes of this: only a power cut could still undo it.
         let _ = sync_folder(folder);
     }
@@ -61,14 +61,14 @@ pub(crate) fn exchange(
 
 /// Writes these bytes where nothing stands; false where something does, also since a moment ago. The caller has the
 /// folder's turn.
-pub(crate) fn write_new(folder: &Path, target: &Path, bytes: &[u8], durability: Durability) -> io::Result<bool> {
+pub(crate) fn write_new(folder: &Path, target: &Path, bytes: &[u8], durability: WriteDurability) -> io::Result<bool> {
     let temporary = folder.join(TEMPORARY);
     let written = create(&temporary, None)
         .and_then(|fresh| fill(fresh, bytes, None, durability))
         .and_then(|_| without_replacing(&temporary, target));
     // Best effort: the next write removes it too.
     let _ = fs::remove_file(&temporary);
-    if durability == Durability::Fsync {
+    if durability == WriteDurability::Fsync {
         let _ = sync_folder(folder);
     }
     written
@@ -107,13 +107,13 @@ pub(super) fn fill(
     mut fresh: File,
     bytes: &[u8],
     like: Option<&Metadata>,
-    durability: Durability,
+    durability: WriteDurability,
 ) -> io::Result<Metadata> {
     if let Some(like) = like {
         take_over(&fresh, like)?;
     }
     fresh.write_all(bytes)?;
-    if durability == Durability::Fsync {
+    if durability == WriteDurability::Fsync {
         fresh.sync_all()?;
     }
     fresh.metadata()

@@ -1,6 +1,6 @@
 //! An answer of Anthropic's that comes as a whole.
 
-use portolan_core::chat::{Answer, Arguments, Message, Role, ToolUse, Unanswered};
+use portolan_core::chat::{Arguments, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ struct Whole {
 ///
 /// # Errors
 /// It is none, or it tells of a failure.
-pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<Answer, Unanswered> {
+pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<ModelAnswer, ModelError> {
     let whole: Whole = serde_json::from_slice(body).map_err(|error| speaker.bad(&unread(&error)))?;
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
         return Err(speaker.within(&error));
@@ -51,7 +51,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
     let message = Message { content, tool_calls: calls, extra, ..Message::text(Role::Assistant, "") };
     let finish = ended(finish(whole.stop_reason), &message);
     let usage = whole.usage.unwrap_or_default().usage();
-    Ok(Answer { message, finish, usage, model: whole.model, cost_microdollars: None })
+    Ok(ModelAnswer { message, finish, usage, model: whole.model, cost_microdollars: None })
 }
 
 fn used(block: &mut Value, before: &[ToolUse]) -> ToolUse {

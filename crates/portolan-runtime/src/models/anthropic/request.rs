@@ -1,11 +1,11 @@
 //! A request as Anthropic's messages have it.
 
-use portolan_core::chat::{Arguments, Message, Request, Role, Settings, ToolSpec, ToolUse};
+use portolan_core::chat::{Arguments, Message, ModelSettings, Request, Role, ToolSpec, ToolUse};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::remote::Asked;
+use super::super::remote::RequestParts;
 use super::super::wire::{Thinking, given_back};
 
 /// How many tokens an answer may have where nothing is said of it: the protocol has no default of its own.
@@ -14,7 +14,7 @@ pub(in crate::models) const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const MIN_BUDGET: u32 = 1_024;
 
 /// The body of a request.
-pub(in crate::models) fn request(asked: &Asked<'_>) -> Value {
+pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     let request = asked.question.request;
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
@@ -55,7 +55,7 @@ struct Thought {
     effort: Option<String>,
 }
 
-fn thought(model: &str, settings: &Settings) -> Thought {
+fn thought(model: &str, settings: &ModelSettings) -> Thought {
     let max_tokens = settings.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
     let still = Thought { max_tokens, thinking: None, effort: None };
     let Some(thinking) = Thinking::of(settings) else { return still };
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_budget_of_thoughts_leaves_room_for_the_answer() {
         let of = |reasoning: &str, max_tokens| {
-            let settings = Settings { reasoning: Some(reasoning.to_owned()), max_tokens, temperature: None };
+            let settings = ModelSettings { reasoning: Some(reasoning.to_owned()), max_tokens, temperature: None };
             let thought = thought("claude-sonnet-4-5", &settings);
             let budget = thought.thinking.map(|thinking| thinking["budget_tokens"].as_u64().expect("a number"));
             (thought.max_tokens, budget)

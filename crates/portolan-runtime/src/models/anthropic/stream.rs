@@ -1,6 +1,6 @@
 //! An answer of Anthropic's that comes in pieces: blocks, one after the other, each with a beginning and an end.
 
-use portolan_core::chat::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered};
+use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ impl Stream {
         }
     }
 
-    fn begin(&mut self, mut block: Value, sink: &dyn Sink, speaker: &Speaker) -> Result<(), Unanswered> {
+    fn begin(&mut self, mut block: Value, sink: &dyn Sink, speaker: &Speaker) -> Result<(), ModelError> {
         self.end();
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         match text("type").as_str() {
@@ -149,7 +149,7 @@ impl Stream {
 }
 
 impl Pieces for Stream {
-    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, Unanswered> {
+    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError> {
         let event: Event = serde_json::from_slice(data)
             .map_err(|error| speaker.bad(&format!("a piece of it is none: {}", unread(&error))))?;
         match event.kind.as_str() {
@@ -186,7 +186,7 @@ impl Pieces for Stream {
         self.size
     }
 
-    fn finish(mut self: Box<Self>) -> Option<Answer> {
+    fn finish(mut self: Box<Self>) -> Option<ModelAnswer> {
         self.end();
         let finish = self.finish?;
         let content = Some(self.text).filter(|text| !text.is_empty() || self.calls.is_empty());
@@ -195,7 +195,7 @@ impl Pieces for Stream {
         let mut usage = self.counts.usage();
         usage.output = usage.output.filter(|_| self.told);
         let finish = ended(finish, &message);
-        Some(Answer { message, finish, usage, model: self.model, cost_microdollars: None })
+        Some(ModelAnswer { message, finish, usage, model: self.model, cost_microdollars: None })
     }
 }
 

@@ -1,6 +1,6 @@
 //! An answer of chat completions that comes as a whole.
 
-use portolan_core::chat::{Answer, Arguments, Message, Role, ToolUse, Unanswered};
+use portolan_core::chat::{Arguments, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ struct Function {
 ///
 /// # Errors
 /// It is none, or it tells of a failure.
-pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<Answer, Unanswered> {
+pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<ModelAnswer, ModelError> {
     let whole: Whole = serde_json::from_slice(body).map_err(|error| speaker.bad(&unread(&error)))?;
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
         return Err(speaker.within(&error));
@@ -88,7 +88,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
     let message = Message { content, tool_calls: calls, extra, ..Message::text(Role::Assistant, "") };
     let finish = ended(finish(choice.finish_reason), &message);
     let usage = whole.usage.unwrap_or_default().usage();
-    Ok(Answer { message, finish, usage, model: whole.model, cost_microdollars: None })
+    Ok(ModelAnswer { message, finish, usage, model: whole.model, cost_microdollars: None })
 }
 
 /// Some servers send arguments as they are, and not as the text of them.

@@ -3,11 +3,11 @@
 use portolan_core::chat::{Arguments, Message, Role, ToolSpec, ToolUse};
 use serde_json::{Map, Value, json};
 
-use super::super::remote::Asked;
+use super::super::remote::RequestParts;
 use super::super::wire::{Thinking, given_back};
 
 /// The body of a request.
-pub(in crate::models) fn request(asked: &Asked<'_>) -> Value {
+pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     let request = asked.question.request;
     let provider = asked.provider.name;
     let mut body = Map::new();

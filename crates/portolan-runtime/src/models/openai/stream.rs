@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_core::chat::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered, Usage};
+use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -127,7 +127,7 @@ impl Stream {
         }
     }
 
-    fn choice(&mut self, choice: Choice, sink: &dyn Sink, speaker: &Speaker) -> Result<(), Unanswered> {
+    fn choice(&mut self, choice: Choice, sink: &dyn Sink, speaker: &Speaker) -> Result<(), ModelError> {
         if let Some(delta) = choice.delta {
             for text in
                 delta.content.map(Content::text).into_iter().chain(delta.refusal).filter(|text| !text.is_empty())
@@ -147,7 +147,7 @@ impl Stream {
         Ok(())
     }
 
-    fn call(&mut self, piece: Piece, speaker: &Speaker) -> Result<(), Unanswered> {
+    fn call(&mut self, piece: Piece, speaker: &Speaker) -> Result<(), ModelError> {
         let index = piece.index.unwrap_or_else(|| self.place(piece.id.as_deref()));
         let call = self.calls.entry(index).or_default();
         call.id = call.id.take().or(piece.id);
@@ -178,7 +178,7 @@ impl Stream {
 }
 
 impl Pieces for Stream {
-    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, Unanswered> {
+    fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError> {
         if data.trim_ascii() == b"[DONE]" {
             // Whoever says that it is done is done, even where no reason is given.
             if self.began {
@@ -212,7 +212,7 @@ impl Pieces for Stream {
         self.text.len() + self.reasoning.len() + calls + self.kept
     }
 
-    fn finish(self: Box<Self>) -> Option<Answer> {
+    fn finish(self: Box<Self>) -> Option<ModelAnswer> {
         let finish = self.finish?;
         let mut calls: Vec<ToolUse> = Vec::new();
         for call in self.calls.into_values() {
@@ -225,6 +225,6 @@ impl Pieces for Stream {
         let content = Some(self.text).filter(|text| !text.is_empty() || calls.is_empty());
         let message = Message { content, tool_calls: calls, extra, ..Message::text(Role::Assistant, "") };
         let finish = ended(finish, &message);
-        Some(Answer { message, finish, usage: self.usage, model: self.model, cost_microdollars: None })
+        Some(ModelAnswer { message, finish, usage: self.usage, model: self.model, cost_microdollars: None })
     }
 }

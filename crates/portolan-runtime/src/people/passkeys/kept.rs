@@ -19,7 +19,7 @@ pub(super) const MAX_KEPT: usize = 16;
 /// What is kept of a passkey.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Kept {
+pub(super) struct PasskeyRecord {
     /// In base64url, as the key.
     pub(super) id: String,
     pub(super) public_key: String,
@@ -30,10 +30,10 @@ pub(super) struct Kept {
     pub(super) at: Timestamp,
 }
 
-impl Kept {
+impl PasskeyRecord {
     /// What an event log names it by: all that does not change by its use.
     pub(super) fn fingerprint(&self) -> String {
-        let Kept { id, public_key, algorithm, name, sign_count: _, at: _ } = self;
+        let PasskeyRecord { id, public_key, algorithm, name, sign_count: _, at: _ } = self;
         let algorithm = algorithm.to_le_bytes();
         let parts =
             ["portolan passkey 1".as_bytes(), id.as_bytes(), public_key.as_bytes(), &algorithm, name.as_bytes()];
@@ -46,7 +46,7 @@ impl Kept {
 pub(super) struct PasskeyFile {
     /// What authenticators know the person by, in base64url: who enrols again replaces the earlier one there.
     user: Option<String>,
-    pub(super) passkeys: Vec<Kept>,
+    pub(super) passkeys: Vec<PasskeyRecord>,
 }
 
 impl PasskeyFile {

@@ -18,11 +18,11 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::People;
-use super::passphrase::{Standing, tampered, turn};
+use super::passphrase::{PassphrasePolicy, tampered, turn};
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use client::{AuthenticatorData, ClientData, MAX_ID, MAX_KEY, MAX_SIGNATURE, decoded, malformed, wrong};
-use kept::{Kept, MAX_KEPT, PasskeyFile};
+use kept::{MAX_KEPT, PasskeyFile, PasskeyRecord};
 use key::PublicKey;
 
 pub use challenges::{AnswerContent, CHALLENGE_SECONDS, Challenges};
@@ -114,7 +114,7 @@ impl People<'_> {
     pub fn passkeys(&self) -> Result<Passkeys, ServiceError> {
         let file = PasskeyFile::read(&self.passkey_file()?)?;
         let mut missing = self.named_passkeys()?;
-        let passkey = |kept: Kept| {
+        let passkey = |kept: PasskeyRecord| {
             let is_named = missing.remove(&kept.fingerprint());
             Passkey { id: kept.id, name: kept.name, at: kept.at, is_named }
         };
@@ -159,7 +159,7 @@ impl People<'_> {
         let signature = decoded("signature", &given.signature, MAX_SIGNATURE)?;
         challenges.take(&client.challenge, &content.digest(), self.service.clock().now())?;
         // Whoever has changed the one record of the person may have changed the other.
-        if self.standing()? == Standing::Tampered {
+        if self.standing()? == PassphrasePolicy::Tampered {
             return Err(tampered(&self.file()?));
         }
         let _turn = turn(&self.folder()?)?;
@@ -226,7 +226,7 @@ impl People<'_> {
         }
         let (name, at) = (file.free_name(name), self.service.clock().now());
         let (id, public_key, sign_count) = (given.id.clone(), given.public_key.clone(), authenticator.sign_count);
-        let kept = Kept { id, public_key, algorithm: given.algorithm, name, sign_count, at };
+        let kept = PasskeyRecord { id, public_key, algorithm: given.algorithm, name, sign_count, at };
         file.passkeys.push(kept.clone());
         file.write(&path)?;
         self.name_passkey(&kept)?;
@@ -270,9 +270,9 @@ impl People<'_> {
     }
 
     /// Has the log name one more. Those that are not kept any more, for they were removed in another project, go.
-    fn name_passkey(&self, kept: &Kept) -> Result<(), ServiceError> {
+    fn name_passkey(&self, kept: &PasskeyRecord) -> Result<(), ServiceError> {
         let file = PasskeyFile::read(&self.passkey_file()?)?;
-        let known: BTreeSet<String> = file.passkeys.iter().map(Kept::fingerprint).collect();
+        let known: BTreeSet<String> = file.passkeys.iter().map(PasskeyRecord::fingerprint).collect();
         let mut named = self.named_passkeys()?;
         named.retain(|name| known.contains(name));
         named.insert(kept.fingerprint());
@@ -292,7 +292,7 @@ fn enrolling() -> Digest {
 }
 
 /// An authenticator counts its signatures, or says 0 each time. Where the count goes back, there are two of it.
-fn count(kept: &mut Kept, now: u32) -> Result<(), ServiceError> {
+fn count(kept: &mut PasskeyRecord, now: u32) -> Result<(), ServiceError> {
     if now <= kept.sign_count && (now, kept.sign_count) != (0, 0) {
         let message = format!("the passkey `{}` was copied: it has signed less often than before", kept.name);
         let help = "`portolan people passkey --remove` takes it away, in a terminal";

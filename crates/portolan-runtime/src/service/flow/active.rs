@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Flow;
-use crate::carrier::task_file::{Durability, exchange};
+use crate::carrier::task_file::{WriteDurability, exchange};
 use crate::disk;
 use crate::error::ServiceError;
 use crate::project_folder::{turn_in, unwritable};
@@ -104,7 +104,7 @@ impl Flow<'_> {
         let path = place(self.service.project());
         let text = serde_json::to_vec_pretty(active).expect("texts are JSON");
         // The caller has the folder's turn: what a crash leaves behind is gone after the next write.
-        let written = exchange(&folder(self.service.project()), &path, &text, None, Durability::Fsync);
+        let written = exchange(&folder(self.service.project()), &path, &text, None, WriteDurability::Fsync);
         written.map(|_| ()).map_err(|error| unwritable(&path, &error))
     }
 }

@@ -15,7 +15,7 @@ use portolan_core::run::{Actor, Branches, EffectResult, Event, EventKind, FrameP
 use portolan_core::value::{NodeId, Outcome};
 
 use super::active::{Active, Stage};
-use super::taken::Noted;
+use super::taken::NoteTarget;
 use super::{DEFAULT_WORKFLOW, Flow, FlowState, Start, is_task, log};
 use crate::definition::Definition;
 use crate::error::ServiceError;
@@ -111,7 +111,7 @@ impl Flow<'_> {
                 Err(StoreError::Taken) => {}
                 Err(error) => {
                     // The store may have kept it all the same: then the note leads to it.
-                    if let Ok(Noted::Unborn) = self.noted().await {
+                    if let Ok(NoteTarget::Unborn) = self.noted().await {
                         super::active::forget(self.service.project())?;
                     }
                     return Err(store_error(error));

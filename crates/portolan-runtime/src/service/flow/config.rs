@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::super::Service;
 use super::super::hold::Held;
-use super::events::About;
-use crate::audit::{self, Durability, Entry, Filter, Kind, Line, Types};
+use super::events::EventSubject;
+use crate::audit::{self, Durability, Filter, Kind, Line, LogEntry, Types};
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::rules::{FILE, rules};
@@ -47,8 +47,8 @@ impl Service {
         if is_known {
             return Ok(());
         }
-        let entries = entries(&About::of(held, id), &settings, &digest, &self.on_record(id)?);
-        let is_missing = |_: &Entry, newest: Option<&Line>| {
+        let entries = entries(&EventSubject::of(held, id), &settings, &digest, &self.on_record(id)?);
+        let is_missing = |_: &LogEntry, newest: Option<&Line>| {
             newest.filter(|line| is_setting(line)).is_none_or(|line| line.data[DIGEST] != digest.as_str())
         };
         self.log()?.append_missing(&entries, Durability::Synced, is_wanted, is_missing)?;
@@ -97,7 +97,7 @@ fn is_begin(line: &Line) -> bool {
     line.kind == Kind::Boot.name()
 }
 
-fn entries(about: &About<'_>, settings: &Settings, digest: &Digest, known: &OnRecord) -> Vec<Entry> {
+fn entries(about: &EventSubject<'_>, settings: &Settings, digest: &Digest, known: &OnRecord) -> Vec<LogEntry> {
     let changed = settings.iter().filter(|(name, value)| known.settings.get(*name) != Some(value));
     let gone = known.settings.iter().filter(|(name, value)| *value != USUAL && !settings.contains_key(*name));
     let changed = changed.map(|(name, value)| (name, value.as_str()));
@@ -105,14 +105,14 @@ fn entries(about: &About<'_>, settings: &Settings, digest: &Digest, known: &OnRe
     let line = |(name, value): (&String, &str)| {
         about.present(Kind::Config, json!({ "name": name, "value": value, "source": FILE, DIGEST: digest.as_str() }))
     };
-    let mut entries: Vec<Entry> = said.map(line).collect();
+    let mut entries: Vec<LogEntry> = said.map(line).collect();
     if settings.contains_key(COMMIT_DIRECTLY) && !known.commits_directly {
         entries.push(about.present(Kind::Bypass, commits_directly(about)));
     }
     entries
 }
 
-fn commits_directly(about: &About<'_>) -> Value {
+fn commits_directly(about: &EventSubject<'_>) -> Value {
     json!({
         "source": "config",
         "identifier": COMMIT_DIRECTLY,

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::super::hold::Held;
 use super::log::{MORE, has_phases, numbered};
-use crate::audit::{Entry, Kind};
+use crate::audit::{Kind, LogEntry};
 use crate::definition::Definition;
 use crate::store::{Record, RunId};
 
 /// The run that something is said of.
-pub(super) struct About<'a> {
+pub(super) struct EventSubject<'a> {
     definition: &'a Definition,
     id: &'a RunId,
     /// What the log calls it: the task's name, where it is one.
@@ -22,11 +22,11 @@ pub(super) struct About<'a> {
     phase: String,
 }
 
-impl<'a> About<'a> {
-    pub(super) fn of(held: &'a Held, id: &'a RunId) -> About<'a> {
+impl<'a> EventSubject<'a> {
+    pub(super) fn of(held: &'a Held, id: &'a RunId) -> EventSubject<'a> {
         let opening = &held.run.opening;
         let task = opening.description.clone().filter(|text| super::is_task(text).is_ok());
-        About {
+        EventSubject {
             definition: &held.definition,
             id,
             task: task.unwrap_or_else(|| id.to_string()),
@@ -34,13 +34,13 @@ impl<'a> About<'a> {
         }
     }
 
-    fn entry(&self, kind: Kind, phase: &str, data: Value) -> Entry {
+    fn entry(&self, kind: Kind, phase: &str, data: Value) -> LogEntry {
         let phase = Some(phase.to_owned());
-        Entry { kind, phase, task: Some(self.task.clone()), run: Some(self.id.to_string()), data }
+        LogEntry { kind, phase, task: Some(self.task.clone()), run: Some(self.id.to_string()), data }
     }
 
     /// An entry of the present phase, which is made of no record.
-    pub(super) fn present(&self, kind: Kind, data: Value) -> Entry {
+    pub(super) fn present(&self, kind: Kind, data: Value) -> LogEntry {
         self.entry(kind, &self.phase, data)
     }
 
@@ -54,7 +54,7 @@ impl<'a> About<'a> {
 }
 
 /// A bypass, before it is kept.
-pub(super) fn recorded(about: &About<'_>, event: &Event) -> Entry {
+pub(super) fn recorded(about: &EventSubject<'_>, event: &Event) -> LogEntry {
     let EventKind::Bypassed { invariant, node, reason, source, identifier, expires_at, once } = &event.what else {
         unreachable!("only bypasses are put on record before they are kept")
     };
@@ -77,7 +77,7 @@ pub(super) fn recorded(about: &About<'_>, event: &Event) -> Entry {
 }
 
 /// What a run begins with.
-pub(super) fn opened(about: &About<'_>, record: &Record) -> Vec<Entry> {
+pub(super) fn opened(about: &EventSubject<'_>, record: &Record) -> Vec<LogEntry> {
     let data = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "workflow": about.definition.workflow.id(),
@@ -87,7 +87,7 @@ pub(super) fn opened(about: &About<'_>, record: &Record) -> Vec<Entry> {
 }
 
 /// What the log says of a record, in the order in which it came about.
-pub(super) fn entries(about: &About<'_>, before: &Run, record: &Record) -> Vec<Entry> {
+pub(super) fn entries(about: &EventSubject<'_>, before: &Run, record: &Record) -> Vec<LogEntry> {
     let phase = super::phase(before);
     let mut entries = Vec::new();
     let mut reason = None;
@@ -108,7 +108,7 @@ pub(super) fn entries(about: &About<'_>, before: &Run, record: &Record) -> Vec<E
 }
 
 /// Each line says how many of the same record follow it: a writer that is killed may leave some of them.
-fn with_what_follows(entries: &mut [Entry]) {
+fn with_what_follows(entries: &mut [LogEntry]) {
     for (entry, more) in entries.iter_mut().rev().zip(0_u64..).skip(1) {
         if let Some(data) = entry.data.as_object_mut() {
             data.insert(MORE.to_owned(), json!(more));
@@ -117,17 +117,17 @@ fn with_what_follows(entries: &mut [Entry]) {
 }
 
 /// A commit that a gate found fault with.
-pub(super) fn violation(about: &About<'_>, found: &Violation) -> Entry {
+pub(super) fn violation(about: &EventSubject<'_>, found: &Violation) -> LogEntry {
     let data = json!({ "sha": found.sha, "subject": found.subject, "expected": found.expected });
     about.entry(Kind::CommitFormatViolation, &about.phase, data)
 }
 
 fn settled(
-    about: &About<'_>,
+    about: &EventSubject<'_>,
     (before, record): (&Run, &Record),
     phase: &str,
     (check, verdict): (&CheckId, &Verdict),
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<LogEntry>,
 ) {
     let Place::Checking { node, .. } = &before.root.place else { return };
     let checks = &about.node(node).accept;
@@ -177,11 +177,11 @@ pub(super) fn told(check: &CheckId, verdict: &Verdict) -> String {
 }
 
 fn moved(
-    about: &About<'_>,
+    about: &EventSubject<'_>,
     (before, record): (&Run, &Record),
     place: &Place,
     reason: Option<String>,
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<LogEntry>,
 ) {
     let from = before.root.place.node();
     let phase = super::phase(before);
@@ -209,7 +209,12 @@ fn moved(
     }
 }
 
-fn transition(about: &About<'_>, record: &Record, (from, to): (&NodeId, &str), reason: Option<String>) -> Entry {
+fn transition(
+    about: &EventSubject<'_>,
+    record: &Record,
+    (from, to): (&NodeId, &str),
+    reason: Option<String>,
+) -> LogEntry {
     let counted_here = about.node(from).phase.as_ref().is_some_and(|phase| phase.counted_at == *from);
     let (kind, said) = match &record.event.what {
         EventKind::Reported { outcome, note, .. } if outcome.is_failed() => {
@@ -225,11 +230,11 @@ fn transition(about: &About<'_>, record: &Record, (from, to): (&NodeId, &str), r
 }
 
 fn ended(
-    about: &About<'_>,
+    about: &EventSubject<'_>,
     (before, record): (&Run, &Record),
     from: &NodeId,
     reason: Option<String>,
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<LogEntry>,
 ) {
     if !has_phases(&about.definition.workflow) {
         return;

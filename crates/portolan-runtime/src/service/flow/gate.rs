@@ -7,14 +7,14 @@ use std::path::Path;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{self, Run};
 use portolan_gates::bypass::{Source, Uses};
-use portolan_gates::guards::FlowScene;
+use portolan_gates::guards::FlowContext;
 use portolan_gates::shell;
 use portolan_gates::{Bypass, Decision, Intent, Judgement, Tool, permit};
 
 use super::super::hold::Held;
 use super::super::view::asks_a_person;
 use super::{Active, Flow, phase};
-use crate::bindings::Bound;
+use crate::bindings::BoundRun;
 use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::gates::own_server;
@@ -26,7 +26,7 @@ pub struct Gate {
     /// The run that the agent works at, the first where several bind it; nothing where there is none.
     pub run: Option<RunId>,
     /// The project's task.
-    pub flow: Option<FlowScene>,
+    pub flow: Option<FlowContext>,
     /// What was got past in the task, as far as it still counts.
     pub bypasses: Vec<Bypass>,
     /// The runs whose questions only a person may answer.
@@ -38,7 +38,7 @@ pub struct Gate {
     /// The tools that all these steps allow, as they write them; nothing where none of them names what it allows.
     pub allowed: Option<Vec<String>>,
     /// Those of the runs which were said to bind the agent that do so no longer: they are over.
-    pub(crate) over: Vec<Bound>,
+    pub(crate) over: Vec<BoundRun>,
 }
 
 /// The most runs that are looked at for one call.
@@ -59,7 +59,7 @@ impl Flow<'_> {
     pub(crate) async fn gate_bound(
         &self,
         attached: Option<&RunId>,
-        bound: &[Bound],
+        bound: &[BoundRun],
         intent: Option<&Intent>,
     ) -> Result<Gate, ServiceError> {
         match self.known(attached, bound, intent).await {
@@ -71,7 +71,7 @@ impl Flow<'_> {
     async fn known(
         &self,
         attached: Option<&RunId>,
-        bound: &[Bound],
+        bound: &[BoundRun],
         intent: Option<&Intent>,
     ) -> Result<Gate, ServiceError> {
         let mut gate = Gate::default();
@@ -108,7 +108,7 @@ impl Flow<'_> {
     }
 
     /// A run that binds an agent; nothing where it can bind nobody, because its task file is gone.
-    async fn bound(&self, run: &Bound) -> Result<Option<Held>, ServiceError> {
+    async fn bound(&self, run: &BoundRun) -> Result<Option<Held>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
         match self.service.peek(&address).await {
             Ok(held) => Ok(Some(held)),
@@ -140,7 +140,7 @@ impl Gate {
     fn task(&mut self, active: &Active, held: &Held) {
         let run = &held.run;
         let variable = |name: &str| run.root.data.iter().find_map(|data| data.variables.get(name));
-        self.flow = Some(FlowScene {
+        self.flow = Some(FlowContext {
             task: active.task.clone(),
             phase: phase(run),
             issue: variable("issueNumber").and_then(serde_json::Value::as_u64),

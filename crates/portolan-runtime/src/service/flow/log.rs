@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use super::super::Service;
 use super::super::hold::{Carrier, Held};
 use super::config;
-use super::events::{self, About};
+use super::events::{self, EventSubject};
 use super::hooks::Hooks;
-use crate::audit::{self, AuditError, Durability, Entry, Line, Log};
+use crate::audit::{self, AuditError, Durability, Line, Log, LogEntry};
 use crate::conflict::CommitError;
 use crate::error::ServiceError;
 use crate::store::{Record, RunId, store_error};
@@ -58,7 +58,7 @@ impl Hooks<'_> {
             self.service.log_rules(held, id)?;
         }
         if let EventKind::Bypassed { .. } = &event.what {
-            let about = About::of(held, id);
+            let about = EventSubject::of(held, id);
             let entry = events::recorded(&about, event);
             let log = self.service.log().and_then(|log| log.append(&[entry], Durability::Synced));
             log.map_err(|error| CommitError::Failed(error.into()))?;
@@ -77,7 +77,7 @@ impl Hooks<'_> {
         record: &Record,
     ) -> Result<(), CommitError> {
         let Some(id) = on_record(held) else { return Ok(()) };
-        let about = About::of(held, id);
+        let about = EventSubject::of(held, id);
         let entries = events::entries(&about, before, record);
         self.service.write_missing(&entries, id, record.event.at).map_err(|error| CommitError::Failed(error.into()))
     }
@@ -88,8 +88,8 @@ impl Hooks<'_> {
     /// The log cannot be written.
     pub(in crate::service) fn log_violations(&self, held: &Held, found: &[Violation]) -> Result<(), ServiceError> {
         let Some(id) = on_record(held).filter(|_| !found.is_empty()) else { return Ok(()) };
-        let about = About::of(held, id);
-        let entries: Vec<Entry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
+        let about = EventSubject::of(held, id);
+        let entries: Vec<LogEntry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
         self.service.log()?.append(&entries, Durability::Written)?;
         Ok(())
     }
@@ -120,11 +120,11 @@ impl Service {
     }
 
     /// Puts on record what the log does not have of these: somebody else may have put it there meanwhile.
-    fn write_missing(&self, entries: &[Entry], id: &RunId, since: Timestamp) -> Result<(), AuditError> {
+    fn write_missing(&self, entries: &[LogEntry], id: &RunId, since: Timestamp) -> Result<(), AuditError> {
         if entries.is_empty() {
             return Ok(());
         }
-        let is_missing = |entry: &Entry, newest: Option<&Line>| {
+        let is_missing = |entry: &LogEntry, newest: Option<&Line>| {
             let known = newest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data));
             Logged::of(&entry.data) > known
         };
@@ -134,7 +134,7 @@ impl Service {
 
     /// Puts on record that a run was opened.
     pub(super) fn log_opened(&self, held: &Held, id: &RunId, first: &Record) -> Result<(), ServiceError> {
-        let entries = events::opened(&About::of(held, id), first);
+        let entries = events::opened(&EventSubject::of(held, id), first);
         Ok(self.write_missing(&entries, id, first.event.at)?)
     }
 
@@ -146,7 +146,7 @@ impl Service {
         if from >= held.seq {
             return Ok(());
         }
-        let about = About::of(held, id);
+        let about = EventSubject::of(held, id);
         let mut run: Option<Run> = None;
         let (mut after, mut missing) = (0, Vec::new());
         loop {

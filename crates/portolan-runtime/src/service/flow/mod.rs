@@ -46,12 +46,12 @@ use crate::rules::rules;
 use crate::runner::Listener;
 use crate::store::RunId;
 use crate::view::Checked;
-use taken::Taken;
+use taken::TaskClaim;
 
 pub use active::{Active, Stage};
 pub use gate::Gate;
 pub use queue::Brief;
-pub use state::{Acceptance, BypassRecord, FlowState, Metrics, Status, Verified};
+pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};
 pub(crate) use used::{is_use, is_used};
 
 /// The workflow of a task where nobody names another.
@@ -188,9 +188,11 @@ impl Flow<'_> {
     /// The run or the log cannot be read or written. What does not hold is no error: it is the reason of the tick.
     pub async fn tick(&self, caller: &Caller) -> Result<Tick, ServiceError> {
         let active = match self.taken(caller).await? {
-            Taken::Here(active, _) => active,
-            Taken::Nothing => return Ok(refused("idle", "No active task.".to_owned())),
-            Taken::Ended(active) => return Ok(refused("idle", format!("No active task: `{}` is over.", active.task))),
+            TaskClaim::Here(active, _) => active,
+            TaskClaim::Nothing => return Ok(refused("idle", "No active task.".to_owned())),
+            TaskClaim::Ended(active) => {
+                return Ok(refused("idle", format!("No active task: `{}` is over.", active.task)));
+            }
         };
         if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
             return self.halted(&active, halted).await;
@@ -280,9 +282,9 @@ impl Flow<'_> {
 
     async fn needed(&self, caller: &Caller) -> Result<(Active, Held), ServiceError> {
         let message = match self.taken(caller).await? {
-            Taken::Here(active, held) => return Ok((active, *held)),
-            Taken::Nothing => "no task is under way".to_owned(),
-            Taken::Ended(active) => format!("no task is under way: `{}` is over", active.task),
+            TaskClaim::Here(active, held) => return Ok((active, *held)),
+            TaskClaim::Nothing => "no task is under way".to_owned(),
+            TaskClaim::Ended(active) => format!("no task is under way: `{}` is over", active.task),
         };
         Err(ServiceError::refused("no_task", message, "begin one with `portolan flow start <task>`"))
     }

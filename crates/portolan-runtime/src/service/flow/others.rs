@@ -1,7 +1,7 @@
 //! The other tasks of a project that are under way: of two that claim the same issue, one works for nothing.
 
 use portolan_core::run::Run;
-use portolan_gates::facts::{Answer, Unknown};
+use portolan_gates::facts::{Answer, FactError};
 use serde_json::{Map, Value};
 
 use super::super::hold::{Carrier, Held};
@@ -27,7 +27,7 @@ impl Hooks<'_> {
         self.claimed_by_others(id.as_str()).await.map_or_else(
             |error| {
                 let why = format!("what other tasks claim cannot be read: {}; {}", error.message, error.help);
-                Answer::Unknown(Unknown { code: "others-unknown", why })
+                Answer::Unknown(FactError { code: "others-unknown", why })
             },
             Answer::Found,
         )

@@ -1,10 +1,10 @@
 //! The project's task among others: set aside for another, taken up again, stopped by budgets, held up by questions.
 
 use portolan_core::run::{Place, Run};
-use portolan_gates::supervisor::Spent;
+use portolan_gates::supervisor::WindowUsage;
 
 use super::super::Caller;
-use super::{Active, Flow, Status, Tick, active, phase, refused};
+use super::{Active, Flow, TaskStatus, Tick, active, phase, refused};
 use crate::error::{ErrorKind, ServiceError};
 
 /// What somebody has to know who works on the present phase of a task.
@@ -25,11 +25,11 @@ pub struct Brief {
 /// What the supervisor says of a task.
 pub(super) struct Supervised {
     /// How it stands, where that outweighs what its run says.
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<TaskStatus>,
     /// The questions that it waits for.
     pub(super) questions: Vec<String>,
     /// What it has used up.
-    pub(super) spent: Spent,
+    pub(super) spent: WindowUsage,
 }
 
 impl Flow<'_> {
@@ -94,8 +94,8 @@ impl Flow<'_> {
         let questions: Vec<String> = asks.map(|question| question.token.clone()).collect();
         let status = match (run.is_over(), supervisor.halt_on(&board, task)?, questions.is_empty()) {
             (true, ..) => None,
-            (_, Some(_), _) => Some(Status::Halted),
-            (_, _, false) => Some(Status::WaitingForReply),
+            (_, Some(_), _) => Some(TaskStatus::Halted),
+            (_, _, false) => Some(TaskStatus::WaitingForReply),
             _ => None,
         };
         let spent = task.and_then(|task| board.spent.get(&format!("task:{task}")).cloned()).unwrap_or_default();

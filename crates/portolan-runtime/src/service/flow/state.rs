@@ -37,7 +37,7 @@ pub struct FlowState {
     /// What a change has to quote.
     pub revision: u64,
     /// Whether anything can be done.
-    pub status: Status,
+    pub status: TaskStatus,
     /// The issue that is claimed.
     pub issue_number: Option<u64>,
     /// The branch that is claimed.
@@ -51,7 +51,7 @@ pub struct FlowState {
     /// What is claimed and not verified yet, and the fields of a workflow of the project's own.
     pub claims: Map<String, Value>,
     /// What was shown, phase by phase.
-    pub verified: Vec<Verified>,
+    pub verified: Vec<VerifiedPhase>,
     /// What the task has taken.
     pub metrics: Metrics,
     /// Every check that was performed, in order.
@@ -76,7 +76,7 @@ pub struct FlowState {
 /// Whether anything can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum TaskStatus {
     /// There is no task.
     Idle,
     /// There is work to do.
@@ -165,7 +165,7 @@ pub struct BypassRecord {
 /// A phase that was left because everything held.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verified {
+pub struct VerifiedPhase {
     /// The phase.
     pub phase: String,
     /// When.
@@ -207,7 +207,7 @@ impl Flow<'_> {
             task_id: None,
             run_id: None,
             revision: 0,
-            status: Status::Idle,
+            status: TaskStatus::Idle,
             issue_number: None,
             branch: None,
             branch_prefix: None,
@@ -230,7 +230,7 @@ impl Flow<'_> {
     pub(super) async fn state(&self, held: &Held) -> Result<FlowState, ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return self.idle().await };
         let records = self.service.records(&Address::Stored(id.clone())).await?;
-        let mut told = Told::of(&records);
+        let mut told = JournalSummary::of(&records);
         self.used_by_guards(&mut told.bypasses, held.run.opening.description.as_deref(), &records)?;
         let run = &held.run;
         let mut claims: Map<String, Value> = run.root.data.iter().flat_map(|data| data.variables.clone()).collect();
@@ -320,15 +320,15 @@ impl Flow<'_> {
 
 /// What the records of a run tell.
 #[derive(Default)]
-struct Told {
+struct JournalSummary {
     log: Vec<Acceptance>,
-    verified: Vec<Verified>,
+    verified: Vec<VerifiedPhase>,
     bypasses: Vec<BypassRecord>,
 }
 
-impl Told {
-    fn of(records: &[Record]) -> Told {
-        let mut told = Told::default();
+impl JournalSummary {
+    fn of(records: &[Record]) -> JournalSummary {
+        let mut told = JournalSummary::default();
         let mut run: Option<Run> = None;
         for record in records {
             if let Some(before) = &run {
@@ -383,7 +383,7 @@ impl Told {
         let Place::Checking { settled, .. } = &before.root.place else { return };
         let mut checks: Vec<String> = settled.iter().map(|(check, _)| check.to_string()).collect();
         checks.extend(self.log.last().map(|last| last.check_id.clone()).filter(|last| !checks.contains(last)));
-        self.verified.push(Verified { phase: phase.to_owned(), at: at.to_owned(), checks });
+        self.verified.push(VerifiedPhase { phase: phase.to_owned(), at: at.to_owned(), checks });
     }
 
     fn has_left(&self, phase: &str) -> bool {
@@ -411,15 +411,15 @@ fn acceptance(phase: &str, check: &CheckId, verdict: &Verdict, at: String) -> Ac
     }
 }
 
-fn status(run: &Run) -> Status {
+fn status(run: &Run) -> TaskStatus {
     match &run.root.place {
         Place::Waiting {
             on: WaitingFor::Budget | WaitingFor::Answer | WaitingFor::Raised | WaitingFor::Unchecked,
             ..
-        } => Status::WaitingForReply,
-        Place::Ended { result: portolan_core::graph::EndResult::Success, .. } => Status::Done,
-        Place::Ended { .. } => Status::Failed,
-        _ => Status::Active,
+        } => TaskStatus::WaitingForReply,
+        Place::Ended { result: portolan_core::graph::EndResult::Success, .. } => TaskStatus::Done,
+        Place::Ended { .. } => TaskStatus::Failed,
+        _ => TaskStatus::Active,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::service::hold::Held;
 use crate::store::RunId;
 
 /// What a project's note leads to.
-pub(super) enum Noted {
+pub(super) enum NoteTarget {
     /// There is no note.
     Nothing,
     /// A task that never began.
@@ -28,7 +28,7 @@ pub(super) enum Noted {
 }
 
 /// What somebody who moves the task finds.
-pub(super) enum Taken {
+pub(super) enum TaskClaim {
     /// No task is under way.
     Nothing,
     /// This one was over, and is not the project's any more.
@@ -39,13 +39,13 @@ pub(super) enum Taken {
 
 impl Flow<'_> {
     /// What the note leads to. Nothing is written.
-    pub(super) async fn noted(&self) -> Result<Noted, ServiceError> {
-        let Some(active) = active::read(self.service.project())? else { return Ok(Noted::Nothing) };
+    pub(super) async fn noted(&self) -> Result<NoteTarget, ServiceError> {
+        let Some(active) = active::read(self.service.project())? else { return Ok(NoteTarget::Nothing) };
         match self.service.hold(&Address::Stored(active.run.clone())).await {
-            Ok(held) if held.run.is_over() => Ok(Noted::Over(active, held)),
-            Ok(held) => Ok(Noted::Here(active, held)),
+            Ok(held) if held.run.is_over() => Ok(NoteTarget::Over(active, held)),
+            Ok(held) => Ok(NoteTarget::Here(active, held)),
             Err(error) if error.code != "unknown_run" => Err(error),
-            Err(_) if active.stage == Stage::Begins => Ok(Noted::Unborn),
+            Err(_) if active.stage == Stage::Begins => Ok(NoteTarget::Unborn),
             Err(_) => Err(active::without_run(self.service.project(), &active)),
         }
     }
@@ -53,8 +53,8 @@ impl Flow<'_> {
     /// The task that is under way, for who only looks.
     pub(super) async fn seen(&self) -> Result<Option<(Active, Held)>, ServiceError> {
         match self.noted().await? {
-            Noted::Here(active, held) => Ok(Some((active, held))),
-            Noted::Nothing | Noted::Unborn | Noted::Over(..) => Ok(None),
+            NoteTarget::Here(active, held) => Ok(Some((active, held))),
+            NoteTarget::Nothing | NoteTarget::Unborn | NoteTarget::Over(..) => Ok(None),
         }
     }
 
@@ -67,23 +67,23 @@ impl Flow<'_> {
     }
 
     /// The task, for who moves it or wants to begin another one.
-    pub(super) async fn taken(&self, caller: &Caller) -> Result<Taken, ServiceError> {
+    pub(super) async fn taken(&self, caller: &Caller) -> Result<TaskClaim, ServiceError> {
         retrying(|| async move {
             let ended = match self.noted().await? {
-                Noted::Nothing => return Ok(Taken::Nothing),
-                Noted::Unborn => None,
-                Noted::Over(active, _) => Some(active),
-                Noted::Here(active, mut held) => {
+                NoteTarget::Nothing => return Ok(TaskClaim::Nothing),
+                NoteTarget::Unborn => None,
+                NoteTarget::Over(active, _) => Some(active),
+                NoteTarget::Here(active, mut held) => {
                     self.begun(&active, &mut held, caller).await?;
                     if !held.run.is_over() {
-                        return Ok(Taken::Here(active, Box::new(held)));
+                        return Ok(TaskClaim::Here(active, Box::new(held)));
                     }
                     // What was left to pass was its end.
                     Some(active)
                 }
             };
             match self.clear(&self.turn().await?).await? {
-                None => Ok(ended.map_or(Taken::Nothing, Taken::Ended)),
+                None => Ok(ended.map_or(TaskClaim::Nothing, TaskClaim::Ended)),
                 // Another task has come meanwhile.
                 Some(_) => Err(CommitError::Conflict),
             }
@@ -113,10 +113,10 @@ impl Flow<'_> {
     /// is complete before: nobody comes back to a run that is over.
     pub(super) async fn clear(&self, _turn: &File) -> Result<Option<Active>, ServiceError> {
         match self.noted().await? {
-            Noted::Nothing => return Ok(None),
-            Noted::Here(active, _) => return Ok(Some(active)),
-            Noted::Unborn => {}
-            Noted::Over(active, held) => self.service.log_missing(&held, &active.run).await?,
+            NoteTarget::Nothing => return Ok(None),
+            NoteTarget::Here(active, _) => return Ok(Some(active)),
+            NoteTarget::Unborn => {}
+            NoteTarget::Over(active, held) => self.service.log_missing(&held, &active.run).await?,
         }
         active::forget(self.service.project())?;
         Ok(None)

@@ -1,14 +1,14 @@
 //! What a caller does, as the engine hears of it, where it is open at the one position that an agent is shown.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::present::{Asked, asked, focus};
+use portolan_core::present::{QuestionView, asked, focus};
 use portolan_core::run::{EventKind, Frame, Human, Move, moves};
 use portolan_core::value::Outcome;
 
 use super::super::act::PendingEvent;
 use super::super::hold::Held;
 use super::super::report::bounded;
-use super::super::request::{Act, Grip, Report};
+use super::super::request::{Act, Report, RunAddress};
 use super::super::{Caller, Service};
 use crate::error::{ErrorKind, ServiceError};
 
@@ -22,7 +22,7 @@ impl Service {
     /// It is not open at the present position.
     pub(in crate::service) fn deed(
         &self,
-        grip: &Grip,
+        grip: &RunAddress,
         act: &Act,
         caller: &Caller,
     ) -> Result<PendingEvent, ServiceError> {
@@ -83,7 +83,7 @@ impl Service {
 }
 
 /// Refuses who goes by an earlier position, or by none at all.
-fn is_last(grip: &Grip) -> Result<(), ServiceError> {
+fn is_last(grip: &RunAddress) -> Result<(), ServiceError> {
     let now = grip.held.run.revision;
     match grip.known {
         Some(known) if known == now => Ok(()),
@@ -100,7 +100,7 @@ fn is_last(grip: &Grip) -> Result<(), ServiceError> {
     }
 }
 
-fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&Asked>) -> Result<(), ServiceError> {
+fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&QuestionView>) -> Result<(), ServiceError> {
     if let Some(asked) = asked {
         let message = format!("the question `{}` is open", asked.id);
         return Err(ServiceError::refused(
@@ -134,7 +134,7 @@ fn is_offered(held: &Held, frame: &Frame, outcome: &Outcome) -> Result<(), Servi
     Err(error)
 }
 
-fn is_asked<'a>(checkpoint: &str, asked: Option<&'a Asked>) -> Result<&'a Asked, ServiceError> {
+fn is_asked<'a>(checkpoint: &str, asked: Option<&'a QuestionView>) -> Result<&'a QuestionView, ServiceError> {
     match asked {
         Some(asked) if asked.id == checkpoint => Ok(asked),
         _ => Err(ServiceError::refused(
@@ -145,7 +145,7 @@ fn is_asked<'a>(checkpoint: &str, asked: Option<&'a Asked>) -> Result<&'a Asked,
     }
 }
 
-fn ask_the_person(asked: &Asked) -> ServiceError {
+fn ask_the_person(asked: &QuestionView) -> ServiceError {
     ServiceError::of(
         ErrorKind::NeedsPerson,
         "needs_person",
@@ -154,7 +154,7 @@ fn ask_the_person(asked: &Asked) -> ServiceError {
     )
 }
 
-fn chosen(asked: &Asked, option: Option<&Outcome>) -> Result<Outcome, ServiceError> {
+fn chosen(asked: &QuestionView, option: Option<&Outcome>) -> Result<Outcome, ServiceError> {
     let ids: Vec<&str> = asked.options.iter().map(|option| option.id.as_str()).collect();
     let (message, help) = match option {
         Some(option) if ids.contains(&option.as_str()) => return Ok(option.clone()),

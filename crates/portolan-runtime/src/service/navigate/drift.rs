@@ -7,7 +7,7 @@ use portolan_core::engine::migrate;
 use portolan_core::run::Human;
 
 use super::super::hold::{Carrier, Held};
-use super::super::request::{DefinitionChange, Grip, Request};
+use super::super::request::{DefinitionChange, Request, RunAddress};
 use super::super::{Caller, Service};
 use super::state::token_error;
 use crate::carrier::compact::{self, Unreadable};
@@ -43,7 +43,7 @@ impl Service {
         match may_migrate(caller, CONTINUE).and_then(|()| carry_over(&held, now, &changed)) {
             Ok((definition, run)) => Ok(Held { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
             Err(error) => {
-                let grip = Grip::led(held, Some(claims.revision), true, request);
+                let grip = RunAddress::led(held, Some(claims.revision), true, request);
                 Err(self.situated(error, &grip, None, caller))
             }
         }

@@ -9,7 +9,7 @@
 use portolan_core::diagnostic::clip;
 
 use super::super::hold::{Carrier, Held};
-use super::super::request::{Grip, Request};
+use super::super::request::{Request, RunAddress};
 use super::super::{Caller, Service};
 use super::States;
 use crate::carrier::Address;
@@ -32,21 +32,21 @@ impl Service {
         state: &str,
         request: &Request,
         caller: &Caller,
-    ) -> Result<Grip, ServiceError> {
+    ) -> Result<RunAddress, ServiceError> {
         let text = state.trim();
         if text.len() > MAX_HANDLE_BYTES {
             let claims = self.tokens.open(text).map_err(token_error)?;
             if let Some(held) = self.in_ledger(&claims.run).await? {
-                let grip = Grip::led(held, Some(claims.revision), true, request);
+                let grip = RunAddress::led(held, Some(claims.revision), true, request);
                 return self.of_workflow(grip, request, caller);
             }
             request.workflow.iter().try_for_each(|named| claims.check_workflow(named)).map_err(token_error)?;
             let held = self.carried(&claims, request, caller).await?;
-            return Ok(Grip::led(held, Some(claims.revision), true, request));
+            return Ok(RunAddress::led(held, Some(claims.revision), true, request));
         }
         let (id, known) = handle(text)?;
         let held = self.hold(&Address::Stored(id)).await?;
-        let grip = Grip::led(held, known, self.options.states == States::Ledger, request);
+        let grip = RunAddress::led(held, known, self.options.states == States::Ledger, request);
         if request.definition.is_some() {
             let message = "the run is in the store, and held to the definition that it began with";
             let error = ServiceError::refused("bad_input", message, "leave `definition` out");
@@ -67,7 +67,7 @@ impl Service {
         }
     }
 
-    fn of_workflow(&self, grip: Grip, request: &Request, caller: &Caller) -> Result<Grip, ServiceError> {
+    fn of_workflow(&self, grip: RunAddress, request: &Request, caller: &Caller) -> Result<RunAddress, ServiceError> {
         let is = grip.held.run.opening.workflow.as_str();
         let Some(named) = request.workflow.as_deref().filter(|named| bare(named) != is) else { return Ok(grip) };
         let message = format!("the run is one of `{is}`, and the call names `{}`", clip(named));
@@ -80,7 +80,7 @@ impl Service {
     ///
     /// # Errors
     /// It has no room in a token, or the keys cannot be used.
-    pub(in crate::service) fn state(&self, grip: &Grip) -> Result<(String, bool), ServiceError> {
+    pub(in crate::service) fn state(&self, grip: &RunAddress) -> Result<(String, bool), ServiceError> {
         let held = &grip.held;
         let kept = |id: &RunId| (format!("{id}.{}", held.run.revision), false);
         Ok(match &held.carrier {

@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 
 use super::sample::Sample;
 use super::{DEFINITION, Subject, all, all_records, append, create, new_run, record};
-use crate::store::{Digest, ListFilter, NewRun, Record, RunId, Status, Store, StoreError};
+use crate::store::{Digest, ListFilter, NewRun, Record, RunId, RunStatus, Store, StoreError};
 
 pub(super) async fn a_created_run_is_loaded(subject: &Subject) {
     let sample = Sample::opened("mend the door");
@@ -160,8 +160,8 @@ fn end(result: EndResult) -> Place {
     Place::Ended { node: "done".into(), result }
 }
 
-fn ended(result: &str) -> Status {
-    Status::Ended { result: result.to_owned() }
+fn ended(result: &str) -> RunStatus {
+    RunStatus::Ended { result: result.to_owned() }
 }
 
 fn branch(name: &str, place: Place) -> Branch {
@@ -185,12 +185,12 @@ pub(super) async fn a_list_says_how_each_run_stands(subject: &Subject) {
     let store = subject.store();
     let ready = |node: &str| branch(node, Place::Ready { node: node.into() });
     let cases = [
-        (Place::Ready { node: "work".into() }, Status::Working, "work"),
-        (checking("gate"), Status::Checking, "gate"),
-        (waiting("ask"), Status::Waiting, "ask"),
-        (Place::Gathering { node: "fork".into() }, Status::Working, "fork"),
-        (forked(vec![ready("a"), branch("b", waiting("b"))]), Status::Waiting, "a, b"),
-        (forked(vec![ready("a"), branch("b", checking("b2"))]), Status::Working, "a, b2"),
+        (Place::Ready { node: "work".into() }, RunStatus::Working, "work"),
+        (checking("gate"), RunStatus::Checking, "gate"),
+        (waiting("ask"), RunStatus::Waiting, "ask"),
+        (Place::Gathering { node: "fork".into() }, RunStatus::Working, "fork"),
+        (forked(vec![ready("a"), branch("b", waiting("b"))]), RunStatus::Waiting, "a, b"),
+        (forked(vec![ready("a"), branch("b", checking("b2"))]), RunStatus::Working, "a, b2"),
         (end(EndResult::Success), ended("success"), "done"),
         (end(EndResult::Cancelled), ended("cancelled"), "done"),
         (Place::Arrived { node: "join".into(), outcome: Outcome::failed() }, ended("failed"), "join"),

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::fault::Trouble;
 use super::json;
 use crate::store::seal::{Part, Unopened};
-use crate::store::{Digest, Keyring, ListFilter, Record, RunId, Status, StoreError, StoredRun, Summary};
+use crate::store::{Digest, Keyring, ListFilter, Record, RunId, RunStatus, StoreError, StoredRun, Summary};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,7 +179,7 @@ fn summary(row: &Row<'_>) -> Result<Summary, Trouble> {
     let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is none"))?;
     let what = || format!("the opening of run `{id}`");
     let Opening { workflow, description, .. } = json::read(text(row, 1)?, what)?;
-    let status = Status::parse(text(row, 2)?, row.get(3)?)
+    let status = RunStatus::parse(text(row, 2)?, row.get(3)?)
         .ok_or_else(|| garbled(format!("the status of run `{id}`"), "there is no such status"))?;
     let updated_at = Timestamp(row.get(5)?);
     Ok(Summary { id, workflow, description, status, step: row.get(4)?, updated_at, seq: number(row, 6)? })

@@ -15,7 +15,7 @@ use super::json;
 use super::sizes::Sizes;
 use crate::store::seal::{Part, Sealer};
 use crate::store::summary::step;
-use crate::store::{Digest, Keyring, NewRun, Record, RunId, Status, StoreError};
+use crate::store::{Digest, Keyring, NewRun, Record, RunId, RunStatus, StoreError};
 
 /// Something to write, and whom to tell.
 pub(super) struct Request {
@@ -43,7 +43,7 @@ pub(super) struct Row {
     id: RunId,
     seq: i64,
     at: i64,
-    status: Status,
+    status: RunStatus,
     step: String,
     texts: Texts,
 }
@@ -85,7 +85,7 @@ impl Write {
 
     /// Whether the run is over with it.
     pub(super) fn is_last(&self) -> bool {
-        matches!(self.row().status, Status::Ended { .. })
+        matches!(self.row().status, RunStatus::Ended { .. })
     }
 
     fn row(&self) -> &Row {
@@ -113,7 +113,7 @@ impl Row {
             id: id.clone(),
             seq: i64::try_from(record.seq).expect("no run has 2^63 records"),
             at: record.event.at.0,
-            status: Status::of(run),
+            status: RunStatus::of(run),
             step: step(run),
             texts: Texts { event, changes, snapshot: None },
         }

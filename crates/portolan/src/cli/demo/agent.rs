@@ -9,7 +9,7 @@ use rmcp::transport::TokioChildProcess;
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Map, Value, json};
 
-use super::scene::Scene;
+use super::folder::DemoFolder;
 use crate::cli::output::{Output, Paint};
 
 pub(super) struct Agent {
@@ -20,7 +20,7 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub(super) async fn connect(scene: &Scene, output: Output) -> anyhow::Result<Agent> {
+    pub(super) async fn connect(scene: &DemoFolder, output: Output) -> anyhow::Result<Agent> {
         let mut server = scene.command(Command::new(std::env::current_exe()?));
         server.args(["serve", "--human", "verified"]);
         let transport = TokioChildProcess::new(tokio::process::Command::from(server))?;

@@ -4,7 +4,7 @@
 //! check, and `portolan runs answer` for the person. Only the agent's lines are written down beforehand.
 
 mod agent;
-mod scene;
+mod folder;
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::output::{Output, Paint};
 use super::{Common, Exit, block_on};
 use agent::Agent;
-use scene::Scene;
+use folder::DemoFolder;
 
 /// Watch an agent being led, and refused where it cheats.
 ///
@@ -29,18 +29,18 @@ pub(super) fn run(_args: &Demo, common: &Common) -> anyhow::Result<Exit> {
         let help = "leave `--format json` out";
         return Err(ServiceError::refused("text_only", "the demo is for people to read", help).into());
     }
-    let scene = Scene::set()?;
+    let scene = DemoFolder::set()?;
     block_on(play(&scene, output))??;
     Ok(Exit::Done)
 }
 
-async fn play(scene: &Scene, output: Output) -> anyhow::Result<()> {
+async fn play(scene: &DemoFolder, output: Output) -> anyhow::Result<()> {
     let stage = Stage { scene, output };
     stage
         .say("A scratch repository with one workflow, `greeting`: plan → write → verify → approve → publish → done.")?;
-    stage.shell(&["show", scene::WORKFLOW_FILE])?;
+    stage.shell(&["show", folder::WORKFLOW_FILE])?;
     stage.say("Its checks run `cargo test`. Nothing that a repository names runs before a person trusts it:")?;
-    stage.shell(&["trust", scene::WORKFLOW_FILE])?;
+    stage.shell(&["trust", folder::WORKFLOW_FILE])?;
     stage.say("The server starts, as the child of an MCP client; only a person's own answer will count as one.")?;
     let mut agent = Agent::connect(scene, output).await?;
     let run = begin(&stage, &mut agent).await?;
@@ -75,12 +75,12 @@ async fn begin(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<String> {
 
 async fn work(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<()> {
     stage.act("it writes src/lib.rs, with a mistake in it, and reports the step done")?;
-    stage.scene.write("src/lib.rs", scene::BROKEN)?;
+    stage.scene.write("src/lib.rs", folder::BROKEN)?;
     agent.offered("Next").await?;
     stage.cheat("at the gate it reports `passed` without a look; the gate runs the tests itself")?;
     agent.unproven().await?;
     stage.act("led back with the failure as feedback, it mends the code")?;
-    stage.scene.write("src/lib.rs", scene::MENDED)?;
+    stage.scene.write("src/lib.rs", folder::MENDED)?;
     agent.offered("Next").await?;
     stage.act("the gate again: now the tests pass")?;
     agent.offered("Next").await?;
@@ -101,7 +101,7 @@ async fn approve(stage: &Stage<'_>, agent: &mut Agent, run: &str) -> anyhow::Res
 
 /// Where the demo tells what it does.
 struct Stage<'a> {
-    scene: &'a Scene,
+    scene: &'a DemoFolder,
     output: Output,
 }
 

@@ -1,7 +1,7 @@
 //! `portolan flow findings`: what the log shows of how work goes.
 
 use clap::Args;
-use portolan_gates::findings::{Finding, Sort};
+use portolan_gates::findings::{LogFinding, Sort};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::findings::{find, keep_baseline};
 use serde_json::json;
@@ -53,8 +53,8 @@ pub(super) fn run(args: &Findings, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn show(output: Output, found: &[Finding]) -> anyhow::Result<()> {
-    let row = |finding: &Finding| {
+fn show(output: Output, found: &[LogFinding]) -> anyhow::Result<()> {
+    let row = |finding: &LogFinding| {
         let kind = match finding.kind {
             Sort::Opportunity => "opportunity",
             Sort::Regression => "regression",

@@ -49,13 +49,13 @@ enum Verb {
 
 pub(super) fn run(args: &Flow, common: &Common) -> anyhow::Result<Exit> {
     match &args.verb {
-        Verb::Start(args) => task::run(&task::Deed::Start(args), common),
-        Verb::Status => task::run(&task::Deed::Status, common),
-        Verb::Tick => task::run(&task::Deed::Tick, common),
-        Verb::Patch(args) => task::run(&task::Deed::Patch(args), common),
-        Verb::Back(args) => task::run(&task::Deed::Back(args), common),
-        Verb::Abort(args) => task::run(&task::Deed::Abort(args), common),
-        Verb::Override(args) => task::run(&task::Deed::Override(args), common),
+        Verb::Start(args) => task::run(&task::TaskAction::Start(args), common),
+        Verb::Status => task::run(&task::TaskAction::Status, common),
+        Verb::Tick => task::run(&task::TaskAction::Tick, common),
+        Verb::Patch(args) => task::run(&task::TaskAction::Patch(args), common),
+        Verb::Back(args) => task::run(&task::TaskAction::Back(args), common),
+        Verb::Abort(args) => task::run(&task::TaskAction::Abort(args), common),
+        Verb::Override(args) => task::run(&task::TaskAction::Override(args), common),
         Verb::Events(args) => events::run(args, common),
         Verb::Invariants => invariants::run(common),
         Verb::Attach(args) => attach::run(args, common),

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use portolan_core::run::Actor;
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::people::Standing;
-use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, ServiceError, Start, Status, Tick};
+use portolan_runtime::people::PassphrasePolicy;
+use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, ServiceError, Start, TaskStatus, Tick};
 use serde_json::{Map, Value};
 
 use super::super::assignment::assignment;
@@ -98,7 +98,7 @@ pub(super) struct OverrideArgs {
 }
 
 /// What is done with the task.
-pub(super) enum Deed<'a> {
+pub(super) enum TaskAction<'a> {
     Start(&'a StartArgs),
     Status,
     Tick,
@@ -108,34 +108,34 @@ pub(super) enum Deed<'a> {
     Override(&'a OverrideArgs),
 }
 
-pub(super) fn run(deed: &Deed<'_>, common: &Common) -> anyhow::Result<Exit> {
+pub(super) fn run(deed: &TaskAction<'_>, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
     block_on(done(deed, &service, output))?
 }
 
-async fn done(deed: &Deed<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
+async fn done(deed: &TaskAction<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
     let (caller, flow) = (whoever(), service.flow().heard_by(heard::shown(output)));
     match deed {
-        Deed::Status => shown(output, &flow.status().await?),
-        Deed::Tick => ticked(output, flow.tick(&caller).await),
-        Deed::Start(args) => {
+        TaskAction::Status => shown(output, &flow.status().await?),
+        TaskAction::Tick => ticked(output, flow.tick(&caller).await),
+        TaskAction::Start(args) => {
             let start = Start { task: args.task.clone(), at: args.at.clone(), workflow: args.workflow.clone() };
             shown(output, &flow.start(&start, &caller).await?)
         }
-        Deed::Patch(args) => {
+        TaskAction::Patch(args) => {
             let values: Map<String, Value> = args.values.iter().cloned().collect();
             shown(output, &flow.patch(&values, &caller).await?)
         }
-        Deed::Back(args) => ticked(output, flow.back(&args.reason, &caller).await),
-        Deed::Abort(args) => {
+        TaskAction::Back(args) => ticked(output, flow.back(&args.reason, &caller).await),
+        TaskAction::Abort(args) => {
             let ending = match args.ending {
                 Outcome::ScopedDown => Ending::ScopedDown,
                 Outcome::Escalated => Ending::Escalated,
             };
             shown(output, &flow.abort(ending, &args.reason, &caller).await?)
         }
-        Deed::Override(args) => get_past(args, service, output).await,
+        TaskAction::Override(args) => get_past(args, service, output).await,
     }
 }
 
@@ -164,7 +164,7 @@ fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
     let act = format!("may get past `{}`", safe(&args.invariant));
     at_terminal(&act)?;
     let person = person::confirmed(service, &act)?;
-    if !matches!(service.people().standing()?, Standing::Unset) {
+    if !matches!(service.people().standing()?, PassphrasePolicy::Unset) {
         return Ok(person);
     }
     let mut terminal = io::stderr();
@@ -239,14 +239,14 @@ fn shown(output: Output, state: &FlowState) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn status(status: Status) -> &'static str {
+fn status(status: TaskStatus) -> &'static str {
     match status {
-        Status::Idle => "idle",
-        Status::Active => "active",
-        Status::WaitingForReply => "waiting for a person",
-        Status::Halted => "halted: a budget is used up",
-        Status::Done => "done",
-        Status::Failed => "called off",
+        TaskStatus::Idle => "idle",
+        TaskStatus::Active => "active",
+        TaskStatus::WaitingForReply => "waiting for a person",
+        TaskStatus::Halted => "halted: a budget is used up",
+        TaskStatus::Done => "done",
+        TaskStatus::Failed => "called off",
     }
 }
 

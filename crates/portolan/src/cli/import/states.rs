@@ -5,7 +5,7 @@ use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::source::{Source, Spelling, convert, parse};
+use portolan_core::source::{Format, Source, convert, parse};
 use portolan_core::validate;
 use portolan_runtime::copy::inside;
 use portolan_runtime::library::{is_plain, read_definition};
@@ -34,7 +34,7 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
         faults.extend(validate::validate(graph, &validate::no_library, Strictness::Strict).1);
     }
     faults.extend(original.into_iter().zip(&tree).flat_map(|(original, tree)| (original.unlike)(tree)));
-    let text = convert(&source, Spelling::Yaml).unwrap_or_default();
+    let text = convert(&source, Format::Yaml).unwrap_or_default();
     let is_faulty = faults.iter().any(Diagnostic::is_error) || text.is_empty();
     let written = match graph.filter(|_| write && !is_faulty) {
         Some(graph) if is_plain(&graph.id.value) => Some(begin(project, &graph.id.value, &text)?),

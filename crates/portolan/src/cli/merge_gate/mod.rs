@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
-use portolan_gates::merge::Verdict;
-use portolan_runtime::merge_gate::{Question, Ruled, Unruled, rule};
+use portolan_gates::merge::MergeVerdict;
+use portolan_runtime::merge_gate::{MergeQuestion, MergeRuling, MergeRulingError, rule};
 use portolan_runtime::repository::Repository;
 
 use super::check::drawn;
@@ -59,7 +59,7 @@ enum Form {
 pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let question = Question {
+    let question = MergeQuestion {
         base: args.base.clone(),
         head: args.head.clone(),
         request: args.pr,
@@ -68,12 +68,12 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
     };
     let ruled = match block_on(rule(&Repository::of(&project), &question)).context("the commits cannot be looked at")? {
         Ok(ruled) => ruled,
-        Err(Unruled::Failed(error)) => {
+        Err(MergeRulingError::Failed(error)) => {
             // 1 and 3 are verdicts: what could not be ruled has another code.
             output.error(error.code, &error.message, &error.help);
             return Ok(Exit::Refused);
         }
-        Err(Unruled::Policy(source, faults)) => {
+        Err(MergeRulingError::Policy(source, faults)) => {
             tell(output, &source, &faults);
             return Ok(Exit::Refused);
         }
@@ -87,9 +87,9 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
     // A reader that closed the pipe has what it wanted; the ruling is told by the status.
     told.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })?;
     Ok(match ruled.ruling.verdict {
-        Verdict::Pass => Exit::Done,
-        Verdict::HumanReview => Exit::HUMAN_REVIEW,
-        Verdict::Block => Exit::Failed,
+        MergeVerdict::Pass => Exit::Done,
+        MergeVerdict::HumanReview => Exit::HUMAN_REVIEW,
+        MergeVerdict::Block => Exit::Failed,
     })
 }
 
@@ -111,7 +111,7 @@ fn tell(output: Output, source: &Source, faults: &[Diagnostic]) {
     output.error("bad_policy", message, help);
 }
 
-fn text(output: Output, ruled: &Ruled) -> anyhow::Result<()> {
+fn text(output: Output, ruled: &MergeRuling) -> anyhow::Result<()> {
     output.line(report::headline(ruled))?;
     let rows = report::rows(ruled);
     if rows.is_empty() { Ok(()) } else { output.line(table(&rows)) }

@@ -1,17 +1,17 @@
 //! A ruling as it is told: in words, in Markdown, in SARIF.
 
-use portolan_gates::merge::{Reason, Verdict};
-use portolan_runtime::merge_gate::Ruled;
+use portolan_gates::merge::{MergeVerdict, Reason};
+use portolan_runtime::merge_gate::MergeRuling;
 use serde_json::{Value, json};
 
 use super::super::output::one_line;
 
 /// What came of it, in a sentence.
-pub(super) fn headline(ruled: &Ruled) -> String {
+pub(super) fn headline(ruled: &MergeRuling) -> String {
     let verdict = match ruled.ruling.verdict {
-        Verdict::Pass => "it may be merged",
-        Verdict::HumanReview => "a person decides",
-        Verdict::Block => "it may not be merged",
+        MergeVerdict::Pass => "it may be merged",
+        MergeVerdict::HumanReview => "a person decides",
+        MergeVerdict::Block => "it may not be merged",
     };
     let shape = ruled.ruling.shape.map(|shape| format!(", a {}", shape.name())).unwrap_or_default();
     let (base, head) = (short(&ruled.base), short(&ruled.head));
@@ -24,14 +24,14 @@ fn short(commit: &str) -> &str {
 
 fn weight(reason: &Reason) -> &'static str {
     match reason.verdict {
-        Verdict::Pass => "warning",
-        Verdict::HumanReview => "review",
-        Verdict::Block => "block",
+        MergeVerdict::Pass => "warning",
+        MergeVerdict::HumanReview => "review",
+        MergeVerdict::Block => "block",
     }
 }
 
 /// The reasons, a row each.
-pub(super) fn rows(ruled: &Ruled) -> Vec<Vec<String>> {
+pub(super) fn rows(ruled: &MergeRuling) -> Vec<Vec<String>> {
     let row = |reason: &Reason| {
         vec![weight(reason).to_owned(), format!("{}:{}", reason.path, reason.line), reason.message.clone()]
     };
@@ -39,12 +39,12 @@ pub(super) fn rows(ruled: &Ruled) -> Vec<Vec<String>> {
 }
 
 /// The ruling as it is.
-pub(super) fn json(ruled: &Ruled) -> Value {
+pub(super) fn json(ruled: &MergeRuling) -> Value {
     json!({ "base": ruled.base, "head": ruled.head, "ruling": ruled.ruling })
 }
 
 /// For a comment on a pull request. Names of files are the branch's own words: none of them ends its cell.
-pub(super) fn markdown(ruled: &Ruled) -> String {
+pub(super) fn markdown(ruled: &MergeRuling) -> String {
     let mut text = format!("**Merge gate: {}**\n", headline(ruled));
     if ruled.ruling.reasons.is_empty() {
         return text;
@@ -62,7 +62,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// For tools that show findings beside the code.
-pub(super) fn sarif(ruled: &Ruled) -> Value {
+pub(super) fn sarif(ruled: &MergeRuling) -> Value {
     let results: Vec<Value> = ruled.ruling.reasons.iter().map(result).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -76,9 +76,9 @@ pub(super) fn sarif(ruled: &Ruled) -> Value {
 
 fn result(reason: &Reason) -> Value {
     let level = match reason.verdict {
-        Verdict::Pass => "note",
-        Verdict::HumanReview => "warning",
-        Verdict::Block => "error",
+        MergeVerdict::Pass => "note",
+        MergeVerdict::HumanReview => "warning",
+        MergeVerdict::Block => "error",
     };
     let uri: String = reason.path.bytes().map(encoded).collect();
     json!({

@@ -10,19 +10,19 @@ use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, way};
 use portolan_core::run::Remembered;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::drive::{Breakpoint, Control, Outcome, Watch};
-use portolan_runtime::gates::Ground;
-use portolan_runtime::graphs::Loaded;
+use portolan_runtime::drive::{Breakpoint, Control, ExecutionObserver, Outcome};
+use portolan_runtime::gates::CheckWorkspace;
+use portolan_runtime::graphs::GraphVersion;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
 use portolan_runtime::service::{Finished, Function, FunctionRun, How, Open, Options, Service, ServiceError};
-use portolan_runtime::states::{Cast, Workers};
+use portolan_runtime::states::{ModelBindings, Workers};
 use portolan_runtime::store::RunId;
-use portolan_runtime::tools::{Held, Recorder, Tools, Written};
+use portolan_runtime::tools::{CallRecorder, HeldCalls, RecordedAnswers, Tools};
 use serde_json::{Value, json};
 
 use super::live::Live;
-use super::outcome::{Told, tell};
+use super::outcome::{OutcomeReport, tell};
 use super::progress::{Progress, TICK};
 use super::rows::Rows;
 use super::steps::steps;
@@ -36,18 +36,18 @@ use crate::cli::{Exit, Output, block_on, report};
 const HURRY: Duration = Duration::from_millis(300);
 
 /// A run that is about to be driven: everything is checked.
-pub(super) struct Driven<'d> {
+pub(super) struct PreparedRun<'d> {
     pub(super) output: Output,
     pub(super) service: &'d Service,
     pub(super) options: &'d Options,
-    pub(super) loaded: &'d Loaded,
+    pub(super) loaded: &'d GraphVersion,
     pub(super) definition: &'d Arc<Definition>,
     pub(super) input: Value,
     pub(super) remembered: Option<Remembered>,
-    pub(super) written: Option<Arc<Written>>,
+    pub(super) written: Option<Arc<RecordedAnswers>>,
     pub(super) breaks: Vec<Breakpoint>,
     /// Who works on states.
-    pub(super) cast: Cast,
+    pub(super) cast: ModelBindings,
     /// Whether it is kept.
     pub(super) kept: bool,
     pub(super) hidden: Redaction,
@@ -64,9 +64,9 @@ pub(in crate::cli) struct Look<'l> {
     /// Whether every node is to be told afterwards.
     pub(in crate::cli) trace: bool,
     /// Who works on states.
-    pub(in crate::cli) cast: Cast,
+    pub(in crate::cli) cast: ModelBindings,
     /// Where their checks look.
-    pub(in crate::cli) ground: Option<Arc<Ground>>,
+    pub(in crate::cli) ground: Option<Arc<CheckWorkspace>>,
     /// Whether it is kept, so that it can be left where it is.
     pub(in crate::cli) kept: bool,
     /// The servers that are ended afterwards.
@@ -92,8 +92,9 @@ pub(in crate::cli) async fn drive(
     let live = || Live::new(output, workflow.clone(), hidden.clone());
     let progress = shown.then(|| Progress::new(live(), std::io::stderr().is_terminal()));
     let rows = trace.then(|| Rows::new(workflow.clone(), hidden.clone()));
-    let watches = [Watch::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
-    let watch = watches.into_iter().flatten().reduce(Watch::and);
+    let watches =
+        [ExecutionObserver::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
+    let watch = watches.into_iter().flatten().reduce(ExecutionObserver::and);
     let cast = match progress.as_ref().and_then(Progress::hears) {
         Some(heard) => cast.heard_by(heard),
         None => cast,
@@ -140,11 +141,11 @@ pub(in crate::cli) async fn drive(
     Ok(Over { finished, rows: rows.map(|rows| rows.take(over)) })
 }
 
-pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
+pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
     args.record.as_deref().map_or(Ok(()), may_be_written)?;
-    let Driven { output, service, loaded, definition, ref input, ref written, .. } = driven;
+    let PreparedRun { output, service, loaded, definition, ref input, ref written, .. } = driven;
     let hidden = driven.hidden.clone().learning(input);
-    let recorder = args.record.as_ref().map(|_| Recorder::default());
+    let recorder = args.record.as_ref().map(|_| CallRecorder::default());
     let mut tools = Tools::of(loaded.servers.clone());
     if let Some(written) = written {
         tools = tools.first(written.clone());
@@ -189,7 +190,7 @@ pub(super) fn run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
     let Over { finished, rows } = over;
     let Some(finished) = finished else { return Ok(left(output, kept.as_ref())) };
     remark_on_unused(output, written.as_deref());
-    let exit = tell(output, &Told { finished: &finished, rows, hidden: &hidden })?;
+    let exit = tell(output, &OutcomeReport { finished: &finished, rows, hidden: &hidden })?;
     if let (Some(recorder), Some(path)) = (&recorder, &args.record)
         && let Err(error) = record(&driven, recorder, path, &finished, &hidden)
     {
@@ -226,16 +227,16 @@ pub(in crate::cli) fn left(output: Output, run: Option<&RunId>) -> Exit {
     Exit::Failed
 }
 
-fn remark_on_unused(output: Output, written: Option<&Written>) {
-    for name in written.into_iter().flat_map(Written::unused) {
+fn remark_on_unused(output: Output, written: Option<&RecordedAnswers>) {
+    for name in written.into_iter().flat_map(RecordedAnswers::unused) {
         output.remark(one_line(&format!("note: the answer for `{name}` was not used")));
     }
 }
 
 /// Writes a test of what happened.
 fn record(
-    driven: &Driven<'_>,
-    recorder: &Recorder,
+    driven: &PreparedRun<'_>,
+    recorder: &CallRecorder,
     path: &Path,
     finished: &Finished,
     hidden: &Redaction,
@@ -269,11 +270,11 @@ fn record(
 }
 
 /// Goes as far as is possible without calling anything, and shows what would be called next.
-pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
-    let Driven { output, service, definition, input, written, breaks, .. } = driven;
+pub(super) fn dry_run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
+    let PreparedRun { output, service, definition, input, written, breaks, .. } = driven;
     let hidden = driven.hidden.learning(&input);
     let control = Control::new(args.step, breaks.clone());
-    let held = Held::new(control.clone());
+    let held = HeldCalls::new(control.clone());
     let tools = Tools::held(written.clone().unwrap_or_default(), held.clone());
     let look = Look {
         output,
@@ -282,7 +283,7 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
         control,
         steps: args.step || !breaks.is_empty(),
         trace: args.trace,
-        cast: Cast::default(),
+        cast: ModelBindings::default(),
         ground: None,
         kept: false,
         servers: None,
@@ -303,7 +304,7 @@ pub(super) fn dry_run(driven: Driven<'_>, args: &Run) -> anyhow::Result<Exit> {
         })
         .collect();
     if calls.is_empty() {
-        return tell(output, &Told { finished: &finished, rows, hidden: &hidden });
+        return tell(output, &OutcomeReport { finished: &finished, rows, hidden: &hidden });
     }
     if output.is_json() {
         output.json(&json!({ "outcome": "dry-run", "calls": calls, "executed": finished.executed, "trace": rows }))?;

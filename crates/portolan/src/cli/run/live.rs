@@ -7,7 +7,7 @@ use portolan_core::chat::{Arguments, Message, Role};
 use portolan_core::diagnostic::clip;
 use portolan_core::graph::{Kind, State, Workflow};
 use portolan_core::present::{Redaction, way};
-use portolan_core::run::{Attempt, Doing, Done, Found, Said, Spend};
+use portolan_core::run::{Attempt, Done, KeyResultOutcome, ModelActivity, ModelStateChange, Spend};
 use portolan_core::value::NodeId;
 use portolan_runtime::drive::Talked;
 
@@ -47,19 +47,19 @@ impl Live {
             (self.before, self.spent) = (talked.spent, talked.spent);
         }
         match talked.said {
-            Said::Begun { attempt, .. } => {
+            ModelStateChange::Begun { attempt, .. } => {
                 self.attempts.insert(name.clone(), *attempt);
                 vec![format!("▸ {}  attempt {}", one_line(&name), self.attempt(&name, talked.node))]
             }
-            Said::Message(message) if message.role == Role::Assistant => self.asks(&name, talked, message),
-            Said::ToolDone { call, done } => self.used(&name, talked, (call, done)).into_iter().collect(),
-            Said::Doing(Doing::Held { why, .. }) => {
+            ModelStateChange::Message(message) if message.role == Role::Assistant => self.asks(&name, talked, message),
+            ModelStateChange::ToolDone { call, done } => self.used(&name, talked, (call, done)).into_iter().collect(),
+            ModelStateChange::Doing(ModelActivity::Held { why, .. }) => {
                 let why = self.hidden.text(&clip(&why.text()));
                 vec![self.output.paint_error(Paint::Warn, &format!("‖ {}  waits: {}", one_line(&name), one_line(&why)))]
             }
-            Said::Failed(attempt) => self.over(&name, talked, attempt, false),
-            Said::Held(attempt) => self.over(&name, talked, attempt, true),
-            Said::Spent(spend) => {
+            ModelStateChange::Failed(attempt) => self.over(&name, talked, attempt, false),
+            ModelStateChange::Held(attempt) => self.over(&name, talked, attempt, true),
+            ModelStateChange::Spent(spend) => {
                 self.spent = self.spent.and(*spend);
                 Vec::new()
             }
@@ -141,7 +141,7 @@ impl Live {
         lines
     }
 
-    fn result(&self, talked: &Talked<'_>, found: &Found) -> String {
+    fn result(&self, talked: &Talked<'_>, found: &KeyResultOutcome) -> String {
         let (mark, paint) = if found.met { ("✓", Paint::Good) } else { ("✗", Paint::Bad) };
         let reason = self.hidden.text(&clip(&found.reason));
         let reason = if reason.is_empty() { String::new() } else { format!("  {}", one_line(&reason)) };

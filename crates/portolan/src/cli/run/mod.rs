@@ -19,14 +19,14 @@ use portolan_core::value::NodeId;
 use portolan_runtime::catalog;
 use portolan_runtime::definition::{Definition, DefinitionError};
 use portolan_runtime::drive::Breakpoint;
-use portolan_runtime::graphs::Loaded;
+use portolan_runtime::graphs::GraphVersion;
 use portolan_runtime::library::{FunctionFiles, is_plain};
 use portolan_runtime::ooda;
 use portolan_runtime::script;
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError, StoreAt};
-use portolan_runtime::states::Cast;
-use portolan_runtime::tools::Written;
+use portolan_runtime::states::ModelBindings;
+use portolan_runtime::tools::RecordedAnswers;
 
 use super::check::refuse_files;
 use super::output::one_line;
@@ -34,10 +34,10 @@ use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
 
 pub(super) use driven::{Look, Over, drive, left};
-pub(super) use outcome::{Told, tell, width};
+pub(super) use outcome::{OutcomeReport, tell, width};
 pub(super) use waterfall::waterfall;
 
-use driven::Driven;
+use driven::PreparedRun;
 
 /// Run a graph of tool calls, or states that models work on.
 ///
@@ -122,7 +122,7 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     let written = match &args.mock {
         None => None,
         Some(path) => match script::answers(path, &loaded.functions) {
-            Ok(answers) => Some(Arc::new(Written::of(&answers))),
+            Ok(answers) => Some(Arc::new(RecordedAnswers::of(&answers))),
             Err(refused) => return refuse_files(&output, &path.to_string_lossy(), refused),
         },
     };
@@ -133,7 +133,7 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         needs_nobody(&definition)?;
     }
     let cast = cast(&service, args.model.as_deref(), has_states(&definition))?;
-    let driven = Driven {
+    let driven = PreparedRun {
         output,
         service: &service,
         options: &options,
@@ -155,7 +155,7 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// What is in the file; where there is none of that name, in the workflow of that name.
-fn opened(args: &Run, service: &Service) -> Result<Loaded, DefinitionError> {
+fn opened(args: &Run, service: &Service) -> Result<GraphVersion, DefinitionError> {
     let library = service.library();
     let name = args.file.to_str().filter(|name| is_plain(name) && !args.file.exists());
     let shipped = name.filter(|name| library.path(name).is_none()).and_then(catalog::workflow);
@@ -177,7 +177,7 @@ fn opened(args: &Run, service: &Service) -> Result<Loaded, DefinitionError> {
     let wanted = FunctionFiles { text: source.as_ref(), ..FunctionFiles::served(&files, args.mcp.as_deref()) };
     let functions = library.functions(wanted)?;
     let servers = Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default()));
-    Ok(Loaded { functions, servers })
+    Ok(GraphVersion { functions, servers })
 }
 
 fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
@@ -234,9 +234,9 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<Breakpoint>, Servic
 }
 
 /// The models that work on states: the one that is named is opened before anything is begun.
-pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> anyhow::Result<Cast> {
+pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> anyhow::Result<ModelBindings> {
     if !has_states && model.is_none() {
-        return Ok(Cast::default());
+        return Ok(ModelBindings::default());
     }
     Ok(service.cast(model, std::env::current_dir()?)?)
 }

@@ -13,7 +13,7 @@ use crate::cli::output::{one_line, safe};
 use crate::cli::{Exit, Output};
 
 /// What is to be told of a run.
-pub(in crate::cli) struct Told<'t> {
+pub(in crate::cli) struct OutcomeReport<'t> {
     /// How it ended.
     pub(in crate::cli) finished: &'t Finished,
     /// What each of its nodes did, where that was asked for.
@@ -23,7 +23,7 @@ pub(in crate::cli) struct Told<'t> {
 }
 
 /// Tells it.
-pub(in crate::cli) fn tell(output: Output, told: &Told<'_>) -> anyhow::Result<Exit> {
+pub(in crate::cli) fn tell(output: Output, told: &OutcomeReport<'_>) -> anyhow::Result<Exit> {
     if !output.is_json()
         && let Some(rows) = &told.rows
     {
@@ -49,7 +49,7 @@ pub(in crate::cli) fn tell(output: Output, told: &Told<'_>) -> anyhow::Result<Ex
     }
 }
 
-fn done(output: Output, told: &Told<'_>, result: &Value) -> anyhow::Result<()> {
+fn done(output: Output, told: &OutcomeReport<'_>, result: &Value) -> anyhow::Result<()> {
     if !output.is_json() {
         let text = if stdout().is_terminal() { serde_json::to_string_pretty(result)? } else { result.to_string() };
         return output.line(text);
@@ -58,7 +58,7 @@ fn done(output: Output, told: &Told<'_>, result: &Value) -> anyhow::Result<()> {
 }
 
 /// The report of a program: the run, how many nodes it executed, and the trace where that was asked for.
-fn with_trace(told: &Told<'_>, mut report: Value) -> Value {
+fn with_trace(told: &OutcomeReport<'_>, mut report: Value) -> Value {
     report["run"] = json!(told.finished.run.as_ref().map(ToString::to_string));
     report["executed"] = json!(told.finished.executed);
     if let Some(rows) = &told.rows {
@@ -67,7 +67,7 @@ fn with_trace(told: &Told<'_>, mut report: Value) -> Value {
     report
 }
 
-fn failed(output: Output, told: &Told<'_>, fault: &Fault) {
+fn failed(output: Output, told: &OutcomeReport<'_>, fault: &Fault) {
     if output.is_json() {
         let Fault { node, code, message, detail } = fault;
         let report = json!({ "error": code, "message": message, "help": "", "node": node, "detail": detail });
@@ -79,7 +79,7 @@ fn failed(output: Output, told: &Told<'_>, fault: &Fault) {
     }
 }
 
-fn waiting(output: Output, told: &Told<'_>, node: &str) -> anyhow::Result<()> {
+fn waiting(output: Output, told: &OutcomeReport<'_>, node: &str) -> anyhow::Result<()> {
     let run = told.finished.run.as_ref().map(ToString::to_string).unwrap_or_default();
     if output.is_json() {
         return output.json(&with_trace(told, json!({ "outcome": "waiting", "node": node })));

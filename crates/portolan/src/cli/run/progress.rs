@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::present::way;
-use portolan_core::run::Said;
-use portolan_runtime::drive::{Began, Ended, Watch};
-use portolan_runtime::states::Heard;
+use portolan_core::run::ModelStateChange;
+use portolan_runtime::drive::{Began, ExecutionObserver, NodeEnd};
+use portolan_runtime::states::ModelListener;
 
 use super::live::Live;
 use super::outcome::width;
@@ -51,16 +51,16 @@ impl Progress {
     }
 
     /// Draws to standard error what the run does.
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> ExecutionObserver {
         let (begins, ends, talks) = (self.clone(), self.clone(), self.clone());
         let watch = match self.drawn {
-            true => Watch::new(move |began| begins.began(began), move |ended| ends.ended(ended)),
-            false => Watch::new(|_| {}, |_| {}),
+            true => ExecutionObserver::new(move |began| begins.began(began), move |ended| ends.ended(ended)),
+            false => ExecutionObserver::new(|_| {}, |_| {}),
         };
         watch.talking(move |talked| {
             let lines = {
                 let mut state = talks.state();
-                if matches!(talked.said, Said::Message(_)) {
+                if matches!(talked.said, ModelStateChange::Message(_)) {
                     state.heard.clear();
                 }
                 state.live.lines(talked)
@@ -71,7 +71,7 @@ impl Progress {
 
     /// Who hears what models say while they say it. Where anything is hidden nobody does: a piece of a secret is not known
     /// to be one.
-    pub(super) fn hears(&self) -> Option<Heard> {
+    pub(super) fn hears(&self) -> Option<ModelListener> {
         if !self.drawn || self.state().live.hides() {
             return None;
         }
@@ -108,7 +108,7 @@ impl Progress {
         state.running.insert(name, Running { since, retries: began.retries });
     }
 
-    fn ended(&self, ended: &Ended<'_>) {
+    fn ended(&self, ended: &NodeEnd<'_>) {
         let name = way(ended.path, &ended.node.id);
         let line = {
             let mut state = self.state();
@@ -125,7 +125,7 @@ impl Progress {
     }
 }
 
-fn done(name: &str, ended: &Ended<'_>) -> String {
+fn done(name: &str, ended: &NodeEnd<'_>) -> String {
     let took = milliseconds(u64::try_from(ended.took.as_micros()).unwrap_or(u64::MAX));
     let name = one_line(name);
     match ended.fault {

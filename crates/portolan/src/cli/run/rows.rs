@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use portolan_core::graph::{Node, Workflow};
 use portolan_core::present::{CANCELLED, Redaction, TraceRow, UNDER_WAY, expression, function_word, way};
 use portolan_core::run::FramePath;
-use portolan_runtime::drive::{Began, Ended, SpanId, Watch};
+use portolan_runtime::drive::{Began, ExecutionObserver, NodeEnd, SpanId};
 
 /// The most nodes that are remembered.
 const MAX_ROWS: usize = 20_000;
@@ -41,9 +41,9 @@ impl Rows {
         Rows { began: Instant::now(), workflow, hidden, state: Arc::default() }
     }
 
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> ExecutionObserver {
         let (begins, ends, drops) = (self.clone(), self.clone(), self.clone());
-        Watch::new(move |began| begins.begins(began), move |ended| ends.ends(ended))
+        ExecutionObserver::new(move |began| begins.begins(began), move |ended| ends.ends(ended))
             .dropping(move |span| drops.drops(span))
     }
 
@@ -85,7 +85,7 @@ impl Rows {
         state.open.insert(began.span.0, Row { start, span: began.span, parent: began.parent, row });
     }
 
-    fn ends(&self, ended: &Ended<'_>) {
+    fn ends(&self, ended: &NodeEnd<'_>) {
         let mut state = self.state();
         let open = state.open.remove(&ended.span.0);
         if open.is_none() && state.done.len() + state.open.len() >= MAX_ROWS {

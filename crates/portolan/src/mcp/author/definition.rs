@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_core::dialect::editing::{Field, Forms, NodeForm};
+use portolan_core::dialect::editing::{FormField, Forms, NodeForm};
 use portolan_core::graph::{Edge, Graph, Node, Trigger};
 use portolan_runtime::author::{Edit, Edited, Whole, edge_names};
 use portolan_runtime::definition::DefinitionError;
@@ -155,7 +155,7 @@ fn kind(form: &NodeForm) -> Value {
     told
 }
 
-fn field(field: &Field) -> Value {
+fn field(field: &FormField) -> Value {
     let mut told = json!({ "field": field.path, "type": field.kind, "help": field.help });
     if !field.choices.is_empty() {
         told["choices"] = json!(field.choices);

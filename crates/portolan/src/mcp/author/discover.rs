@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::present::Redaction;
-use portolan_runtime::author::Known;
+use portolan_runtime::author::ServerList;
 use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::servers::{CallError, ServerAbout, Tool};
 use portolan_runtime::service::ServiceError;
@@ -27,7 +27,7 @@ pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<Cal
     Ok(answers::done(json!({ "items": items.collect::<Vec<Value>>() })))
 }
 
-fn introduced(name: &str, about: ServerAbout, known: &Known) -> Value {
+fn introduced(name: &str, about: ServerAbout, known: &ServerList) -> Value {
     let mut told = json!({ "name": name, "definedIn": known.defined_in(name) });
     for (key, text) in [("title", about.title), ("instructions", about.instructions), ("version", about.version)] {
         if let Some(text) = text {
@@ -94,7 +94,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
 }
 
 /// The name of a server that there is.
-pub(super) fn exists<'n>(known: &Known, name: &'n str) -> Result<&'n str, ServiceError> {
+pub(super) fn exists<'n>(known: &ServerList, name: &'n str) -> Result<&'n str, ServiceError> {
     let names: Vec<&str> = known.servers.names().collect();
     if names.contains(&name) {
         return Ok(name);
@@ -123,7 +123,7 @@ pub(super) fn failure(error: &CallError, hidden: &Redaction) -> Value {
 
 /// Asks all servers at the same time; answers come in the order of the names.
 async fn each<T: Send + 'static, F>(
-    known: &Known,
+    known: &ServerList,
     names: &[String],
     ask: impl Fn(Arc<portolan_runtime::servers::Servers>, String) -> F,
 ) -> Vec<Result<T, Value>>

@@ -1,6 +1,6 @@
 //! The tools of the file: looked at, added, changed, deleted.
 
-use portolan_runtime::author::{Change, Written};
+use portolan_runtime::author::{AppliedChange, Change};
 use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::CallToolResult;
@@ -88,11 +88,11 @@ fn revision_in(tool: &mut Map<String, Value>) -> Result<Option<String>, ServiceE
     }
 }
 
-async fn write(server: &Server, change: Change, revision: Option<&str>) -> Result<Written, DefinitionError> {
+async fn write(server: &Server, change: Change, revision: Option<&str>) -> Result<AppliedChange, DefinitionError> {
     server.author.write(server.service.library(), change, revision).await
 }
 
-fn told(written: &Written, done: &str) -> CallToolResult {
+fn told(written: &AppliedChange, done: &str) -> CallToolResult {
     let mut message = format!("Tool `{}` {done}", written.name);
     if !written.sound {
         message.push_str("; the file has other faults, and is not served before they are mended");

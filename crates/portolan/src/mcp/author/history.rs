@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portolan_core::present::{Redaction, function_word, way};
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::drive::{Began, Ended, Watch};
+use portolan_runtime::drive::{Began, ExecutionObserver, NodeEnd};
 use serde_json::{Map, Value, json};
 
 /// The most nodes that are told; of a longer run the last ones.
@@ -23,11 +23,11 @@ pub(super) struct History(Arc<Shared>);
 struct Shared {
     hidden: Redaction,
     logging: bool,
-    told: Mutex<Told>,
+    told: Mutex<HistoryEntry>,
 }
 
 #[derive(Default)]
-struct Told {
+struct HistoryEntry {
     rows: VecDeque<Value>,
     dropped: u64,
     shown: usize,
@@ -39,9 +39,9 @@ impl History {
         History(Arc::new(Shared { hidden, logging, told: Mutex::default() }))
     }
 
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> ExecutionObserver {
         let (begins, ends) = (self.clone(), self.clone());
-        Watch::new(move |began| begins.began(began), move |ended| ends.ended(ended))
+        ExecutionObserver::new(move |began| begins.began(began), move |ended| ends.ended(ended))
     }
 
     /// The members of an answer that tell of it.
@@ -58,7 +58,7 @@ impl History {
         members
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, HistoryEntry> {
         self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,7 +70,7 @@ impl History {
         }
     }
 
-    fn ended(&self, ended: &Ended<'_>) {
+    fn ended(&self, ended: &NodeEnd<'_>) {
         let hidden = &self.0.hidden;
         let took = i64::try_from(ended.took.as_millis()).unwrap_or(i64::MAX);
         let node = way(ended.path, &ended.node.id);
@@ -118,7 +118,7 @@ impl History {
     }
 }
 
-impl Told {
+impl HistoryEntry {
     /// A value, unless it would make the answer too long.
     fn shown(&mut self, value: Value) -> Value {
         let bytes = value.to_string().len();

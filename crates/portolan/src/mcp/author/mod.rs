@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use super::arguments::Arguments;
 use super::face::{Answer, Manners, Toolset};
 use super::graph::CLOSING;
-use super::several::Served;
+use super::several::ServedTools;
 use super::transport::Bounds;
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ that you write is trusted before a person has run `portolan trust`.";
 const MIN_WORKERS: usize = 4;
 
 /// The tools with which the graphs of one file are written. The servers that are started end with them.
-pub(crate) fn serving(service: Arc<Service>, author: Author) -> Served {
+pub(crate) fn serving(service: Arc<Service>, author: Author) -> ServedTools {
     let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
     let is_of_graphs = author.is_of_graphs();
     let server = Arc::new(Server { service, is_of_graphs, tools: schemas::listed(is_of_graphs), author });
@@ -65,7 +65,7 @@ pub(crate) fn serving(service: Arc<Service>, author: Author) -> Served {
     let afterwards = async move {
         let _left_behind = timeout(CLOSING, ending.author.close()).await;
     };
-    Served { toolset: server, workers, meanwhile: None, afterwards: Some(Box::pin(afterwards)) }
+    ServedTools { toolset: server, workers, meanwhile: None, afterwards: Some(Box::pin(afterwards)) }
 }
 
 struct Server {

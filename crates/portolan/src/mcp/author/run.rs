@@ -9,7 +9,7 @@ use portolan_core::reply::{Prefer, output};
 use portolan_core::run::Fault;
 use portolan_runtime::author::template;
 use portolan_runtime::definition::DefinitionError;
-use portolan_runtime::drive::{Outcome, Watch};
+use portolan_runtime::drive::{ExecutionObserver, Outcome};
 use portolan_runtime::servers::ToolCall;
 use portolan_runtime::service::{FunctionRun, How, ServiceError};
 use portolan_runtime::tools::Tools;
@@ -53,7 +53,10 @@ pub(super) async fn graph(
     let hidden = loaded.redaction(&definition).learning(&input);
     let history = History::new(hidden.clone(), logging);
     let how = How {
-        watch: [Watch::learning(&hidden), Some(history.watch())].into_iter().flatten().reduce(Watch::and),
+        watch: [ExecutionObserver::learning(&hidden), Some(history.watch())]
+            .into_iter()
+            .flatten()
+            .reduce(ExecutionObserver::and),
         trace: trace(context),
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };

@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
-use super::ask::{self, Answer as Said, Asked, Asking, Question};
+use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
 use super::face::{self, Answer, Text, Toolset, Work, result};
 use super::leading;
 use super::progress::heard;
-use super::several::Served;
+use super::several::ServedTools;
 use dialogs::Dialogs;
 use questions::QUESTIONS;
 use watched::Watched;
@@ -42,11 +42,11 @@ a reviewer wants changes, flow_back. A rule is got past only by flow_override, b
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The tools of the gates, and the questions that are open.
-pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> Served {
+pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> ServedTools {
     let watched = Arc::new(Watched::new(Arc::clone(&service)));
     let looking = Arc::clone(&watched);
-    let server = Server { service, watched, tell, tools: schemas::tools(), asked: Asked::default() };
-    Served { meanwhile: Some(Box::pin(looking.look())), ..Served::alone(Arc::new(server)) }
+    let server = Server { service, watched, tell, tools: schemas::tools(), asked: PendingQuestions::default() };
+    ServedTools { meanwhile: Some(Box::pin(looking.look())), ..ServedTools::alone(Arc::new(server)) }
 }
 
 struct Server {
@@ -54,7 +54,7 @@ struct Server {
     watched: Arc<Watched>,
     tell: Tell,
     tools: Vec<Tool>,
-    asked: Asked,
+    asked: PendingQuestions,
 }
 
 impl Server {

@@ -15,13 +15,13 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Watched {
     service: Arc<Service>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LastSeen>,
     news: watch::Sender<u64>,
     soon: Notify,
 }
 
 /// What somebody saw last.
-struct Seen {
+struct LastSeen {
     mark: Mark,
     /// The questions that were open; nothing before the first look.
     open: Option<Vec<Question>>,
@@ -30,7 +30,7 @@ struct Seen {
 impl Watched {
     pub(super) fn new(service: Arc<Service>) -> Watched {
         let mark = service.supervisor().mark();
-        let seen = Mutex::new(Seen { mark, open: None });
+        let seen = Mutex::new(LastSeen { mark, open: None });
         Watched { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
     }
 
@@ -82,7 +82,7 @@ impl Watched {
         Ok(())
     }
 
-    async fn read(&self, seen: &mut Seen) -> Result<Vec<Question>, ServiceError> {
+    async fn read(&self, seen: &mut LastSeen) -> Result<Vec<Question>, ServiceError> {
         // Taken first: what is put on record while the board is read has another one, and is seen at the next look.
         let mark = self.service.supervisor().mark();
         let open: Vec<Question> = self.service.supervisor().board().await?.open().cloned().collect();
@@ -91,7 +91,7 @@ impl Watched {
             // What was open before the first look nobody knows: where the log has grown, it may have been others.
             None => seen.mark != mark,
         };
-        *seen = Seen { mark, open: Some(open.clone()) };
+        *seen = LastSeen { mark, open: Some(open.clone()) };
         if is_news {
             self.news.send_modify(|count| *count += 1);
         }

@@ -11,8 +11,8 @@ use portolan_core::graph::{Interface, Kind, Workflow};
 use portolan_core::schema::Schema;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::Definition;
-use portolan_runtime::graphs::Loaded;
-use portolan_runtime::library::Functions;
+use portolan_runtime::graphs::GraphVersion;
+use portolan_runtime::library::FunctionSet;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub(super) const RESULT: &str = "result";
 
 /// One version of the files, and its tools.
 pub(super) struct Listing {
-    pub(super) loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<GraphVersion>,
     entries: IndexMap<String, Entry>,
     /// The functions that are no tools, each with the reason.
     left_out: IndexMap<String, String>,
@@ -46,7 +46,7 @@ pub(super) enum Shape {
 }
 
 impl Listing {
-    pub(super) fn of(loaded: Arc<Loaded>) -> Listing {
+    pub(super) fn of(loaded: Arc<GraphVersion>) -> Listing {
         let (mut entries, mut left_out) = (IndexMap::new(), IndexMap::new());
         for (name, definition) in &loaded.functions.definitions {
             match cannot_be_served(&loaded.functions, name, definition) {
@@ -77,7 +77,7 @@ impl Listing {
 }
 
 /// Why a function is no tool: its caller cannot wait for an agent or a person.
-fn cannot_be_served(functions: &Functions, name: &str, definition: &Definition) -> Option<String> {
+fn cannot_be_served(functions: &FunctionSet, name: &str, definition: &Definition) -> Option<String> {
     let (who, node) = awaited(&definition.workflow)?;
     let by = begun_as(functions, name, definition);
     Some(format!(
@@ -87,7 +87,7 @@ fn cannot_be_served(functions: &Functions, name: &str, definition: &Definition) 
 }
 
 /// How an agent can be led through a function: a file stands for the one that is called like it, or for its first.
-fn begun_as(functions: &Functions, name: &str, definition: &Definition) -> String {
+fn begun_as(functions: &FunctionSet, name: &str, definition: &Definition) -> String {
     let file = definition.file.as_deref().unwrap_or_default();
     let beside = |other: &&String| functions.definitions[*other].file == definition.file;
     let id = Path::new(file).file_stem().map_or_else(|| name.into(), OsStr::to_string_lossy);

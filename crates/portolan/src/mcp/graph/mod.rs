@@ -14,7 +14,7 @@ use std::time::Duration;
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_runtime::definition::DefinitionError;
-use portolan_runtime::drive::{Outcome, Over, Request, TraceContext, Watch};
+use portolan_runtime::drive::{ExecutionObserver, Outcome, Over, TraceContext, TracedRequest};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::service::{FunctionRun, How, Service, ServiceError};
 use portolan_runtime::states::Workers;
@@ -28,7 +28,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::face::{self, Answer, Manners, Toolset};
 use super::progress::Progress;
-use super::several::Served;
+use super::several::ServedTools;
 use super::transport::Bounds;
 use listing::{Entry, Listing};
 use veil::Veil;
@@ -63,10 +63,10 @@ pub(crate) fn serving(
     workers: Workers,
     notes: &Notes,
     report: Report,
-) -> Served {
+) -> ServedTools {
     let server = Arc::new(Server::new(service, graphs, workers, notes.veil(), report));
     let (looking, ending) = (Arc::clone(&server), Arc::clone(&server));
-    Served {
+    ServedTools {
         toolset: server,
         workers: WORKERS,
         meanwhile: Some(Box::pin(looking.look())),
@@ -143,10 +143,10 @@ impl Server {
         let progress = Progress::wanted(context);
         let input = Value::Object(request.arguments.unwrap_or_default());
         let hidden = listing.loaded.redaction(&entry.definition).learning(&input);
-        let watches = [Watch::learning(&hidden), progress.as_ref().map(Progress::watch)];
+        let watches = [ExecutionObserver::learning(&hidden), progress.as_ref().map(Progress::watch)];
         let _veiled = self.veil.over(hidden);
         let how = How {
-            watch: watches.into_iter().flatten().reduce(Watch::and),
+            watch: watches.into_iter().flatten().reduce(ExecutionObserver::and),
             trace: trace(context),
             workers: self.workers.clone(),
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
@@ -215,7 +215,7 @@ impl Toolset for Server {
 pub(super) fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
     let meta: &Map<String, Value> = &context.meta;
     let protocol = context.protocol_version().map(|version| version.as_str().to_owned());
-    let request = Request { id: context.id.to_string(), session: None, protocol, transport: Over::Pipe };
+    let request = TracedRequest { id: context.id.to_string(), session: None, protocol, transport: Over::Pipe };
     TraceContext::answering(request, Some(meta))
 }
 

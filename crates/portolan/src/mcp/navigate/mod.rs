@@ -14,11 +14,11 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 
 use super::arguments::Arguments;
-use super::ask::{self, Answer as Said, Asked, Asking, Question};
+use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
 use super::face::{Answer, Toolset};
 use super::leading;
 use super::progress::act as act_told;
-use super::several::Served;
+use super::several::ServedTools;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -41,15 +41,20 @@ pub(crate) enum Profile {
 }
 
 /// The tools by which an agent is led.
-pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> Served {
-    Served::alone(Arc::new(Server { service, profile, tools: schemas::tools(profile), asked: Asked::default() }))
+pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
+    ServedTools::alone(Arc::new(Server {
+        service,
+        profile,
+        tools: schemas::tools(profile),
+        asked: PendingQuestions::default(),
+    }))
 }
 
 struct Server {
     service: Arc<Service>,
     profile: Profile,
     tools: Vec<Tool>,
-    asked: Asked,
+    asked: PendingQuestions,
 }
 
 impl Server {

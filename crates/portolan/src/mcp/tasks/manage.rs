@@ -5,8 +5,8 @@ use std::path::Path;
 use portolan_core::present::{diagram_markdown, mermaid};
 use portolan_core::value::NodeId;
 use portolan_runtime::catalog::{self, AgentCard};
-use portolan_runtime::copy::{self, Copied};
-use portolan_runtime::library::{Listed, Origin, catalogue, is_plain};
+use portolan_runtime::copy::{self, CopyResult};
+use portolan_runtime::library::{Origin, WorkflowLine, catalogue, is_plain};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-pub(super) fn listed(listed: &Listed) -> Value {
+pub(super) fn listed(listed: &WorkflowLine) -> Value {
     json!({
         "id": listed.id,
         "name": listed.name,
@@ -124,7 +124,7 @@ pub(super) fn copy_agents(service: &Service, mut arguments: Arguments) -> Answer
     Ok(copied(copy::agents(service.project(), target.as_deref(), &ids, force)?))
 }
 
-fn copied(report: Copied) -> Map<String, Value> {
+fn copied(report: CopyResult) -> Map<String, Value> {
     let mut answer = object(json!({ "copied": report.copied, "unchanged": report.unchanged, "path": report.path }));
     if !report.errors.is_empty() {
         answer.insert("errors".to_owned(), errors(&report.errors));

@@ -17,7 +17,7 @@ use super::arguments::Arguments;
 use super::ask;
 use super::face::{Answer, Toolset};
 use super::leading;
-use super::several::Served;
+use super::several::ServedTools;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -30,8 +30,8 @@ situation. `passed` is a claim: where a step has acceptance checks, they decide.
 After a loss of context call Current. Never edit a task file's position by hand.";
 
 /// Navigator's tools; without those that draw a workflow, where it is not to be seen as a whole.
-pub(crate) fn serving(service: Arc<Service>, draws: bool) -> Served {
-    Served::alone(Arc::new(Server::new(service, draws)))
+pub(crate) fn serving(service: Arc<Service>, draws: bool) -> ServedTools {
+    ServedTools::alone(Arc::new(Server::new(service, draws)))
 }
 
 /// The tool that shows a workflow as a whole.
@@ -41,14 +41,14 @@ const DRAWING: &str = "Diagram";
 struct Server {
     service: Arc<Service>,
     tools: Vec<Tool>,
-    asked: ask::Asked,
+    asked: ask::PendingQuestions,
 }
 
 impl Server {
     fn new(service: Arc<Service>, draws: bool) -> Server {
         let mut tools = schemas::tools();
         tools.retain(|tool| draws || tool.name != DRAWING);
-        Server { service, tools, asked: ask::Asked::default() }
+        Server { service, tools, asked: ask::PendingQuestions::default() }
     }
 
     async fn perform(

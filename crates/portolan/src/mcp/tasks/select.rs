@@ -1,6 +1,6 @@
 //! SelectWorkflow: a dialog that fits the clients' question tool, which takes two to four options a panel.
 
-use portolan_runtime::library::{Listed, Origin};
+use portolan_runtime::library::{Origin, WorkflowLine};
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn select_workflow(service: &Service, arguments: Arguments) -> Result
 }
 
 /// The project's own first, then what most people want, then the rest by name.
-fn rank(workflow: &Listed) -> (usize, usize, String) {
+fn rank(workflow: &WorkflowLine) -> (usize, usize, String) {
     let origin = match workflow.origin {
         Origin::Project => 0,
         Origin::External => 1,
@@ -65,9 +65,9 @@ fn rank(workflow: &Listed) -> (usize, usize, String) {
 }
 
 /// Up to four panels of two to four; what does not fit is in the list all the same.
-fn panels(workflows: &[Listed]) -> Vec<Vec<&Listed>> {
-    let shown: Vec<&Listed> = workflows.iter().take(MAX_OPTIONS * MAX_PANELS).collect();
-    let mut panels: Vec<Vec<&Listed>> = shown.chunks(MAX_OPTIONS).map(<[&Listed]>::to_vec).collect();
+fn panels(workflows: &[WorkflowLine]) -> Vec<Vec<&WorkflowLine>> {
+    let shown: Vec<&WorkflowLine> = workflows.iter().take(MAX_OPTIONS * MAX_PANELS).collect();
+    let mut panels: Vec<Vec<&WorkflowLine>> = shown.chunks(MAX_OPTIONS).map(<[&WorkflowLine]>::to_vec).collect();
     if let [.., before, last] = panels.as_mut_slice()
         && last.len() < MIN_OPTIONS
         && let Some(moved) = before.pop()
@@ -77,7 +77,7 @@ fn panels(workflows: &[Listed]) -> Vec<Vec<&Listed>> {
     panels
 }
 
-fn option(workflow: &Listed) -> Value {
+fn option(workflow: &WorkflowLine) -> Value {
     json!({
         "label": workflow.name,
         "description": format!("{} ({} steps)", workflow.description, workflow.steps),
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn every_panel_has_two_to_four_options() {
         for count in 2..=30 {
-            let workflows: Vec<Listed> = (0..count)
-                .map(|nth| Listed {
+            let workflows: Vec<WorkflowLine> = (0..count)
+                .map(|nth| WorkflowLine {
                     id: format!("w{nth}"),
                     name: format!("W{nth}"),
                     description: String::new(),

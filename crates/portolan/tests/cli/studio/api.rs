@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use portolan_runtime::service::{Service, ServiceError};
-use portolan_runtime::trust::{Digest, Entry, commands, commands_digest};
+use portolan_runtime::trust::{Digest, TrustEntry, commands, commands_digest};
 use serde_json::{Value, json};
 
 use super::Studio;
@@ -337,7 +337,7 @@ fn the_project_says_what_is_trusted_and_whether_its_log_is_whole() {
 /// Trusts the commands of the workflow `checked`, as a person does.
 fn trusted(service: &Service) -> Result<(), ServiceError> {
     let definition = service.library().definition("checked")?;
-    let entry = Entry {
+    let entry = TrustEntry {
         project: service.project().to_owned(),
         commands: commands_digest(&definition.workflow).expect("it has commands"),
         file: Digest::of(b""),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use portolan_core::dialect::Strictness;
-use portolan_core::present::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
+use portolan_core::present::{Drawing, DrawingInput, DrawnNode, Fold, NodeOffsets, drawing, svg};
 use portolan_runtime::library::{Library, workflow_files};
 use serde_json::{Value, json};
 
@@ -91,7 +91,14 @@ fn what_others_have_written_is_drawn_as_the_studio_shows_it() {
                 nodes.map(|node| node.id.clone()).collect::<BTreeSet<String>>()
             };
             let draw = |folded: &BTreeSet<String>, opened: &BTreeSet<String>| {
-                drawing(&Drawn { graph: root, workflow, find: &find, folded, opened, moved: &Moved::new() })
+                drawing(&DrawingInput {
+                    graph: root,
+                    workflow,
+                    find: &find,
+                    folded,
+                    opened,
+                    moved: &NodeOffsets::new(),
+                })
             };
             let none = BTreeSet::new();
             let plain = draw(&none, &none);

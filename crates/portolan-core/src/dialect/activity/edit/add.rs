@@ -6,9 +6,9 @@ use super::take::{names_steps, naming_loops};
 use super::ways::{Way, leaving, open, way_of};
 use super::{Written, sound, taken, written};
 use super::{files, names};
-use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, filled, fresh, text_of};
+use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, filled, fresh, text_of};
 use crate::graph::{Edge, Kind, Node};
-use crate::source::{Step, Tree};
+use crate::source::{PathStep, Tree};
 use crate::value::{PASS, PASSED, SKIPPED};
 
 /// What is added, and where.
@@ -23,7 +23,7 @@ pub(super) struct Adding<'a> {
 
 pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     if adding.on.is_some_and(|on| on != PASSED) {
-        return Err(Refused::not_here("something is added behind one outcome"));
+        return Err(EditError::not_here("something is added behind one outcome"));
     }
     if adding.kind == "activity" {
         return add_activity(page, adding);
@@ -59,9 +59,9 @@ struct Spot {
     behind: Option<String>,
 }
 
-fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, Refused> {
+fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
     let Some(edge) = adding.edge else {
-        let nowhere = || Refused::new("a step stands in an activity", "say behind what it comes");
+        let nowhere = || EditError::new("a step stands in an activity", "say behind what it comes");
         return behind(page, adding.after.ok_or_else(nowhere)?);
     };
     let edge = page.edge(edge)?;
@@ -73,26 +73,26 @@ fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, Refused> {
     let is_answer = matches!(from.kind, Kind::Checkpoint { .. }) && matches!(way_of(page, edge), Ok(Way::Answer(_)));
     if is_answer || (from.kind == Kind::Activity && on == Some(SKIPPED)) {
         let message = format!("no step comes between `{}` and `{}`", edge.from.value, edge.to.value);
-        return Err(Refused::new(message, "add it behind a step, or add an activity"));
+        return Err(EditError::new(message, "add it behind a step, or add an activity"));
     }
     behind(page, from.id.as_str())
 }
 
 /// First in a loop.
-fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, Refused> {
+fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
     let list = looping.place.with("steps");
     if page.items(&list).first().is_none_or(|first| first.as_str().is_some()) {
         let message = format!("`{}` goes through what stands elsewhere", looping.node.id);
-        return Err(Refused::new(message, "add it behind one of the steps that it goes through"));
+        return Err(EditError::new(message, "add it behind one of the steps that it goes through"));
     }
     let prefix = looping.prefix().to_owned();
     Ok(Spot { list, nth: 0, activity: looping.activity.clone(), prefix, behind: None })
 }
 
-fn behind(page: &Page<'_>, node: &str) -> Result<Spot, Refused> {
+fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
     if let Kind::Start | Kind::End { .. } = page.node(node)?.kind {
         let message = format!("a step stands in an activity, and `{node}` in none");
-        return Err(Refused::new(message, "add it behind an activity or a step"));
+        return Err(EditError::new(message, "add it behind an activity or a step"));
     }
     let written = written(page, node)?;
     let (activity, prefix) = (written.activity.clone(), written.prefix().to_owned());
@@ -100,13 +100,13 @@ fn behind(page: &Page<'_>, node: &str) -> Result<Spot, Refused> {
         return Ok(Spot { list: activity.with("steps"), nth: 0, activity, prefix, behind: None });
     }
     match written.listed() {
-        Some((list, nth)) if list.at.last() == Some(&Step::from("steps")) => {
+        Some((list, nth)) if list.at.last() == Some(&PathStep::from("steps")) => {
             let behind = (list == activity.with("steps")).then(|| written.id().to_owned());
             Ok(Spot { list, nth: nth + 1, activity, prefix, behind })
         }
         _ => {
             let message = format!("`{node}` stands in a list of its own, beside the steps");
-            Err(Refused::new(message, "add it behind a step, or edit the text"))
+            Err(EditError::new(message, "add it behind a step, or edit the text"))
         }
     }
 }
@@ -176,7 +176,7 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         Some(Way::Initial) => 0,
         Some(Way::Transition(at) | Way::Branch(at) | Way::Answer(at) | Way::Override(at) | Way::Nothing(at)) => {
             match at.at.get(1) {
-                Some(Step::Item(nth)) => nth + 1,
+                Some(PathStep::Item(nth)) => nth + 1,
                 _ => last,
             }
         }
@@ -205,14 +205,14 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
 }
 
 /// The way that an edge is. Past an activity that is skipped, that is its way on, as behind what is done in it.
-fn way_along(page: &Page<'_>, edge: &Edge) -> Result<Way, Refused> {
+fn way_along(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
     let from = page.node(edge.from.value.as_str())?;
     let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
     if is_past { way_behind(page, from) } else { way_of(page, edge) }
 }
 
 /// The way on that is taken behind a node when no condition holds.
-fn way_behind(page: &Page<'_>, node: &Node) -> Result<Way, Refused> {
+fn way_behind(page: &Page<'_>, node: &Node) -> Result<Way, EditError> {
     if node.kind == Kind::Start {
         return Ok(Way::Initial);
     }
@@ -243,18 +243,18 @@ fn led_to(page: &Page<'_>, way: &Way) -> Option<String> {
 
 pub(super) fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     let written = written(page, node)?;
-    let mut value = page.value(&written.place).ok_or_else(|| Refused::unknown("node", node))?;
+    let mut value = page.value(&written.place).ok_or_else(|| EditError::unknown("node", node))?;
     if written.is_activity() {
         return duplicate_activity(page, &written, value);
     }
-    let Some((list, nth)) = written.listed() else { return Err(Refused::unknown("step", node)) };
+    let Some((list, nth)) = written.listed() else { return Err(EditError::unknown("step", node)) };
     if page.tree(&written.place).is_some_and(names_steps) {
         let message = format!("`{node}` goes through steps that stand beside it, and a step is in one loop");
-        return Err(Refused::new(message, "write the steps out inside the loop, and make a copy of that"));
+        return Err(EditError::new(message, "write the steps out inside the loop, and make a copy of that"));
     }
     let mut ids = Vec::new();
     rename_all(page, &written.activity, &mut value, Some(written.id()), &mut ids);
-    let Some(id) = ids.first().cloned() else { return Err(Refused::unknown("step", node)) };
+    let Some(id) = ids.first().cloned() else { return Err(EditError::unknown("step", node)) };
     let behind = (list == written.activity.with("steps")).then(|| written.id().to_owned());
     let (activity, prefix) = (written.activity.clone(), written.prefix().to_owned());
     let spot = Spot { list, nth: nth + 1, activity, prefix, behind };
@@ -293,7 +293,7 @@ fn duplicate_activity(page: &Page<'_>, written: &Written<'_>, mut value: Value) 
         fields.insert("id".to_owned(), json!(id));
         ["transitions", "decisions"].iter().for_each(|key| drop(fields.shift_remove(*key)));
     }
-    let Some((list, nth)) = written.listed() else { return Err(Refused::unknown("activity", written.id())) };
+    let Some((list, nth)) = written.listed() else { return Err(EditError::unknown("activity", written.id())) };
     changes.put(page, &list, nth + 1, value);
     Ok(changes.done(page).selecting(id))
 }

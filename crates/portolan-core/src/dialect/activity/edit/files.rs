@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::dialect::editing::{Page, Place, Refused, rewritten};
+use crate::dialect::editing::{EditError, Page, Place, rewritten};
 use crate::source::{self, Edit, Source};
 
 /// The highest number that the name of such a file begins with.
@@ -15,23 +15,23 @@ pub(super) fn holds_activities(page: &Page<'_>) -> bool {
 
 /// The name of a file for a new activity: beside the last one, with the next number and the same ending, so that it comes
 /// behind all others.
-pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, Refused> {
+pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, EditError> {
     let last = page.names().last().map_or("", String::as_str);
     let (folder, file) = last.split_at(last.rfind(['/', '\\']).map_or(0, |at| at + 1));
     let ending = file.rsplit_once('.').map_or("yaml", |(_, ending)| ending);
     let number = file.get(..2).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or_default() + 1;
     if number > LAST_NUMBER {
         let help = "give the files before it lower numbers, in their names";
-        return Err(Refused::new(format!("`{file}` has the last number that a file of an activity can have"), help));
+        return Err(EditError::new(format!("`{file}` has the last number that a file of an activity can have"), help));
     }
     Ok(format!("{folder}{number:02}-{id}.{ending}"))
 }
 
 /// The text of a new file.
-pub(super) fn written_out(name: &str, value: &Value) -> Result<String, Refused> {
+pub(super) fn written_out(name: &str, value: &Value) -> Result<String, EditError> {
     source::appended(&Source::new(name, ""), value).map_err(|unfit| {
         let message = format!("the activity cannot be written: {}", unfit.0);
-        Refused::new(message, "add it with fewer fields, and edit its text")
+        EditError::new(message, "add it with fewer fields, and edit its text")
     })
 }
 
@@ -42,7 +42,7 @@ pub(super) fn copied(
     name: &str,
     id: &str,
     without: &[&str],
-) -> Result<String, Refused> {
+) -> Result<String, EditError> {
     let text = page.texts().into_iter().nth(place.file).map(|(_, text)| text).unwrap_or_default();
     let mut edits = vec![Edit::Set { at: vec!["id".into()], value: id.into() }];
     let there = without.iter().filter(|key| page.tree(&place.with(**key)).is_some());

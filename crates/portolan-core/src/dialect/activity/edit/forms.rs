@@ -1,9 +1,9 @@
 //! What forms ask of activities and of what is done in them, in both generations of the format.
 
-use crate::dialect::editing::{Field, FieldKind, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 use crate::graph::Kind;
 
-pub(super) const OWN: &[Field] = &[
+pub(super) const OWN: &[FormField] = &[
     field("title", "Title", FieldKind::Text, "What people call the workflow.").or("name").required(),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
     field("version", "Version", FieldKind::Text, "Three numbers with dots between.").required(),
@@ -13,24 +13,24 @@ pub(super) const OWN: &[Field] = &[
     field("variables", "Variables", FieldKind::Json, "What a run of it remembers, each with a name and a type."),
 ];
 
-const NAME: Field = field("name", "Name", FieldKind::Text, "What people call it.");
-const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
-const GUIDE: Field = field("guide", "Guide", FieldKind::Long, "How to do it, at length.");
-const TECHNIQUE: Field =
+const NAME: FormField = field("name", "Name", FieldKind::Text, "What people call it.");
+const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const GUIDE: FormField = field("guide", "Guide", FieldKind::Long, "How to do it, at length.");
+const TECHNIQUE: FormField =
     field("technique", "Technique", FieldKind::Json, "How it is done: the name of a technique.").or("skill");
-const WHEN: Field = field("when", "Only when", FieldKind::Expression, "When it is done at all.").or("condition");
-const REQUIRED: Field =
+const WHEN: FormField = field("when", "Only when", FieldKind::Expression, "When it is done at all.").or("condition");
+const REQUIRED: FormField =
     field("required", "Required", FieldKind::Boolean, "Whether it must be done; otherwise it may be skipped.");
-const OUTPUTS: Field = field("outputs", "Reports", FieldKind::Json, "The variables that doing it gives values to.");
-const EFFECTIVITIES: Field =
+const OUTPUTS: FormField = field("outputs", "Reports", FieldKind::Json, "The variables that doing it gives values to.");
+const EFFECTIVITIES: FormField =
     field("effectivities", "Needs", FieldKind::List, "What the agent must be able to do for it.");
-const ACTIONS: Field =
+const ACTIONS: FormField =
     field("actions", "Actions", FieldKind::Json, "What happens when it is done, such as setting variables.");
-const ACCEPT: Field = field("accept", "Checks", FieldKind::Json, "What must hold before it counts as done.");
-const ALLOW: Field = field("allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
-const DENY: Field = field("deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
+const ACCEPT: FormField = field("accept", "Checks", FieldKind::Json, "What must hold before it counts as done.");
+const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
+const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
 
-const STEP: &[Field] =
+const STEP: &[FormField] =
     &[NAME, DESCRIPTION, GUIDE, TECHNIQUE, WHEN, REQUIRED, OUTPUTS, EFFECTIVITIES, ACTIONS, ACCEPT, ALLOW, DENY];
 
 pub(super) const KINDS: &[NodeForm] = &[

@@ -11,10 +11,10 @@ mod take;
 mod tests;
 mod ways;
 
-use crate::dialect::editing::{Done, Editing, Edits, Operation, Page, Place, Refused};
+use crate::dialect::editing::{Done, EditError, Editing, Edits, Operation, Page, Place};
 use crate::graph::{Kind, Node};
-use crate::source::fields::Faults;
-use crate::source::{Source, Span, Spanned, Step};
+use crate::source::fields::FaultList;
+use crate::source::{PathStep, Source, Span, Spanned};
 
 use super::reader::Reader;
 
@@ -45,7 +45,7 @@ fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
         return Ok(Done::default());
     }
     let message = "ways between activities are taken on conditions, and answers lead where they say";
-    Err(Refused::new(message, "edit the condition, or the answers of the checkpoint"))
+    Err(EditError::new(message, "edit the condition, or the answers of the checkpoint"))
 }
 
 /// A node that is written, and where.
@@ -79,13 +79,13 @@ impl Written<'_> {
     /// The list that it is an item of, and its place there.
     fn listed(&self) -> Option<(Place, usize)> {
         match self.place.at.last() {
-            Some(Step::Item(nth)) => Some((self.place.parent()?, *nth)),
+            Some(PathStep::Item(nth)) => Some((self.place.parent()?, *nth)),
             _ => None,
         }
     }
 }
 
-fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, Refused> {
+fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, EditError> {
     let node = page.node(id)?;
     let place = page.place_of(node)?;
     let activity = match place.file {
@@ -96,13 +96,13 @@ fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, Refused> {
 }
 
 /// Refuses what cannot be an identifier.
-fn sound(id: &str, whose: &str) -> Result<(), Refused> {
-    let mut faults = Faults::default();
+fn sound(id: &str, whose: &str) -> Result<(), EditError> {
+    let mut faults = FaultList::default();
     Reader::new(&Source::new("", ""), &mut faults)
         .is_id(&Spanned { value: id.to_owned(), span: Span::default() }, whose);
-    faults.0.first().map_or(Ok(()), |fault| Err(Refused::of(fault)))
+    faults.0.first().map_or(Ok(()), |fault| Err(EditError::of(fault)))
 }
 
-fn taken(what: &str, id: &str) -> Refused {
-    Refused::new(format!("there is {what} `{id}` already"), "give it another identifier")
+fn taken(what: &str, id: &str) -> EditError {
+    EditError::new(format!("there is {what} `{id}` already"), "give it another identifier")
 }

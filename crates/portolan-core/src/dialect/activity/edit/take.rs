@@ -3,8 +3,8 @@
 use super::names::{self, Reference, references};
 use super::ways::two_branches;
 use super::{Written, sound, taken, written};
-use crate::dialect::editing::{Changes, Done, Edits, Page, Place, Refused, text_of};
-use crate::source::{Edit, Step, Tree};
+use crate::dialect::editing::{Changes, Done, EditError, Edits, Page, Place, text_of};
+use crate::source::{Edit, PathStep, Tree};
 
 pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     let written = written(page, node)?;
@@ -37,8 +37,8 @@ pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     // A technique goes by its own name until it has another.
     let before = names::members(page, &written.place).first().and_then(|place| place.at.last().cloned());
     let before = before.and_then(|step| match step {
-        Step::Key(key) => Some(key),
-        Step::Item(_) => None,
+        PathStep::Key(key) => Some(key),
+        PathStep::Item(_) => None,
     });
     let mut done = changes.done(page);
     done.edits.push((own.file, Edit::Insert { at: own.at, before, value: to.into() }));
@@ -59,7 +59,7 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
         all.push(written);
     }
     if names::activities(page).iter().all(|activity| changes.takes(activity)) {
-        return Err(Refused::new("no activity would be left", "keep one: a workflow has an activity"));
+        return Err(EditError::new("no activity would be left", "keep one: a workflow has an activity"));
     }
     for reference in references(page) {
         if let Some(written) = all.iter().find(|written| is_named(written, &reference)) {
@@ -73,14 +73,14 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
 /// Takes away what names something that is gone.
 fn forget(page: &Page<'_>, written: &Written<'_>, place: Place, changes: &mut Changes) {
     let key = match place.at.last() {
-        Some(Step::Key(key)) => key.clone(),
+        Some(PathStep::Key(key)) => key.clone(),
         _ => return changes.take(place),
     };
     match key.as_str() {
         "to" => place.parent().into_iter().for_each(|transition| changes.take(transition)),
         "transitionTo" => {
             let owner = place.parent();
-            let is_branch = owner.as_ref().is_some_and(|owner| matches!(owner.at.last(), Some(Step::Item(_))));
+            let is_branch = owner.as_ref().is_some_and(|owner| matches!(owner.at.last(), Some(PathStep::Item(_))));
             changes.take(owner.filter(|_| is_branch).unwrap_or(place));
         }
         "before" | "after" => anchor(page, written, place, key == "after", changes),
@@ -108,7 +108,7 @@ fn anchor(page: &Page<'_>, written: &Written<'_>, place: Place, is_after: bool, 
 }
 
 /// Refuses to leave a loop without steps, or a decision without two branches.
-fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), Refused> {
+fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), EditError> {
     let left = |list: &Place| (0..page.items(list).len()).filter(|nth| !changes.takes(&list.with(*nth))).count();
     for activity in names::activities(page).iter().filter(|activity| !changes.takes(activity)) {
         for place in names::inside(page, activity).iter().filter(|place| !changes.takes(place)) {
@@ -116,7 +116,7 @@ fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), Refused> {
             if body.iter().any(|list| !page.items(list).is_empty() && left(list) == 0) {
                 let name = page.tree(place).and_then(names::id_of).unwrap_or_default();
                 let message = format!("the loop `{name}` would go through nothing");
-                return Err(Refused::new(message, "take the loop away with it, or add another step to it first"));
+                return Err(EditError::new(message, "take the loop away with it, or add another step to it first"));
             }
         }
         let decisions = activity.with("decisions");

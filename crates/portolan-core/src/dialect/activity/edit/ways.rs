@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{names, written};
-use crate::dialect::editing::{Changes, Edits, Page, Place, Refused, text_of};
+use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, text_of};
 use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::source::{Span, Tree, TreeKind};
 use crate::value::SKIPPED;
@@ -43,9 +43,9 @@ impl Way {
 }
 
 /// The activity that a node stands in, outside of the loops that go through it.
-pub(super) fn owner(page: &Page<'_>, node: &Node) -> Result<Place, Refused> {
+pub(super) fn owner(page: &Page<'_>, node: &Node) -> Result<Place, EditError> {
     let id = node.id.as_str().split('.').next().unwrap_or_default();
-    names::activity(page, id).ok_or_else(|| Refused::unknown("activity", id))
+    names::activity(page, id).ok_or_else(|| EditError::unknown("activity", id))
 }
 
 /// Whether a node is where an activity begins outside of loops.
@@ -54,14 +54,14 @@ fn begins_one(node: &Node) -> bool {
 }
 
 /// Where the way is written that an edge is.
-pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, Refused> {
+pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
     let (from, to) = (page.node(edge.from.value.as_str())?, page.node(edge.to.value.as_str())?);
     if from.kind == Kind::Start {
         return Ok(Way::Initial);
     }
     let follows = || {
         let message = format!("that `{}` comes behind `{}` follows from what is listed there", to.id, from.id);
-        Refused::new(message, "add the step elsewhere and take this one away, or edit the text")
+        EditError::new(message, "add the step elsewhere and take this one away, or edit the text")
     };
     let is_out = begins_one(to) || matches!(to.kind, Kind::End { .. });
     let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
@@ -76,7 +76,7 @@ pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, Refused> {
             return Ok(Way::Answer(answer));
         }
         if page.tree(&options).is_none() {
-            return Err(Refused::new("its answers are those of a shared checkpoint", "edit the `fragments`"));
+            return Err(EditError::new("its answers are those of a shared checkpoint", "edit the `fragments`"));
         }
     }
     if let Some(way) = at_span(page, &activity, edge.span) {
@@ -133,13 +133,13 @@ pub(super) fn is_last(page: &Page<'_>, node: &Node) -> bool {
 }
 
 /// An activity that is led to.
-fn target(page: &Page<'_>, to: &str) -> Result<(), Refused> {
+fn target(page: &Page<'_>, to: &str) -> Result<(), EditError> {
     let node = page.node(to)?;
     if begins_one(node) {
         return Ok(());
     }
     let help = "name an activity: where nothing leads on from one, the work is done";
-    Err(Refused::new(format!("`{to}` is no activity, and ways lead to activities"), help))
+    Err(EditError::new(format!("`{to}` is no activity, and ways lead to activities"), help))
 }
 
 pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
@@ -152,12 +152,12 @@ pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -
     }
     if on.is_some() {
         let message = "ways between activities are taken on conditions, not on outcomes";
-        return Err(Refused::new(message, "connect them without an outcome, and give the transition a condition"));
+        return Err(EditError::new(message, "connect them without an outcome, and give the transition a condition"));
     }
     let activity = leaving(page, node)?;
     if let Some(way) = open(page, &activity) {
         let message = format!("`{from}` has a way on that is always open{}", leads_to(page, &way));
-        return Err(Refused::new(message, "lead that way elsewhere, or give it a condition first"));
+        return Err(EditError::new(message, "lead that way elsewhere, or give it a condition first"));
     }
     Way::Nothing(activity).lead(page, to, &mut changes);
     Ok(changes.done(page))
@@ -170,7 +170,7 @@ fn leads_to(page: &Page<'_>, way: &Way) -> String {
 }
 
 /// The activity that is left at a node.
-pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, Refused> {
+pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, EditError> {
     if begins_one(node) || (node.seat.is_some() && (node.id.as_str().ends_with(".leave") || is_last(page, node))) {
         return owner(page, node);
     }
@@ -179,17 +179,17 @@ pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, Refused> {
         Kind::End { .. } => format!("nothing comes behind `{}`: the work is done there", node.id),
         _ => format!("`{}` leads to what comes behind it in its list", node.id),
     };
-    Err(Refused::new(message, "lead the edge elsewhere that is there, or connect activities"))
+    Err(EditError::new(message, "lead the edge elsewhere that is there, or connect activities"))
 }
 
 /// The answer of a checkpoint that leads nowhere else yet.
-fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, Refused> {
+fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, EditError> {
     let options = written(page, node.id.as_str())?.place.with("options");
     let nth = page.items(&options).iter().position(|option| text_of(option, "id") == Some(on));
-    let answer = options.with(nth.ok_or_else(|| Refused::unknown("answer", on))?);
+    let answer = options.with(nth.ok_or_else(|| EditError::unknown("answer", on))?);
     if page.tree(&answer.with("effect").with("transitionTo")).is_some() {
         let message = format!("the answer `{on}` leads to an activity already");
-        return Err(Refused::new(message, "lead that edge elsewhere"));
+        return Err(EditError::new(message, "lead that edge elsewhere"));
     }
     Ok(Way::Answer(answer))
 }
@@ -205,10 +205,10 @@ pub(super) fn reconnect(page: &Page<'_>, edge: usize, to: &str) -> Edits {
 pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {
     let mut changes = Changes::default();
     match way_of(page, page.edge(edge)?)? {
-        Way::Initial => return Err(Refused::not_here("the work begins nowhere")),
+        Way::Initial => return Err(EditError::not_here("the work begins nowhere")),
         Way::Nothing(_) => {
             let message = "nothing is written there: where nothing leads on, the work is done";
-            return Err(Refused::new(message, "connect the activity with another"));
+            return Err(EditError::new(message, "connect the activity with another"));
         }
         Way::Branch(branch) => {
             let others = branch.parent().map_or(0, |list| page.items(&list).len());
@@ -224,6 +224,6 @@ pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {
     Ok(changes.done(page))
 }
 
-pub(super) fn two_branches() -> Refused {
-    Refused::new("a decision has two branches at least", "lead the branch elsewhere, or edit the text")
+pub(super) fn two_branches() -> EditError {
+    EditError::new("a decision has two branches at least", "lead the branch elsewhere, or edit the text")
 }

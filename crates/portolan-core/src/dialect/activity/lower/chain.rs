@@ -1,6 +1,6 @@
 //! Nodes in a row: each new one is entered from what was left open before it.
 
-use crate::graph::{Edge, Kind, Node, Seat, Trigger};
+use crate::graph::{Edge, Kind, Node, StepPath, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
 
@@ -23,7 +23,7 @@ pub(super) struct Tail {
 
 impl Chain {
     /// Adds a node to which all open ways lead, and from which one leads on. It can be changed until the next is added.
-    pub(super) fn add(&mut self, id: &NodeId, span: Span, kind: Kind, seat: Option<Seat>) -> &mut Node {
+    pub(super) fn add(&mut self, id: &NodeId, span: Span, kind: Kind, seat: Option<StepPath>) -> &mut Node {
         self.lead_to(id);
         self.tails = vec![Tail { from: id.clone(), span, on: Trigger::Done }];
         self.nodes.push(Node {

@@ -10,13 +10,13 @@ use super::loops::OverSteps;
 use super::{Lowering, names, number, texts};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Condition, Expr};
-use crate::graph::{self, Choice, Fallback, Instance, Kind, Phase, Seat, Trigger};
+use crate::graph::{self, Choice, Fallback, Instance, Kind, Phase, StepPath, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, PASSED, SKIPPED, template};
 
 /// Where things are lowered: an activity, and the loops around.
 #[derive(Clone)]
-pub(super) struct Seating<'f> {
+pub(super) struct LoweringScope<'f> {
     pub(super) at: usize,
     pub(super) activity: &'f Activity,
     pub(super) loops: Vec<NodeId>,
@@ -26,14 +26,14 @@ pub(super) struct Seating<'f> {
     pub(super) within: Vec<&'f str>,
 }
 
-impl<'f> Seating<'f> {
-    pub(super) fn of(at: usize, activity: &'f Activity) -> Seating<'f> {
+impl<'f> LoweringScope<'f> {
+    pub(super) fn of(at: usize, activity: &'f Activity) -> LoweringScope<'f> {
         let id = &activity.id.value;
-        Seating { at, activity, loops: Vec::new(), prefix: id.clone(), within: vec![id] }
+        LoweringScope { at, activity, loops: Vec::new(), prefix: id.clone(), within: vec![id] }
     }
 
-    pub(super) fn seat(&self, id: &str, number: Option<u32>) -> Seat {
-        Seat {
+    pub(super) fn seat(&self, id: &str, number: Option<u32>) -> StepPath {
+        StepPath {
             activity: self.at,
             id: id.to_owned(),
             number,
@@ -77,7 +77,7 @@ impl<'f> Part<'f> {
 
 impl<'f> Lowering<'f, '_> {
     /// Everything that is to be done in an activity.
-    pub(super) fn items(&mut self, seat: &Seating<'f>) {
+    pub(super) fn items(&mut self, seat: &LoweringScope<'f>) {
         let row = self.row(seat.activity);
         let mut number = 0;
         for part in row {
@@ -150,7 +150,7 @@ impl<'f> Lowering<'f, '_> {
         conditions
     }
 
-    pub(super) fn part(&mut self, seat: &Seating<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
+    pub(super) fn part(&mut self, seat: &LoweringScope<'f>, part: Part<'f>, conditions: Vec<Expr>, number: &mut u32) {
         let (span, own) = match part {
             Part::Step(step) => (step.span, &step.condition),
             Part::Checkpoint(checkpoint) => (checkpoint.span, self.asked_when(checkpoint)),
@@ -173,7 +173,7 @@ impl<'f> Lowering<'f, '_> {
     /// Switches before something conditional; the ways past it.
     pub(super) fn gates(
         &mut self,
-        seat: &Seating<'f>,
+        seat: &LoweringScope<'f>,
         id: &str,
         span: Span,
         conditions: impl IntoIterator<Item = Spanned<Expr>>,
@@ -181,7 +181,7 @@ impl<'f> Lowering<'f, '_> {
         let mut past = Vec::new();
         for (nth, condition) in conditions.into_iter().enumerate() {
             let switch = seat.node(&format!("{id}.when{}", number(nth)));
-            let place = Seat { gates: true, ..seat.seat(id, None) };
+            let place = StepPath { gates: true, ..seat.seat(id, None) };
             self.chain.add(&switch, span, Kind::Switch, Some(place));
             past.append(&mut self.chain.tails);
             self.chain.leave_open(&switch, span, Trigger::When(condition));
@@ -189,7 +189,7 @@ impl<'f> Lowering<'f, '_> {
         past
     }
 
-    fn step(&mut self, seat: &Seating<'f>, step: &'f Step, number: u32) {
+    fn step(&mut self, seat: &LoweringScope<'f>, step: &'f Step, number: u32) {
         let id = seat.node(&step.id.value);
         let spanned = |outcome: &str| Spanned { value: Outcome::from(outcome), span: step.id.span };
         let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
@@ -219,7 +219,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// What actions do that set variables; all others are told with the step, or with the activity.
-    pub(super) fn actions(&mut self, seat: &Seating<'f>, name: &str, actions: &'f [Action]) {
+    pub(super) fn actions(&mut self, seat: &LoweringScope<'f>, name: &str, actions: &'f [Action]) {
         let sets = actions.iter().filter(|action| matches!(action.verb, Verb::Set));
         for (nth, action) in sets.enumerate() {
             let (Some(target), Some(value)) = (&action.target, &action.value) else { continue };
@@ -239,7 +239,7 @@ impl<'f> Lowering<'f, '_> {
         span: Span,
         condition: Option<Expr>,
         sets: Vec<(String, serde_json::Value)>,
-        seat: Option<Seat>,
+        seat: Option<StepPath>,
     ) {
         let mut past = Vec::new();
         if let Some(condition) = condition {
@@ -252,7 +252,7 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.append(&mut past);
     }
 
-    pub(super) fn trigger(&mut self, seat: &Seating<'f>, after: &str, nth: usize, trigger: &'f Started) {
+    pub(super) fn trigger(&mut self, seat: &LoweringScope<'f>, after: &str, nth: usize, trigger: &'f Started) {
         let id = NodeId::from(format!("{after}.start{}", number(nth)));
         let context = trigger.pass_context.iter().map(|name| name.value.clone()).collect();
         trigger.pass_context.iter().for_each(|name| self.names.known(name, self.faults));
@@ -262,7 +262,7 @@ impl<'f> Lowering<'f, '_> {
         node.brief.description = trigger.description.as_ref().map(|text| text.value.clone());
     }
 
-    fn checkpoint(&mut self, seat: &Seating<'f>, checkpoint: &'f Checkpoint) {
+    fn checkpoint(&mut self, seat: &LoweringScope<'f>, checkpoint: &'f Checkpoint) {
         let Some(question) = self.question_of(checkpoint) else { return };
         let id = seat.node(&checkpoint.id.value);
         let for_run = matches!(checkpoint.scope, Some(Scope::Run));

@@ -2,7 +2,7 @@
 
 use super::super::activities::Activity;
 use super::super::flow::Transition;
-use super::items::Seating;
+use super::items::LoweringScope;
 use super::{Lowering, names, texts};
 use crate::diagnostic::Diagnostic;
 use crate::expr::Expr;
@@ -32,7 +32,7 @@ impl Ways {
 }
 
 impl<'f> Lowering<'f, '_> {
-    pub(super) fn leave(&mut self, seat: &Seating<'f>) {
+    pub(super) fn leave(&mut self, seat: &LoweringScope<'f>) {
         let activity = seat.activity;
         let mut ways = Ways::default();
         self.modes_that_lead_elsewhere(activity, &mut ways);

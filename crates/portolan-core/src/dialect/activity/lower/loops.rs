@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::activities::Activity;
 use super::super::loops::{Body, Loop, LoopKind, MAX_NESTING};
 use super::chain::Tail;
-use super::items::{Part, Seating};
+use super::items::{LoweringScope, Part};
 use super::{Lowering, names};
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Condition, Expr};
@@ -26,7 +26,7 @@ enum Through<'f> {
 }
 
 impl<'f> Lowering<'f, '_> {
-    pub(super) fn looping(&mut self, seat: &Seating<'f>, looping: &'f Loop) {
+    pub(super) fn looping(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop) {
         let Some(kind) = self.loop_kind(looping) else { return };
         let past = if looping.required { None } else { Some(self.offered(seat, looping)) };
         let id = seat.node(&looping.id.value);
@@ -91,7 +91,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// A loop that need not be gone through stands behind a step that may be passed over; the way past it.
-    fn offered(&mut self, seat: &Seating<'f>, looping: &'f Loop) -> Tail {
+    fn offered(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop) -> Tail {
         let id = seat.node(&format!("{}.begin", looping.id.value));
         let span = looping.id.span;
         let spanned = |outcome: &str| Spanned { value: Outcome::from(outcome), span };
@@ -132,7 +132,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// The row of another activity, in a pass of a loop.
-    fn whole(&mut self, seat: &Seating<'f>, looping: &'f Loop, at: usize, id: &'f Spanned<String>) {
+    fn whole(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop, at: usize, id: &'f Spanned<String>) {
         if !self.has_room(seat, id) {
             return;
         }
@@ -157,7 +157,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// Whether an activity can be written out once more. That it cannot is said once: there may be millions.
-    fn has_room(&mut self, seat: &Seating<'f>, id: &Spanned<String>) -> bool {
+    fn has_room(&mut self, seat: &LoweringScope<'f>, id: &Spanned<String>) -> bool {
         let too_many = self.chain.nodes.len() > MAX_WRITTEN_OUT;
         if !too_many && seat.loops.len() <= MAX_NESTING {
             return true;
@@ -173,7 +173,7 @@ impl<'f> Lowering<'f, '_> {
         false
     }
 
-    fn body(&mut self, seat: &Seating<'f>, looping: &'f Loop) -> Vec<Through<'f>> {
+    fn body(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop) -> Vec<Through<'f>> {
         let ids = match &looping.body {
             Body::Items(items) => return items.iter().map(|item| Through::Part(Part::of(item))).collect(),
             Body::Steps(ids) | Body::Activities(ids) => ids,
@@ -199,7 +199,7 @@ impl<'f> Lowering<'f, '_> {
 
     fn through(
         &mut self,
-        seat: &Seating<'f>,
+        seat: &LoweringScope<'f>,
         looping: &'f Loop,
         id: &'f Spanned<String>,
         whole: bool,

@@ -21,8 +21,8 @@ use super::syntax;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
 use crate::dialect::{File, Strictness};
-use crate::graph::{EndResult, Graph, Keeper, Kind, Node, Trigger, Variable};
-use crate::source::fields::Faults;
+use crate::graph::{EndResult, Graph, Kind, Node, Trigger, Variable, VariableOwner};
+use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::NodeId;
 
@@ -33,7 +33,7 @@ use names::Names;
 ///
 /// The graph is there whenever the activities could be read, faults or not.
 pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let file = syntax::read(source, tree, &mut faults);
     let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
     let mut faults = strictness.weigh(faults);
@@ -43,7 +43,7 @@ pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> Fil
     File::of(graph, faults)
 }
 
-fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Option<Graph> {
+fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Option<Graph> {
     let activities = file.activities.as_deref().filter(|activities| !activities.is_empty() || !source.is_joined());
     let activities = activities.unwrap_or_else(|| {
         none(source, file, faults);
@@ -93,7 +93,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut Faults) -> Opti
 }
 
 /// Without activities there is nothing to do. Where they could not be read, that is the fault.
-fn none(source: &Source, file: &syntax::File, faults: &mut Faults) {
+fn none(source: &Source, file: &syntax::File, faults: &mut FaultList) {
     if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
         let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
         let help = "write them here, or put them in files of their own: `activities/01-name.yaml`";
@@ -102,7 +102,7 @@ fn none(source: &Source, file: &syntax::File, faults: &mut Faults) {
 }
 
 /// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
-fn workflow_id(source: &Source, file: &syntax::File, faults: &mut Faults) -> Spanned<String> {
+fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: file.span });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {
@@ -121,7 +121,7 @@ fn variable(variable: &syntax::Variable) -> Variable {
         description: variable.description.as_ref().map(|text| text.value.clone()),
         default: variable.default.as_ref().map(|default| default.value.clone()),
         required: variable.required,
-        keeper: Keeper::Anyone,
+        keeper: VariableOwner::Anyone,
         only_at: None,
     }
 }
@@ -139,9 +139,9 @@ fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]
     for variable in variables {
         let name = variable.name.value.as_str();
         variable.keeper = match (answered.contains(name), own.contains(name)) {
-            (true, _) => Keeper::Person,
-            (false, true) => Keeper::Opening,
-            (false, false) => Keeper::Anyone,
+            (true, _) => VariableOwner::Person,
+            (false, true) => VariableOwner::Opening,
+            (false, false) => VariableOwner::Anyone,
         };
     }
 }
@@ -159,7 +159,7 @@ pub(super) struct Lowering<'f, 'd> {
     copied: BTreeSet<&'f str>,
     /// Whether it was said that there is too much in loops.
     is_too_large: bool,
-    faults: &'d mut Faults,
+    faults: &'d mut FaultList,
 }
 
 impl<'f> Lowering<'f, '_> {
@@ -172,7 +172,7 @@ impl<'f> Lowering<'f, '_> {
                 continue;
             };
             let given = |(name, value): &super::reader::Entry| {
-                (name.value.clone(), self.names.given(name, value, &mut Faults::default()))
+                (name.value.clone(), self.names.given(name, value, &mut FaultList::default()))
             };
             let sets = mode.defaults.iter().map(given).collect();
             self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
@@ -216,7 +216,7 @@ impl<'f> Lowering<'f, '_> {
 
     fn activity(&mut self, at: usize, activity: &'f Activity) {
         let entry = names::entry(&activity.id.value);
-        let seat = items::Seating::of(at, activity);
+        let seat = items::LoweringScope::of(at, activity);
         self.chain.tails.clear();
         self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
         let skipped = Trigger::Outcome(Spanned { value: crate::value::SKIPPED.into(), span: activity.id.span });
@@ -241,7 +241,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// All that is done in an activity, from its beginning to the way out.
-    fn contents(&mut self, seat: &items::Seating<'f>) {
+    fn contents(&mut self, seat: &items::LoweringScope<'f>) {
         let activity = seat.activity;
         self.actions(seat, "enter", &activity.entry_actions);
         self.items(seat);
@@ -256,7 +256,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     /// An activity that a mode leaves out is passed over for as long as the mode is active.
-    fn modes_that_leave_out(&mut self, seat: &items::Seating<'f>, to: &NodeId) {
+    fn modes_that_leave_out(&mut self, seat: &items::LoweringScope<'f>, to: &NodeId) {
         let id = &seat.activity.id.value;
         for mode in self.file.modes.iter().filter(|mode| mode.leaves_out(id)) {
             let Some(active) = self.names.is_active(&mode.id.value) else { continue };

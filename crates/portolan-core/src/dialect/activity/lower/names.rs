@@ -11,8 +11,8 @@ use super::super::steps::Item;
 use super::super::syntax::File;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::{Comparison, Condition, Expr, Jsonata};
-use crate::graph::{Keeper, Variable, VariableKind};
-use crate::source::fields::Faults;
+use crate::graph::{Variable, VariableKind, VariableOwner};
+use crate::source::fields::FaultList;
 use crate::source::{Span, Spanned};
 use crate::value::{ANSWERED, NodeId, template};
 
@@ -116,7 +116,7 @@ impl<'f> Names<'f> {
     }
 
     /// What is wrong with the names alone.
-    pub(super) fn check(&self, file: &File, faults: &mut Faults) {
+    pub(super) fn check(&self, file: &File, faults: &mut FaultList) {
         for mode in &file.modes {
             mode.activation_variable.iter().for_each(|variable| self.known(variable, faults));
             for (name, value) in &mode.defaults {
@@ -143,7 +143,7 @@ impl<'f> Names<'f> {
 
     /// What a variable is set to by a text that says `value`. A text may be JSON, where the variable holds no texts, or name
     /// another variable in braces.
-    pub(super) fn given(&self, name: &Spanned<String>, value: &Spanned<Value>, faults: &mut Faults) -> Value {
+    pub(super) fn given(&self, name: &Spanned<String>, value: &Spanned<Value>, faults: &mut FaultList) -> Value {
         let Some(&kind) = self.variables.get(name.value.as_str()) else {
             self.unknown(&name.value, name.span, "it comes into being where it is set", faults);
             return value.value.clone();
@@ -170,7 +170,7 @@ impl<'f> Names<'f> {
     }
 
     /// A variable is set to what another one holds, or a part of it. What a part is nobody says.
-    fn hands_on(&self, name: &Spanned<String>, kind: VariableKind, path: &str, span: Span, faults: &mut Faults) {
+    fn hands_on(&self, name: &Spanned<String>, kind: VariableKind, path: &str, span: Span, faults: &mut FaultList) {
         let root = template::root(path);
         if !self.knows(root) {
             self.unknown(root, span, "it has a value only where a step reports one", faults);
@@ -198,7 +198,7 @@ impl<'f> Names<'f> {
             description: None,
             default: None,
             required: false,
-            keeper: Keeper::Anyone,
+            keeper: VariableOwner::Anyone,
             only_at: None,
         }));
         variables
@@ -212,7 +212,7 @@ impl<'f> Names<'f> {
     }
 
     /// A variable, or a path into one, must be declared.
-    pub(super) fn known(&self, path: &Spanned<String>, faults: &mut Faults) {
+    pub(super) fn known(&self, path: &Spanned<String>, faults: &mut FaultList) {
         let root = path.value.split('.').next().unwrap_or_default();
         if !self.knows(root) {
             self.unknown(root, path.span, "it has a value only where a step reports one", faults);
@@ -220,7 +220,7 @@ impl<'f> Names<'f> {
     }
 
     /// What a condition reads must be declared.
-    pub(super) fn reads(&self, condition: &Spanned<Expr>, faults: &mut Faults) {
+    pub(super) fn reads(&self, condition: &Spanned<Expr>, faults: &mut FaultList) {
         let names = match &condition.value {
             Expr::When(when) => when.names(),
             Expr::Condition(condition) => condition.names(),
@@ -242,7 +242,7 @@ impl<'f> Names<'f> {
         self.variables.contains_key(name) || self.items.contains(name)
     }
 
-    fn unknown(&self, name: &str, span: Span, until: &'static str, faults: &mut Faults) {
+    fn unknown(&self, name: &str, span: Span, until: &'static str, faults: &mut FaultList) {
         let message = format!("there is no variable `{}`", clip(name));
         // Variables come into being when they are set.
         if is_name(name) {

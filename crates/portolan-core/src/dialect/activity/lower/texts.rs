@@ -6,7 +6,7 @@ use super::super::modes::{Mode, ModeOverride};
 use super::super::rules::Rule;
 use super::super::steps::{Output, Step};
 use super::super::syntax::File;
-use crate::graph::{self, Brief, Told};
+use crate::graph::{self, Brief, ConditionalText};
 use crate::source::Spanned;
 
 /// The activity as readers see it. The first one is also told what whoever leads the workflow is to know.
@@ -14,10 +14,10 @@ pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> grap
     let mode = |over: &ModeOverride| file.modes.iter().find(|mode| mode.id.value == over.mode.value);
     let variable =
         |over: &ModeOverride| mode(over)?.activation_variable.as_ref().map(|variable| variable.value.clone());
-    let in_modes = |texts: &dyn Fn(&ModeOverride) -> Vec<String>| -> Vec<Told> {
+    let in_modes = |texts: &dyn Fn(&ModeOverride) -> Vec<String>| -> Vec<ConditionalText> {
         let overrides = activity.mode_overrides.iter().filter_map(|over| Some((over, variable(over)?)));
         let told = overrides.flat_map(|(over, variable)| {
-            texts(over).into_iter().map(move |text| Told { text, only_if: Some(variable.clone()) })
+            texts(over).into_iter().map(move |text| ConditionalText { text, only_if: Some(variable.clone()) })
         });
         told.collect()
     };
@@ -46,7 +46,7 @@ pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> grap
 }
 
 /// What is told of a mode while it is on: what it is, and what this activity does otherwise in it.
-fn is_on(mode: &Mode, activity: &Activity) -> Option<Told> {
+fn is_on(mode: &Mode, activity: &Activity) -> Option<ConditionalText> {
     let variable = mode.activation_variable.as_ref()?;
     let here = activity.mode_overrides.iter().find(|over| over.mode.value == mode.id.value);
     let here = here.and_then(|over| over.description.as_ref());
@@ -55,16 +55,19 @@ fn is_on(mode: &Mode, activity: &Activity) -> Option<Told> {
     let about = mode.description.as_ref().into_iter().chain(here).map(|text| text.value.clone());
     let about: Vec<String> = about.chain(guide).collect();
     let about = if about.is_empty() { String::new() } else { format!(": {}", about.join("; ")) };
-    Some(Told { text: format!("The mode `{}` is on{about}", name.value), only_if: Some(variable.value.clone()) })
+    Some(ConditionalText {
+        text: format!("The mode `{}` is on{about}", name.value),
+        only_if: Some(variable.value.clone()),
+    })
 }
 
 /// What of a mode that is perhaps to be turned on is told at the beginning.
-fn may_be_on(mode: &Mode) -> Option<Told> {
+fn may_be_on(mode: &Mode) -> Option<ConditionalText> {
     let variable = &mode.activation_variable.as_ref()?.value;
     let name = mode.name.as_ref().unwrap_or(&mode.id);
     let signs = values(&mode.recognition).join(", ");
     let signs = if signs.is_empty() { String::new() } else { format!(", for: {signs}") };
-    Some(Told { text: format!("`{variable}` turns on the mode `{}`{signs}", name.value), only_if: None })
+    Some(ConditionalText { text: format!("`{variable}` turns on the mode `{}`{signs}", name.value), only_if: None })
 }
 
 /// What the decisions of an activity are about, for whoever has to decide in their place.
@@ -107,8 +110,8 @@ fn artifact(file: &File, made: &Artifact) -> String {
     format!("{location}{}{remarks}{about}", made.name.value)
 }
 
-fn always(texts: Vec<String>) -> Vec<Told> {
-    texts.into_iter().map(|text| Told { text, only_if: None }).collect()
+fn always(texts: Vec<String>) -> Vec<ConditionalText> {
+    texts.into_iter().map(|text| ConditionalText { text, only_if: None }).collect()
 }
 
 fn rule_texts(file: &File, rule: &Rule) -> Vec<String> {

@@ -12,7 +12,7 @@ use outline::Outline;
 
 use super::activities::read_activity;
 use super::syntax::read;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Source};
 
 /// What is read of a workflow, and what is said of it.
@@ -36,11 +36,11 @@ fn said(rest: &str) -> String {
         .collect()
 }
 
-fn story(text: &str, read: impl FnOnce(&Source, &source::Tree, &mut Faults) -> Option<String>) -> String {
+fn story(text: &str, read: impl FnOnce(&Source, &source::Tree, &mut FaultList) -> Option<String>) -> String {
     let source = Source::new(if text.trim_start().starts_with('{') { "w.json" } else { "w.yaml" }, text);
     let (tree, unread) = source::parse(&source);
     assert_eq!(unread, [], "the text itself cannot be read");
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let outline = read(&source, &tree.expect("a tree"), &mut faults);
     let mut story = outline.unwrap_or_else(|| "nothing\n".to_owned());
     let mut faults = faults.0;

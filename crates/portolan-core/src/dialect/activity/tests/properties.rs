@@ -6,14 +6,14 @@ use crate::dialect::Strictness;
 use crate::dialect::activity::activities::read_activity;
 use crate::dialect::activity::lower::lower;
 use crate::dialect::activity::syntax::read;
-use crate::source::fields::Faults;
+use crate::source::fields::FaultList;
 use crate::source::{self, Piece, Source};
 
 /// Reads a text as both kinds of file, and looks at each place that is named.
 fn survives(text: &str) -> Result<(), TestCaseError> {
     let source = Source::new("w.yaml", text);
     let (Some(tree), _) = source::parse(&source) else { return Ok(()) };
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let file = read(&source, &tree, &mut faults);
     prop_assert_eq!(file.is_none(), tree.entries().is_none());
     let _ = read_activity(&source, &tree, &mut faults);

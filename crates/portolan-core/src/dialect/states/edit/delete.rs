@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Sheet, Way, begin, is_choice};
-use crate::dialect::editing::{Edits, Pen, Place, Refused};
+use crate::dialect::editing::{EditError, Edits, Pen, Place};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::Kind;
 use crate::source::Tree;
@@ -21,7 +21,7 @@ pub(super) fn delete(sheet: &Sheet<'_>, nodes: &[String]) -> Edits {
         };
     }
     if sheet.ids().all(|id| gone.contains(id)) {
-        return Err(Refused::new("no state would be left", "keep one, and change what it says"));
+        return Err(EditError::new("no state would be left", "keep one, and change what it says"));
     }
     let mut deletion = Deletion { sheet, gone: &gone, pen: Pen::default() };
     deletion.states();

@@ -4,9 +4,9 @@ use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
     SET, SYSTEM, TOOLS,
 };
-use crate::dialect::editing::{Field, FieldKind, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 
-pub(super) const OWN: &[Field] = &[
+pub(super) const OWN: &[FormField] = &[
     field("name", "Name", FieldKind::Text, "What people call the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
     field("objective", "Objective", FieldKind::Long, "What the whole is for: every judge is told."),
@@ -19,9 +19,9 @@ pub(super) const OWN: &[Field] = &[
     field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
 ];
 
-const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
-const FINAL: Field = field("is_final", "Ends the run", FieldKind::Boolean, "Whether a run ends here.");
-const FAILURE: Field =
+const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const FINAL: FormField = field("is_final", "Ends the run", FieldKind::Boolean, "Whether a run ends here.");
+const FAILURE: FormField =
     field("on_failure.go_to", "When it fails", FieldKind::Text, "The state that a failure leads to.");
 
 pub(super) const KINDS: &[NodeForm] = &[

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Sheet, Spot, Way, begin, chosen};
-use crate::dialect::editing::{Done, Edits, Pen, Place, Refused};
+use crate::dialect::editing::{Done, EditError, Edits, Pen, Place};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{Tree, TreeKind};
@@ -24,29 +24,29 @@ pub(super) fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>)
     Ok(pen.done())
 }
 
-pub(super) fn at_its_join(id: &str) -> Refused {
-    Refused::new(format!("`{id}` opens branches, and goes on at its join"), "lead on from the join")
+pub(super) fn at_its_join(id: &str) -> EditError {
+    EditError::new(format!("`{id}` opens branches, and goes on at its join"), "lead on from the join")
 }
 
 /// Another branch that is opened.
-pub(super) fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &str, to: &str) -> Result<(), Refused> {
+pub(super) fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &str, to: &str) -> Result<(), EditError> {
     let branches = sheet.state(fork).with("parallel");
     let items = sheet.page.items(&branches);
     if items.iter().any(|item| item.as_str() == Some(to)) {
-        return Err(Refused::new(format!("`{to}` begins a branch of `{fork}` already"), "connect another state"));
+        return Err(EditError::new(format!("`{to}` begins a branch of `{fork}` already"), "connect another state"));
     }
     pen.insert(&branches.with(items.len()), None, to.into());
     Ok(())
 }
 
 /// Has a failure lead somewhere, where nothing else is said of it.
-pub(super) fn fails_to(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, to: Value) -> Result<(), Refused> {
+pub(super) fn fails_to(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, to: Value) -> Result<(), EditError> {
     let place = sheet.failing(node)?;
     match sheet.page.tree(&place).map(|tree| tree.as_str()) {
         None | Some(Some("fail")) => pen.set(&place, Map::from_iter([("go_to".to_owned(), to)])),
         Some(_) => {
             let message = format!("`on_failure` of `{}` says already what a failure leads to", node.id);
-            return Err(Refused::new(message, "reconnect that edge, or set `on_failure` to `fail` first"));
+            return Err(EditError::new(message, "reconnect that edge, or set `on_failure` to `fail` first"));
         }
     }
     Ok(())
@@ -59,7 +59,7 @@ pub(super) fn leads_to(
     node: &Node,
     on: Option<&str>,
     to: Value,
-) -> Result<(), Refused> {
+) -> Result<(), EditError> {
     let id = node.id.as_str();
     let place = sheet.transition(id);
     answered(sheet, node, on)?;
@@ -68,10 +68,13 @@ pub(super) fn leads_to(
         (Way::Choose, _) => return Err(chosen()),
         (Way::To(known), None) => {
             let message = format!("`{id}` leads to `{known}` already");
-            return Err(Refused::new(message, "reconnect that edge, or name the branch that the new one is taken on"));
+            return Err(EditError::new(
+                message,
+                "reconnect that edge, or name the branch that the new one is taken on",
+            ));
         }
         (Way::Missing | Way::End | Way::Final, None) if to.is_null() => {
-            return Err(Refused::new(format!("a run ends at `{id}` already"), "lead to another state"));
+            return Err(EditError::new(format!("a run ends at `{id}` already"), "lead to another state"));
         }
         (Way::Missing | Way::End | Way::Final, None) => pen.set(&place, to),
         (Way::Missing | Way::End | Way::Final, Some(on)) => pen.set(&place, split(on, to, Value::Null)),
@@ -85,10 +88,10 @@ pub(super) fn leads_to(
 }
 
 /// Another branch of a transition, before the one that is taken where none fits.
-fn branched(sheet: &Sheet<'_>, pen: &mut Pen, id: &str, on: &str, to: Value) -> Result<(), Refused> {
+fn branched(sheet: &Sheet<'_>, pen: &mut Pen, id: &str, on: &str, to: Value) -> Result<(), EditError> {
     let place = sheet.transition(id);
     if sheet.page.tree(&place.with(on)).is_some() {
-        return Err(Refused::new(format!("`{id}` has a branch `{on}` already"), "reconnect that edge"));
+        return Err(EditError::new(format!("`{id}` has a branch `{on}` already"), "reconnect that edge"));
     }
     let before = sheet.page.tree(&place.with(DEFAULT)).map(|_| DEFAULT.to_owned());
     pen.insert(&place.with(on), before, to);
@@ -101,7 +104,7 @@ fn split(on: &str, to: Value, rest: Value) -> Value {
 }
 
 /// Refuses a branch of a question for what is none of its answers.
-fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), Refused> {
+fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), EditError> {
     if !matches!(node.kind, Kind::Checkpoint { .. }) {
         return Ok(());
     }
@@ -116,11 +119,11 @@ fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), Refu
     match on {
         Some(on) if !known(on) => {
             let message = format!("`{}` is no answer to the question `{}`", crate::diagnostic::clip(on), node.id);
-            Err(Refused::new(message, "add it to the answers of the question first"))
+            Err(EditError::new(message, "add it to the answers of the question first"))
         }
         None if !has_options && matches!(sheet.way(node.id.as_str()), Way::Branches) => {
             let message = format!("the question `{}` has a branch for each of its answers", node.id);
-            Err(Refused::new(message, "name the answer, or list the answers as `options` first"))
+            Err(EditError::new(message, "name the answer, or list the answers as `options` first"))
         }
         _ => Ok(()),
     }
@@ -136,18 +139,18 @@ pub(super) fn disconnect(sheet: &Sheet<'_>, edge: &Edge) -> Edits {
     let id = sheet.owner(&place);
     let mut pen = Pen::default();
     match spot {
-        Spot::Begin => return Err(Refused::new("a run begins somewhere", "reconnect the edge to another state")),
+        Spot::Begin => return Err(EditError::new("a run begins somewhere", "reconnect the edge to another state")),
         Spot::Chosen => return Err(chosen()),
         Spot::Whole | Spot::Branch(_) if sheet.is_shared(edge) => return Err(shared(id)),
         Spot::Whole if !matches!(sheet.way(id), Way::To(_)) => {
             let message = format!("a run ends at `{id}`, for nothing leads on from there");
-            return Err(Refused::new(message, "lead to another state"));
+            return Err(EditError::new(message, "lead to another state"));
         }
         Spot::Branch(_) if is_last(sheet, id) => pen.remove(&sheet.transition(id)),
         Spot::Whole | Spot::Branch(_) => pen.remove(&place),
         Spot::Fork(1) => {
             let message = format!("`{id}` opens no other branch");
-            return Err(Refused::new(message, "connect another one first, or delete the state"));
+            return Err(EditError::new(message, "connect another one first, or delete the state"));
         }
         Spot::Fork(_) => pen.remove(&place),
         Spot::GoTo(holder) => pen.remove(&holder),
@@ -155,9 +158,9 @@ pub(super) fn disconnect(sheet: &Sheet<'_>, edge: &Edge) -> Edits {
     Ok(pen.done())
 }
 
-fn shared(id: &str) -> Refused {
+fn shared(id: &str) -> EditError {
     let message = format!("several answers to the question `{id}` lead the same way");
-    Refused::new(message, "give the answer a branch of its own first: reconnect its edge")
+    EditError::new(message, "give the answer a branch of its own first: reconnect its edge")
 }
 
 pub(super) fn reconnect(sheet: &Sheet<'_>, edge: &Edge, to: &str) -> Edits {
@@ -176,7 +179,7 @@ pub(super) fn reconnect(sheet: &Sheet<'_>, edge: &Edge, to: &str) -> Edits {
 }
 
 /// Has an edge that a transition says lead elsewhere. One answer of several that lead the same way gets a branch.
-pub(super) fn moved(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, place: &Place, to: Value) -> Result<(), Refused> {
+pub(super) fn moved(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, place: &Place, to: Value) -> Result<(), EditError> {
     let id = sheet.owner(place);
     let transition = sheet.transition(id);
     let way = sheet.way(id);
@@ -203,7 +206,7 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
     let mut pen = Pen::default();
     match (spot, on) {
         (Spot::Begin | Spot::Fork(_), None) | (Spot::GoTo(_), Some(FAILED)) => return Ok(Done::default()),
-        (Spot::Begin, _) => return Err(Refused::not_here("a run begins on an outcome")),
+        (Spot::Begin, _) => return Err(EditError::not_here("a run begins on an outcome")),
         (Spot::Fork(_), _) => return Err(at_its_join(id)),
         (Spot::Chosen, _) => return Err(chosen()),
         (Spot::GoTo(holder), on) => {
@@ -222,7 +225,7 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
         (Spot::Whole, Some(on)) => {
             let Way::To(to) = sheet.way(id) else {
                 let message = format!("a run ends at `{id}`, whatever it comes to");
-                return Err(Refused::new(message, "lead to another state first"));
+                return Err(EditError::new(message, "lead to another state first"));
             };
             answered(sheet, sheet.page.node(id)?, Some(on))?;
             pen.set(&place, Map::from_iter([(on.to_owned(), to.into())]));
@@ -232,11 +235,11 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
 }
 
 /// A branch goes by another name.
-fn named(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, place: &Place, on: Option<&str>) -> Result<(), Refused> {
+fn named(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, place: &Place, on: Option<&str>) -> Result<(), EditError> {
     answered(sheet, node, on)?;
     let on = on.unwrap_or(DEFAULT);
     if sheet.page.tree(&sheet.transition(node.id.as_str()).with(on)).is_some() {
-        return Err(Refused::new(format!("`{}` has a branch `{on}` already", node.id), "disconnect that one first"));
+        return Err(EditError::new(format!("`{}` has a branch `{on}` already", node.id), "disconnect that one first"));
     }
     pen.rename(place, on);
     Ok(())

@@ -1,7 +1,7 @@
 //! A state is called otherwise, wherever it is named.
 
 use super::{Sheet, Way, is_choice};
-use crate::dialect::editing::{Done, Edits, Mentions, Pen, Place, Refused, identifier};
+use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
 use crate::dialect::states::syntax::SEEN;
 use crate::source::{Edit, Tree};
 
@@ -13,7 +13,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if let Some(name) = [node, to].into_iter().find(|name| SEEN.contains(name) || *name == "history") {
         let message = format!("expressions may have something else under the name `{name}`");
-        return Err(Refused::new(message, "rename it in the text, and look at the expressions"));
+        return Err(EditError::new(message, "rename it in the text, and look at the expressions"));
     }
     let mut pen = Pen::default();
     for place in named(sheet, node) {
@@ -57,7 +57,7 @@ fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     places
 }
 
-fn expressions(sheet: &Sheet<'_>, node: &str, to: &str) -> Result<Vec<(usize, Edit)>, Refused> {
+fn expressions(sheet: &Sheet<'_>, node: &str, to: &str) -> Result<Vec<(usize, Edit)>, EditError> {
     let page = sheet.page;
     let joins = sheet.ids().filter(|fork| {
         let branches = page.items(&sheet.state(fork).with("parallel"));

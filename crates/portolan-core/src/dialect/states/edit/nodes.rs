@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::leads::{at_its_join, branch, fails_to, leads_to, moved};
 use super::{Sheet, Spot, Way, chosen, kinds};
-use crate::dialect::editing::{Done, Edits, Pen, Refused, filled, fresh, identifier};
+use crate::dialect::editing::{Done, EditError, Edits, Pen, filled, fresh, identifier};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind};
 use crate::value::FAILED;
@@ -93,7 +93,7 @@ fn begun(sheet: &Sheet<'_>, kind: &str) -> Value {
 }
 
 /// Has an edge lead to the new state; the state that it leaves, and where it led.
-fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(Option<String>, Onward), Refused> {
+fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(Option<String>, Onward), EditError> {
     let (place, spot) = sheet.spot(edge)?;
     let owner = sheet.owner(&place).to_owned();
     let to = || sheet.target(edge.to.value.as_str()).map(Onward::To);
@@ -123,10 +123,10 @@ fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(O
 }
 
 /// Has `after` lead to the new state, which takes over where it led.
-fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, id: &str) -> Result<Onward, Refused> {
+fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, id: &str) -> Result<Onward, EditError> {
     let node = sheet.page.node(after)?;
     if matches!(node.kind, Kind::End { .. }) {
-        return Err(Refused::new("a run ends there", "add it behind a state"));
+        return Err(EditError::new("a run ends there", "add it behind a state"));
     }
     let node = sheet.written(after)?;
     let value = |place| sheet.page.value(&place).map_or(Onward::Unsaid, Onward::To);
@@ -185,7 +185,7 @@ pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
     match &node.kind {
         Kind::Join { .. } => {
             let message = format!("`{id}` collects the branches of one state");
-            return Err(Refused::new(message, "duplicate the state that opens them: its join is copied with it"));
+            return Err(EditError::new(message, "duplicate the state that opens them: its join is copied with it"));
         }
         Kind::Fork { join, .. } => {
             let name = fresh(join.value.as_str(), &|id| id == copy || sheet.is_taken(id));
@@ -199,8 +199,8 @@ pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
     Ok(pen.done().selecting(copy))
 }
 
-fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, Refused> {
-    let mut state = sheet.page.value(&sheet.state(id)).ok_or_else(|| Refused::unknown("state", id))?;
+fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, EditError> {
+    let mut state = sheet.page.value(&sheet.state(id)).ok_or_else(|| EditError::unknown("state", id))?;
     if let Some(fields) = state.as_object_mut() {
         fields.shift_remove("is_initial");
         fields.shift_remove("is_final");
@@ -216,7 +216,7 @@ pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
     let node = sheet.written(id)?;
     if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || kind == "parallel" {
         let message = "a state that opens branches and its join come together";
-        return Err(Refused::new(message, "add a new one, and take this one away"));
+        return Err(EditError::new(message, "add a new one, and take this one away"));
     }
     let place = sheet.state(id);
     let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.form(node, tree)).map(|form| form.kind);

@@ -7,7 +7,7 @@
 use crate::diagnostic::{Code, Diagnostic, clip};
 use crate::dialect::{Dialect, File, RunAs, Strictness};
 use crate::graph::{Edge, EndResult, Graph, Kind, Node, Trigger};
-use crate::source::fields::{Faults, Fields};
+use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::NodeId;
 
@@ -29,12 +29,12 @@ pub(super) const DIALECT: Dialect = Dialect {
 };
 
 fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
-    let mut faults = Faults::default();
+    let mut faults = FaultList::default();
     let graph = items(tree, &mut faults).map(|items| lower(source, tree, items));
     File::of(graph, strictness.weigh(faults))
 }
 
-fn items(tree: &Tree, faults: &mut Faults) -> Option<Vec<Spanned<String>>> {
+fn items(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Spanned<String>>> {
     let mut fields = Fields::of(tree, "the file", faults)?;
     let mut items: Vec<Spanned<String>> = Vec::new();
     for item in fields.strings("checklist", faults) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Sheet;
 use super::nodes::way;
-use crate::dialect::editing::{Edits, Pen, Place, Refused};
+use crate::dialect::editing::{EditError, Edits, Pen, Place};
 use crate::graph::Kind;
 use crate::source::Tree;
 
@@ -26,7 +26,7 @@ pub(super) fn delete(sheet: &Sheet<'_>, nodes: &[String]) -> Edits {
 }
 
 /// What opens branches and what collects them go together.
-fn with_pairs<'n>(sheet: &Sheet<'n>, nodes: &'n [String]) -> Result<BTreeSet<&'n str>, Refused> {
+fn with_pairs<'n>(sheet: &Sheet<'n>, nodes: &'n [String]) -> Result<BTreeSet<&'n str>, EditError> {
     let mut gone = BTreeSet::new();
     for id in nodes {
         gone.insert(id.as_str());
@@ -39,14 +39,14 @@ fn with_pairs<'n>(sheet: &Sheet<'n>, nodes: &'n [String]) -> Result<BTreeSet<&'n
 }
 
 /// A tool keeps an entry and an exit.
-fn ends_stay(sheet: &Sheet<'_>, gone: &BTreeSet<&str>) -> Result<(), Refused> {
+fn ends_stay(sheet: &Sheet<'_>, gone: &BTreeSet<&str>) -> Result<(), EditError> {
     let is_start = |kind: &Kind| matches!(kind, Kind::Start);
     let is_end = |kind: &Kind| matches!(kind, Kind::End { .. });
     for (is, word) in [(&is_start as &dyn Fn(&Kind) -> bool, "entry"), (&is_end, "exit")] {
         let mut those = sheet.page.graph.nodes.iter().filter(|node| is(&node.kind)).peekable();
         if those.peek().is_some() && those.all(|node| gone.contains(node.id.as_str())) {
             let message = format!("a tool has an {word}, and there would be none");
-            return Err(Refused::new(message, format!("keep the {word}, and lead to it or from it otherwise")));
+            return Err(EditError::new(message, format!("keep the {word}, and lead to it or from it otherwise")));
         }
     }
     Ok(())

@@ -4,12 +4,12 @@ use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
     SET, SYSTEM, TOOLS,
 };
-use crate::dialect::editing::{Field, FieldKind, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 
 /// The fields that are the file's, and those of all its tools.
 pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
 
-pub(super) const OWN: &[Field] = &[
+pub(super) const OWN: &[FormField] = &[
     field("title", "Title", FieldKind::Text, "What people call the tool."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to call it.").required(),
     field("inputSchema", "Arguments", FieldKind::Json, "The JSON Schema of its arguments."),
@@ -28,12 +28,12 @@ pub(super) const OWN: &[Field] = &[
     field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
 ];
 
-const NAME: Field = field("name", "Name", FieldKind::Text, "What people call the step.");
-const DESCRIPTION: Field = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
-const ARGS: Field =
+const NAME: FormField = field("name", "Name", FieldKind::Text, "What people call the step.");
+const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
+const ARGS: FormField =
     field("args", "Arguments", FieldKind::Json, "What it is given; `expr` in an object of its own is an expression.");
-const TOOL: Field = field("tool", "Tool", FieldKind::Text, "The tool of this file that is called.");
-const WORKFLOW: Field =
+const TOOL: FormField = field("tool", "Tool", FieldKind::Text, "The tool of this file that is called.");
+const WORKFLOW: FormField =
     field("workflow", "Workflow", FieldKind::Text, "The workflow that is run instead of a tool of this file.");
 
 pub(super) const KINDS: &[NodeForm] = &[

@@ -1,7 +1,7 @@
 //! A node is called otherwise, wherever it is named.
 
 use super::Sheet;
-use crate::dialect::editing::{Done, Edits, Mentions, Pen, Place, Refused, identifier};
+use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
 use crate::dialect::nodes::Dollar;
 use crate::dialect::toolgraph::syntax::dollar;
 use crate::source::Tree;
@@ -17,7 +17,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if SEEN.contains(&to) {
         let message = format!("expressions may have something else under the name `{to}`");
-        return Err(Refused::new(message, "give it another identifier"));
+        return Err(EditError::new(message, "give it another identifier"));
     }
     let mut pen = Pen::default();
     for place in named(sheet, node) {
@@ -64,7 +64,7 @@ fn joins(sheet: &Sheet<'_>, node: &str) -> Vec<String> {
     joins.map(str::to_owned).collect()
 }
 
-fn expressions(sheet: &Sheet<'_>, node: &str, to: &str) -> Result<Vec<(usize, crate::source::Edit)>, Refused> {
+fn expressions(sheet: &Sheet<'_>, node: &str, to: &str) -> Result<Vec<(usize, crate::source::Edit)>, EditError> {
     let page = sheet.page;
     let mut mentions = Mentions::of(page, node, to, joins(sheet, node));
     let texts_too = page.tree(&page.own()).is_some_and(|tree| dollar(tree, sheet.beside) != Dollar::Text);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Sheet, branch, condition, ends, no_such_outcome};
-use crate::dialect::editing::{Edits, Pen, Place, Refused, filled, fresh, identifier};
+use crate::dialect::editing::{EditError, Edits, Pen, Place, filled, fresh, identifier};
 use crate::graph::{Kind, Node};
 use crate::source::Tree;
 use crate::value::{FAILED, PASSED};
@@ -57,10 +57,10 @@ pub(super) fn add(
     Ok(pen.done().selecting(id))
 }
 
-fn unreached() -> Refused {
+fn unreached() -> EditError {
     let message =
         "a node that stands beside the tools belongs to the tool that reaches it, and nothing would reach this one";
-    Refused::new(message, "add it behind a node, or between two")
+    EditError::new(message, "add it behind a node, or between two")
 }
 
 /// Has `after` lead to the new node, which takes over where it led to.
@@ -70,7 +70,7 @@ fn taken_over(
     after: &str,
     on: Option<&str>,
     id: &str,
-) -> Result<Option<String>, Refused> {
+) -> Result<Option<String>, EditError> {
     let node = sheet.page.node(after)?;
     let led = |place: &Place| sheet.page.text(place).map(str::to_owned);
     Ok(match (&node.kind, on.filter(|on| *on != PASSED)) {
@@ -145,7 +145,7 @@ pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
     let node = sheet.page.node(id)?;
     if matches!(node.kind, Kind::Start | Kind::End { .. } | Kind::Join { .. }) {
         let message = format!("`{id}` stands for the only one of its kind there can be");
-        return Err(Refused::new(message, "duplicate another node; a join is copied with its `parallel`"));
+        return Err(EditError::new(message, "duplicate another node; a join is copied with its `parallel`"));
     }
     if sheet.beside {
         return Err(unreached());
@@ -168,8 +168,8 @@ pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
     Ok(pen.done().selecting(copy))
 }
 
-fn without_edges(sheet: &Sheet<'_>, place: &Place, id: &str) -> Result<Value, Refused> {
-    let mut node = sheet.page.value(place).ok_or_else(|| Refused::unknown("node", id))?;
+fn without_edges(sheet: &Sheet<'_>, place: &Place, id: &str) -> Result<Value, EditError> {
+    let mut node = sheet.page.value(place).ok_or_else(|| EditError::unknown("node", id))?;
     if let Some(fields) = node.as_object_mut() {
         fields.insert("id".to_owned(), id.into());
         for key in ["next", "onError"] {

@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use super::{Working, words};
 use crate::chat::{Message, Role};
-use crate::graph::{Again, Exhausted, Worker};
-use crate::run::{Attempt, Doing, Found, Hold, Patience, Said, Spend};
+use crate::graph::{Exhausted, RetryContext, Worker};
+use crate::run::{Attempt, Backoff, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, WaitReason};
 
 impl Working<'_, '_> {
     /// The state was entered.
     pub(super) fn visit(&mut self) {
         if let Some(over) = self.over_visits() {
-            return self.hold(over, Doing::Asking(Patience::default()));
+            return self.hold(over, ModelActivity::Asking(Backoff::default()));
         }
         self.attempt(0, None);
     }
 
     /// Begins an attempt; `advice` is what a person adds to the reasons.
     pub(super) fn attempt(&mut self, number: u32, advice: Option<&str>) {
-        let afresh = number == 0 || self.state.again == Again::Restart;
+        let afresh = number == 0 || self.state.again == RetryContext::Restart;
         let messages = match &self.state.work {
             Worker::Model(asking) if afresh => match self.opening(asking, advice) {
                 Ok(messages) => Some(messages),
@@ -30,9 +30,9 @@ impl Working<'_, '_> {
         };
         let reasons = words::feedback(self, advice).filter(|_| !afresh);
         let before = (!self.shared.is_empty()).then(|| Arc::new(self.shared.clone()));
-        self.say(Said::Begun { attempt: number, afresh: messages, before });
+        self.say(ModelStateChange::Begun { attempt: number, afresh: messages, before });
         if let (Worker::Model(_), Some(reasons)) = (&self.state.work, reasons) {
-            self.say(Said::Message(Arc::new(Message::text(Role::User, reasons))));
+            self.say(ModelStateChange::Message(Arc::new(Message::text(Role::User, reasons))));
         }
         self.spend(Spend { attempts: 1, ..Spend::default() });
         match &self.state.work {
@@ -45,23 +45,23 @@ impl Working<'_, '_> {
     }
 
     /// An attempt did not hold: it is made again with the reasons, as long as one is left.
-    pub(super) fn fail(&mut self, output: Arc<Value>, found: Vec<Found>) {
+    pub(super) fn fail(&mut self, output: Arc<Value>, found: Vec<KeyResultOutcome>) {
         let is_stuck = self.is_stuck(&output, &found);
-        self.say(Said::Failed(Attempt { output, found }));
+        self.say(ModelStateChange::Failed(Attempt { output, found }));
         if self.shared != self.talk.variables_before() {
-            self.say(Said::Undone);
+            self.say(ModelStateChange::Undone);
         }
         let next = self.talk.attempt.saturating_add(1);
         if next < self.allowed() && !is_stuck {
             return match self.over_attempts() {
-                Some(over) => self.hold(over, Doing::Asking(Patience::default())),
+                Some(over) => self.hold(over, ModelActivity::Asking(Backoff::default())),
                 None => self.attempt(next, None),
             };
         }
         match self.state.exhausted {
             Exhausted::Fail => self.give_up(is_stuck),
             Exhausted::Best => self.accept_best(),
-            Exhausted::Ask => self.hold(Hold::Exhausted, Doing::Asking(Patience::default())),
+            Exhausted::Ask => self.hold(WaitReason::Exhausted, ModelActivity::Asking(Backoff::default())),
         }
     }
 
@@ -71,8 +71,8 @@ impl Working<'_, '_> {
     }
 
     /// Whether a model has said the same as in the attempt before, and lacks the same: it would say it again.
-    fn is_stuck(&self, output: &Arc<Value>, found: &[Found]) -> bool {
-        let lacks = |found: &[Found]| -> Vec<String> {
+    fn is_stuck(&self, output: &Arc<Value>, found: &[KeyResultOutcome]) -> bool {
+        let lacks = |found: &[KeyResultOutcome]| -> Vec<String> {
             found.iter().filter(|found| !found.met).map(|found| found.name.clone()).collect()
         };
         let last = self.talk.failed.last();

@@ -2,7 +2,9 @@
 
 use super::Working;
 use crate::graph::{Bounds, Kind};
-use crate::run::{Change, Data, Doing, Frame, FramePath, Hold, Place, Said, Tallies, Tally};
+use crate::run::{
+    Change, Data, Frame, FramePath, ModelActivity, ModelStateChange, Place, StateUsage, Tallies, WaitReason,
+};
 use crate::value::Timestamp;
 
 /// Something that is limited, and what it has used up.
@@ -12,51 +14,51 @@ struct Limited {
     /// Its frame, where it is neither the run nor the state itself.
     at: Option<FramePath>,
     bounds: Bounds,
-    tally: Tally,
+    tally: StateUsage,
     since: Timestamp,
 }
 
 impl Working<'_, '_> {
     /// Waits for somebody, and goes on with `then`.
-    pub(super) fn hold(&mut self, why: Hold, then: Doing) {
-        self.say(Said::Doing(Doing::Held { why, then: Box::new(then) }));
+    pub(super) fn hold(&mut self, why: WaitReason, then: ModelActivity) {
+        self.say(ModelStateChange::Doing(ModelActivity::Held { why, then: Box::new(then) }));
     }
 
     /// Why models may not be asked now; nothing where they may.
-    pub(super) fn over_models(&self) -> Option<Hold> {
+    pub(super) fn over_models(&self) -> Option<WaitReason> {
         self.over(&["model_calls", "tokens", "microdollars", "ms"])
     }
 
     /// Why so many tools more may not be used now.
-    pub(super) fn over_tools(&self) -> Option<Hold> {
+    pub(super) fn over_tools(&self) -> Option<WaitReason> {
         self.over(&["tool_calls", "ms"])
     }
 
     /// Why nothing may be attempted again now.
-    pub(super) fn over_attempts(&self) -> Option<Hold> {
+    pub(super) fn over_attempts(&self) -> Option<WaitReason> {
         self.over(&["attempts", "ms"])
     }
 
     /// Why the state may not be entered now. This visit is counted already.
-    pub(super) fn over_visits(&self) -> Option<Hold> {
+    pub(super) fn over_visits(&self) -> Option<WaitReason> {
         self.over(&["visits", "attempts", "ms"])
     }
 
     /// As much again may be used up of what has a limit.
     pub(super) fn grant(&mut self, of: &str, of_run: bool, at: Option<FramePath>) {
-        let said = Said::Granted { of: of.to_owned(), of_run };
+        let said = ModelStateChange::Granted { of: of.to_owned(), of_run };
         match at.or_else(|| of_run.then(FramePath::default)) {
             Some(frame) => self.draft.emit(Change::Talked { frame, said }),
             None => self.say(said),
         }
     }
 
-    fn over(&self, of: &[&str]) -> Option<Hold> {
+    fn over(&self, of: &[&str]) -> Option<WaitReason> {
         self.limited().into_iter().find_map(|limited| {
             let elapsed = u64::try_from(self.now.at.0.saturating_sub(limited.since.0)).unwrap_or(0);
             let (name, used, limit) = reached(&limited.bounds, &limited.tally, elapsed, of)?;
             let Limited { of_run, at, .. } = limited;
-            Some(Hold::Limit { of: name.to_owned(), used, limit, of_run, at })
+            Some(WaitReason::Limit { of: name.to_owned(), used, limit, of_run, at })
         })
     }
 
@@ -99,13 +101,13 @@ impl Working<'_, '_> {
     }
 
     /// What was used up before this decision, and in it: all that it uses up is used up here.
-    fn counted(&self, known: Option<Tally>, (of_run, at): (bool, &FramePath)) -> Tally {
+    fn counted(&self, known: Option<StateUsage>, (of_run, at): (bool, &FramePath)) -> StateUsage {
         let mut tally = known.unwrap_or_default();
         for change in self.draft.changes() {
             match change {
                 Change::Visited { .. } => tally.visits = tally.visits.saturating_add(1),
-                Change::Talked { said: Said::Spent(spend), .. } => tally.spend = tally.spend.and(*spend),
-                Change::Talked { frame, said: Said::Granted { of, of_run: is_of_run } }
+                Change::Talked { said: ModelStateChange::Spent(spend), .. } => tally.spend = tally.spend.and(*spend),
+                Change::Talked { frame, said: ModelStateChange::Granted { of, of_run: is_of_run } }
                     if *is_of_run == of_run && frame == at =>
                 {
                     let granted = tally.granted.entry(of.clone()).or_default();
@@ -119,11 +121,11 @@ impl Working<'_, '_> {
 }
 
 /// A limit with what a person has granted.
-fn granted(name: &str, limit: u64, tally: &Tally) -> u64 {
+fn granted(name: &str, limit: u64, tally: &StateUsage) -> u64 {
     limit.saturating_mul(1 + tally.granted.get(name).copied().unwrap_or(0))
 }
 
-fn used(name: &str, tally: &Tally, elapsed: u64) -> u64 {
+fn used(name: &str, tally: &StateUsage, elapsed: u64) -> u64 {
     match name {
         "attempts" => tally.spend.attempts,
         // The visit under way is counted, and may be the last one that is allowed.
@@ -137,7 +139,7 @@ fn used(name: &str, tally: &Tally, elapsed: u64) -> u64 {
 }
 
 /// The first limit that is reached: which, how much was used, how much may be.
-fn reached(bounds: &Bounds, tally: &Tally, elapsed: u64, of: &[&str]) -> Option<(&'static str, u64, u64)> {
+fn reached(bounds: &Bounds, tally: &StateUsage, elapsed: u64, of: &[&str]) -> Option<(&'static str, u64, u64)> {
     bounds.each().into_iter().filter(|(name, _)| of.contains(name)).find_map(|(name, limit)| {
         let (limit, used) = (granted(name, limit?, tally), used(name, tally, elapsed));
         (used >= limit).then_some((name, used, limit))

@@ -22,7 +22,10 @@ use super::scope::{self, At, Now, fault};
 use super::walk::Draft;
 use crate::expr::{Expr, Outputs, Scope};
 use crate::graph::{Flow, Kind, State, Step, Worker};
-use crate::run::{Change, Doing, Fault, Frame, FramePath, Hold, Patience, Place, Run, Said, Spend, Talk};
+use crate::run::{
+    Backoff, Change, Fault, Frame, FramePath, ModelActivity, ModelState, ModelStateChange, Place, Run, Spend,
+    WaitReason,
+};
 use crate::value::{NodeId, Timestamp};
 
 pub(super) use hold::resume;
@@ -44,7 +47,7 @@ struct Working<'d, 'w> {
     state: &'w State,
     now: Now,
     /// The state as it is after the changes so far.
-    talk: Talk,
+    talk: ModelState,
     /// The variables as they are after the changes so far.
     shared: Map<String, Value>,
 }
@@ -74,8 +77,8 @@ pub(super) const STEPS: &str = "steps";
 /// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
 pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, (used, limit): (u64, u64)) {
     let mut talk = entered(draft.now, input(draft.before, at.path));
-    let why = Hold::Limit { of: STEPS.to_owned(), used, limit, of_run: true, at: None };
-    talk.doing = Doing::Held { why, then: Box::new(Doing::Asking(Patience::default())) };
+    let why = WaitReason::Limit { of: STEPS.to_owned(), used, limit, of_run: true, at: None };
+    talk.doing = ModelActivity::Held { why, then: Box::new(ModelActivity::Asking(Backoff::default())) };
     draft.emit(Change::Visited { frame: at.path.clone(), flow: at.frame.flow.clone(), node: at.node().clone() });
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk) }, None);
 }
@@ -110,8 +113,8 @@ fn is_named(flow: &Flow, node: &NodeId) -> bool {
     })
 }
 
-fn entered(now: Now, input: Arc<Value>) -> Talk {
-    Talk {
+fn entered(now: Now, input: Arc<Value>) -> ModelState {
+    ModelState {
         since: now.at,
         input,
         attempt: 0,
@@ -119,7 +122,7 @@ fn entered(now: Now, input: Arc<Value>) -> Talk {
         turn: 0,
         asked: 0,
         messages: Arc::default(),
-        doing: Doing::Asking(Patience::default()),
+        doing: ModelActivity::Asking(Backoff::default()),
         failed: Vec::new(),
         before: None,
         met: None,
@@ -127,7 +130,7 @@ fn entered(now: Now, input: Arc<Value>) -> Talk {
 }
 
 impl<'d, 'w> Working<'d, 'w> {
-    fn new(draft: &'d mut Draft<'w>, path: &FramePath, talk: Talk) -> Option<Working<'d, 'w>> {
+    fn new(draft: &'d mut Draft<'w>, path: &FramePath, talk: ModelState) -> Option<Working<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let step = draft.step(&frame.flow, frame.place.node());
         let Kind::State(state) = &step.node.kind else { return None };
@@ -149,16 +152,16 @@ impl<'d, 'w> Working<'d, 'w> {
         &self.step.node.id
     }
 
-    fn say(&mut self, said: Said) {
+    fn say(&mut self, said: ModelStateChange) {
         self.talk.apply(&said);
-        if said == Said::Undone {
+        if said == ModelStateChange::Undone {
             self.shared = self.talk.variables_before();
         }
         self.draft.emit(Change::Talked { frame: self.path.clone(), said });
     }
 
     fn spend(&mut self, spend: Spend) {
-        self.say(Said::Spent(spend));
+        self.say(ModelStateChange::Spent(spend));
     }
 
     fn set(&mut self, name: &str, value: Value) {

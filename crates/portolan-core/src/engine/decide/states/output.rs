@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::{Working, words};
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
-use crate::graph::{Finding, KeyResult, State};
-use crate::run::{Attempt, Completion, Doing, Found, FramePath, Patience, Said, Spend, Verdict};
+use crate::graph::{KeyResult, KeyResultCheck, State};
+use crate::run::{
+    Attempt, Backoff, Completion, FramePath, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, Verdict,
+};
 use crate::value::{CheckId, Outcome};
 
 /// A check outside came to a verdict.
@@ -19,11 +21,11 @@ pub(in crate::engine::decide) fn settled(
     (check, verdict): (&CheckId, &Verdict),
 ) {
     let Some(mut working) = Working::at(draft, path) else { return };
-    let Doing::Checking { settled, .. } = &working.talk.doing else { return };
+    let ModelActivity::Checking { settled, .. } = &working.talk.doing else { return };
     let is_open = !settled.iter().any(|(id, _)| id == check);
     let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == *check);
     if is_open && is_known {
-        working.say(Said::Settled { check: check.clone(), verdict: verdict.clone() });
+        working.say(ModelStateChange::Settled { check: check.clone(), verdict: verdict.clone() });
         working.conclude();
     }
 }
@@ -33,7 +35,7 @@ pub(in crate::engine) fn outside<'s>(
     key_results: impl Iterator<Item = &'s KeyResult>,
     attempt: u32,
 ) -> impl Iterator<Item = (CheckId, &'s KeyResult)> {
-    let outside = key_results.filter(|result| matches!(result.by, Finding::Check(_)));
+    let outside = key_results.filter(|result| matches!(result.by, KeyResultCheck::Check(_)));
     outside.map(move |result| (CheckId::from(format!("{}#{}", result.name.value, attempt + 1)), result))
 }
 
@@ -43,7 +45,7 @@ impl Working<'_, '_> {
         let state = self.state;
         let mut found = Vec::new();
         for result in &state.key_results {
-            if let Finding::Expr(expr) = &result.by {
+            if let KeyResultCheck::Expr(expr) = &result.by {
                 let holds = self.with_scope(Some(&output), |scope| expr.holds(scope));
                 found.push(match holds {
                     Ok(true) => met(result),
@@ -56,14 +58,16 @@ impl Working<'_, '_> {
             return self.fail(output, found);
         }
         match outside(state.key_results.iter(), self.talk.attempt).next() {
-            Some(_) => self.say(Said::Doing(Doing::Checking { output, found, settled: Vec::new() })),
+            Some(_) => {
+                self.say(ModelStateChange::Doing(ModelActivity::Checking { output, found, settled: Vec::new() }))
+            }
             None => self.judge(output, found),
         }
     }
 
     /// When all that is outside was looked at, judges are asked.
     fn conclude(&mut self) {
-        let Doing::Checking { output, found, settled } = &self.talk.doing else { return };
+        let ModelActivity::Checking { output, found, settled } = &self.talk.doing else { return };
         let (output, mut found) = (output.clone(), found.clone());
         for (id, result) in outside(self.state.key_results.iter(), self.talk.attempt) {
             let Some((_, verdict)) = settled.iter().find(|(known, _)| *known == id) else { return };
@@ -72,35 +76,35 @@ impl Working<'_, '_> {
         if self.lacks(&found) { self.fail(output, found) } else { self.judge(output, found) }
     }
 
-    fn judge(&mut self, output: Arc<Value>, found: Vec<Found>) {
-        if !self.state.key_results.iter().any(|result| matches!(result.by, Finding::Judge)) {
+    fn judge(&mut self, output: Arc<Value>, found: Vec<KeyResultOutcome>) {
+        if !self.state.key_results.iter().any(|result| matches!(result.by, KeyResultCheck::Judge)) {
             return self.accept(Attempt { output, found });
         }
         let votes = vec![None; self.state.judge.votes.get() as usize];
-        let doing = Doing::Judging { output, found, votes, patience: Patience::default() };
+        let doing = ModelActivity::Judging { output, found, votes, patience: Backoff::default() };
         // The votes quote this number: what comes late of the attempt before does not count.
-        self.say(Said::Asked { works: false });
+        self.say(ModelStateChange::Asked { works: false });
         match self.over_models() {
             Some(over) => self.hold(over, doing),
-            None => self.say(Said::Doing(doing)),
+            None => self.say(ModelStateChange::Doing(doing)),
         }
     }
 
-    pub(super) fn voted(&mut self, vote: u32, reply: &Completion, patience: Patience) {
+    pub(super) fn voted(&mut self, vote: u32, reply: &Completion, patience: Backoff) {
         let answer = match reply {
             Completion::Answer(answer) => answer,
             // A judge that has nothing to say has not said yes.
             Completion::Output { .. } => return,
             Completion::Unanswered(why) => {
-                let Doing::Judging { output, found, votes, .. } = self.talk.doing.clone() else { return };
-                let then = |patience| Doing::Judging { output, found, votes, patience };
+                let ModelActivity::Judging { output, found, votes, .. } = self.talk.doing.clone() else { return };
+                let then = |patience| ModelActivity::Judging { output, found, votes, patience };
                 return self.unanswered(why, patience, then);
             }
         };
         self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });
         let said = judge::read(answer, self.state);
-        self.say(Said::Voted { vote, found: said });
-        let Doing::Judging { output, found, votes, .. } = &self.talk.doing else { return };
+        self.say(ModelStateChange::Voted { vote, found: said });
+        let ModelActivity::Judging { output, found, votes, .. } = &self.talk.doing else { return };
         let Some(votes) = votes.iter().cloned().collect::<Option<Vec<_>>>() else { return };
         let (output, mut all) = (output.clone(), found.clone());
         all.extend(judge::counted(self.state, &votes));
@@ -110,7 +114,7 @@ impl Working<'_, '_> {
     }
 
     /// Whether something is not met that must be.
-    fn lacks(&self, found: &[Found]) -> bool {
+    fn lacks(&self, found: &[KeyResultOutcome]) -> bool {
         let advisory =
             |name: &str| self.state.key_results.iter().any(|result| result.advisory && result.name.value == name);
         found.iter().any(|found| !found.met && !advisory(&found.name))
@@ -119,7 +123,7 @@ impl Working<'_, '_> {
     /// The attempt counts, and the state is left with its output.
     pub(super) fn accept(&mut self, attempt: Attempt) {
         let output = attempt.output.clone();
-        self.say(Said::Held(attempt));
+        self.say(ModelStateChange::Held(attempt));
         self.leave(output);
     }
 
@@ -176,22 +180,24 @@ fn without_transition(output: Arc<Value>, chooses: bool) -> Arc<Value> {
     }
 }
 
-fn met(result: &KeyResult) -> Found {
-    Found { name: result.name.value.clone(), met: true, reason: String::new(), evidence: String::new() }
+fn met(result: &KeyResult) -> KeyResultOutcome {
+    KeyResultOutcome { name: result.name.value.clone(), met: true, reason: String::new(), evidence: String::new() }
 }
 
-fn unmet(result: &KeyResult, reason: String) -> Found {
-    Found { name: result.name.value.clone(), met: false, reason, evidence: String::new() }
+fn unmet(result: &KeyResult, reason: String) -> KeyResultOutcome {
+    KeyResultOutcome { name: result.name.value.clone(), met: false, reason, evidence: String::new() }
 }
 
-fn of_verdict(result: &KeyResult, verdict: &Verdict) -> Found {
+fn of_verdict(result: &KeyResult, verdict: &Verdict) -> KeyResultOutcome {
     match verdict {
         Verdict::Held => met(result),
-        Verdict::Shown { reason, .. } => Found { reason: reason.clone(), ..met(result) },
+        Verdict::Shown { reason, .. } => KeyResultOutcome { reason: reason.clone(), ..met(result) },
         Verdict::Excused { reason, bypass } => {
-            Found { reason: format!("{reason}; the bypass `{bypass}` has it count as met"), ..met(result) }
+            KeyResultOutcome { reason: format!("{reason}; the bypass `{bypass}` has it count as met"), ..met(result) }
         }
-        Verdict::Broken { reason, output } => Found { evidence: output.clone(), ..unmet(result, reason.clone()) },
+        Verdict::Broken { reason, output } => {
+            KeyResultOutcome { evidence: output.clone(), ..unmet(result, reason.clone()) }
+        }
         Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
             unmet(result, format!("{}{reason}", Verdict::CANNOT_VERIFY))
         }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::{Working, words};
 use crate::chat::{Arguments, Message, ToolUse, shown};
 use crate::diagnostic::{clip, list};
-use crate::engine::decide::came::Came;
+use crate::engine::decide::came::NodeOutput;
 use crate::engine::decide::walk::{Draft, too_deep};
 use crate::engine::shared::{SHARED_GET, SHARED_SET};
 use crate::graph::{MAX_DEPTH, State};
-use crate::run::{Doing, Done, Frame, FramePath, Hold, Said, Spend, Talk};
+use crate::run::{Done, Frame, FramePath, ModelActivity, ModelState, ModelStateChange, Spend, WaitReason};
 use crate::value::{NodeId, WorkflowId};
 
 /// How many tools a model may ask for at once.
@@ -20,13 +20,13 @@ const MAX_AT_ONCE: usize = 128;
 /// A tool is done. One that is done already, or that nobody has asked for, changes nothing.
 pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &Done) {
     let Some(mut working) = Working::at(draft, path) else { return };
-    let Doing::Using { settled, .. } = &working.talk.doing else { return };
+    let ModelActivity::Using { settled, .. } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {
         return;
     }
     let done = working.stopping(call, done.clone());
-    working.say(Said::ToolDone { call: call.to_owned(), done });
+    working.say(ModelStateChange::ToolDone { call: call.to_owned(), done });
     working.after_tools();
 }
 
@@ -35,7 +35,7 @@ pub(in crate::engine::decide) fn workflow_done(
     draft: &mut Draft<'_>,
     (path, outer): (&FramePath, &Frame),
     call: &NodeId,
-    came: Came,
+    came: NodeOutput,
 ) {
     let Some(item) = outer.items().iter().find(|item| item.name == *call) else { return };
     let done = match came {
@@ -46,12 +46,12 @@ pub(in crate::engine::decide) fn workflow_done(
 }
 
 /// The tools that the last message asks for.
-pub(in crate::engine) fn asked_for(talk: &Talk) -> &[ToolUse] {
+pub(in crate::engine) fn asked_for(talk: &ModelState) -> &[ToolUse] {
     talk.messages.last().map_or(&[], |message| &message.tool_calls)
 }
 
 /// The tools that were used in this conversation, for expressions: their names, their arguments and what they came to.
-pub(super) fn calls(talk: &Talk) -> Value {
+pub(super) fn calls(talk: &ModelState) -> Value {
     let used = talk.messages.iter().flat_map(|message| &message.tool_calls);
     let result = |id: &str| {
         let told = talk.messages.iter().find(|message| message.tool_call_id.as_deref() == Some(id))?;
@@ -81,7 +81,7 @@ impl<'w> Working<'_, 'w> {
 
     /// The model asks for tools. All that can be used are, at once; of the others it is told why not.
     pub(super) fn use_tools(&mut self, calls: &[ToolUse]) {
-        self.say(Said::Doing(Doing::Using { settled: Vec::new(), open: Vec::new() }));
+        self.say(ModelStateChange::Doing(ModelActivity::Using { settled: Vec::new(), open: Vec::new() }));
         for (nth, call) in calls.iter().enumerate() {
             let settled = if nth >= MAX_AT_ONCE {
                 Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were asked for at once")))
@@ -89,7 +89,7 @@ impl<'w> Working<'_, 'w> {
                 self.settled_at_once(call)
             };
             if let Some(done) = settled {
-                self.say(Said::ToolDone { call: call.id.clone(), done });
+                self.say(ModelStateChange::ToolDone { call: call.id.clone(), done });
             }
         }
         self.begin_tools();
@@ -101,7 +101,7 @@ impl<'w> Working<'_, 'w> {
             let then = self.talk.doing.clone();
             return self.hold(over, then);
         }
-        let Doing::Using { settled, .. } = &self.talk.doing else { return };
+        let ModelActivity::Using { settled, .. } = &self.talk.doing else { return };
         let is_open = |call: &ToolUse| !settled.iter().any(|(id, _)| *id == call.id);
         let asked = (0..).zip(asked_for(&self.talk)).filter(|(_, call)| is_open(call));
         let open: Vec<(u32, ToolUse)> = asked.map(|(nth, call)| (nth, call.clone())).collect();
@@ -123,9 +123,9 @@ impl<'w> Working<'_, 'w> {
         };
         match begun {
             Ok(frame) => {
-                self.say(Said::WorkflowBegun { call: call.id.clone(), index: nth, frame: Box::new(frame) });
+                self.say(ModelStateChange::WorkflowBegun { call: call.id.clone(), index: nth, frame: Box::new(frame) });
             }
-            Err(why) => self.say(Said::ToolDone { call: call.id.clone(), done: Done::Failed(why) }),
+            Err(why) => self.say(ModelStateChange::ToolDone { call: call.id.clone(), done: Done::Failed(why) }),
         }
     }
 
@@ -137,7 +137,7 @@ impl<'w> Working<'_, 'w> {
     }
 
     fn is_all_settled(&self) -> bool {
-        let Doing::Using { settled, .. } = &self.talk.doing else { return false };
+        let ModelActivity::Using { settled, .. } = &self.talk.doing else { return false };
         asked_for(&self.talk).iter().all(|call| settled.iter().any(|(id, _)| *id == call.id))
     }
 
@@ -187,12 +187,12 @@ impl<'w> Working<'_, 'w> {
         if !self.is_all_settled() {
             return;
         }
-        let Doing::Using { settled, .. } = &self.talk.doing else { return };
+        let ModelActivity::Using { settled, .. } = &self.talk.doing else { return };
         let (settled, calls) = (settled.clone(), asked_for(&self.talk).to_vec());
         let done = |call: &ToolUse| settled.iter().find(|(id, _)| *id == call.id).map(|(_, done)| done.clone());
         let stops = calls.iter().find_map(|call| match done(call)? {
-            Done::Breaks(output) => Some(Hold::Break { call: call.id.clone(), output }),
-            Done::Waits(output) => Some(Hold::Answer { call: call.id.clone(), output }),
+            Done::Breaks(output) => Some(WaitReason::Break { call: call.id.clone(), output }),
+            Done::Waits(output) => Some(WaitReason::Answer { call: call.id.clone(), output }),
             Done::Output(_) | Done::Failed(_) => None,
         });
         if let Some(why) = stops {
@@ -206,7 +206,7 @@ impl<'w> Working<'_, 'w> {
                 Some(Done::Breaks(_) | Done::Waits(_)) | None => continue,
             };
             let told = Message::of_tool(&call.id, words::clipped(&text, words::MAX_TOOL_TEXT));
-            self.say(Said::Message(Arc::new(told)));
+            self.say(ModelStateChange::Message(Arc::new(told)));
         }
         self.ask();
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Working, words};
-use crate::chat::{self, Answer, Finish, Message, Role, ToolUse, Unanswered};
+use crate::chat::{self, Finish, Message, ModelAnswer, ModelError, Role, ToolUse};
 use crate::engine::decide::walk::Draft;
-use crate::graph::{Again, Asking, Retry, Worker};
-use crate::run::{Completion, Doing, Fault, Found, FramePath, Hold, Patience, Said, Spend, TURNS};
+use crate::graph::{Asking, Retry, RetryContext, Worker};
+use crate::run::{
+    Backoff, Completion, Fault, FramePath, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, TURNS, WaitReason,
+};
 
 /// How often somebody who does not answer is asked again before a person is. With the waits below, that takes ten minutes.
 const MAX_FAILURES: u32 = 12;
@@ -29,11 +31,11 @@ pub(in crate::engine::decide) fn completed(
         return;
     }
     match (&working.talk.doing, vote) {
-        (Doing::Asking(patience), None) => {
+        (ModelActivity::Asking(patience), None) => {
             let patience = *patience;
             working.answered(reply, patience);
         }
-        (Doing::Judging { votes, patience, .. }, Some(vote))
+        (ModelActivity::Judging { votes, patience, .. }, Some(vote))
             if votes.get(vote as usize).is_some_and(Option::is_none) =>
         {
             let patience = *patience;
@@ -54,7 +56,7 @@ impl Working<'_, '_> {
             Some(expr) => words::text_of(&self.eval(expr, None)?.unwrap_or_default()),
             None => words::prompt(self.state, &self.talk.input),
         };
-        if self.state.again == Again::Restart
+        if self.state.again == RetryContext::Restart
             && let Some(last) = self.talk.failed.last()
         {
             user = words::told_again(&user, &words::text_of(&last.output));
@@ -67,54 +69,59 @@ impl Working<'_, '_> {
 
     /// Asks the model once more, as far as it may be asked.
     pub(super) fn ask(&mut self) {
-        let then = Doing::Asking(Patience::default());
+        let then = ModelActivity::Asking(Backoff::default());
         if let Worker::Function(_) = self.state.work {
-            return self.say(Said::Doing(then));
+            return self.say(ModelStateChange::Doing(then));
         }
         let (used, limit) = (self.talk.asked, self.state.max_turns());
         if used >= limit {
             let (used, limit) = (u64::from(used), u64::from(limit));
-            return self.hold(Hold::Limit { of: TURNS.to_owned(), used, limit, of_run: false, at: None }, then);
+            return self.hold(WaitReason::Limit { of: TURNS.to_owned(), used, limit, of_run: false, at: None }, then);
         }
         match self.over_models() {
             Some(over) => self.hold(over, then),
-            None => self.say(Said::Doing(then)),
+            None => self.say(ModelStateChange::Doing(then)),
         }
     }
 
-    fn answered(&mut self, reply: &Completion, patience: Patience) {
+    fn answered(&mut self, reply: &Completion, patience: Backoff) {
         match reply {
             Completion::Answer(answer) => self.said(answer),
             Completion::Output { output, writes } => {
-                self.say(Said::Asked { works: true });
+                self.say(ModelStateChange::Asked { works: true });
                 for (name, value) in writes.as_deref().and_then(Value::as_object).into_iter().flatten() {
                     self.set(name, value.clone());
                 }
                 self.look_at(output.clone());
             }
             Completion::Unanswered(why) => {
-                let then = |patience| Doing::Asking(patience);
+                let then = |patience| ModelActivity::Asking(patience);
                 self.unanswered(why, patience, then);
             }
         }
     }
 
     /// Nobody answered: they are asked again later, or a person looks at it.
-    pub(super) fn unanswered(&mut self, why: &Unanswered, patience: Patience, then: impl FnOnce(Patience) -> Doing) {
+    pub(super) fn unanswered(
+        &mut self,
+        why: &ModelError,
+        patience: Backoff,
+        then: impl FnOnce(Backoff) -> ModelActivity,
+    ) {
         // What comes late of this request is of no use any more.
-        self.say(Said::Asked { works: false });
+        self.say(ModelStateChange::Asked { works: false });
         let failures = patience.failures + 1;
         if !why.may_pass || failures > MAX_FAILURES {
-            return self.hold(Hold::Unanswered { why: why.clone() }, then(Patience::default()));
+            return self.hold(WaitReason::Unanswered { why: why.clone() }, then(Backoff::default()));
         }
         let wait = why.retry_after_ms.unwrap_or(0).max(WAITS.delay_ms(failures)).min(MAX_WAIT_MS);
         let not_before = Some(self.in_ms(wait));
-        self.say(Said::Doing(then(Patience { failures, not_before })));
+        self.say(ModelStateChange::Doing(then(Backoff { failures, not_before })));
     }
 
-    fn said(&mut self, answer: &Answer) {
+    fn said(&mut self, answer: &ModelAnswer) {
         let turn = self.talk.turn;
-        self.say(Said::Asked { works: true });
+        self.say(ModelStateChange::Asked { works: true });
         self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });
         let mut message = answer.message.clone();
         message.role = Role::Assistant;
@@ -123,7 +130,7 @@ impl Working<'_, '_> {
         }
         let calls = message.tool_calls.clone();
         let text = message.content.clone().unwrap_or_default();
-        self.say(Said::Message(Arc::new(message)));
+        self.say(ModelStateChange::Message(Arc::new(message)));
         if !calls.is_empty() {
             return self.use_tools(&calls);
         }
@@ -161,6 +168,6 @@ impl Working<'_, '_> {
 }
 
 /// Something that every answer must have, whatever its key results are.
-fn lacking(name: &str, reason: &str) -> Found {
-    Found { name: name.to_owned(), met: false, reason: reason.to_owned(), evidence: String::new() }
+fn lacking(name: &str, reason: &str) -> KeyResultOutcome {
+    KeyResultOutcome { name: name.to_owned(), met: false, reason: reason.to_owned(), evidence: String::new() }
 }

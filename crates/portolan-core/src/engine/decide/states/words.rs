@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Working;
-use crate::graph::{Finding, State};
-use crate::run::Found;
+use crate::graph::{KeyResultCheck, State};
+use crate::run::KeyResultOutcome;
 use crate::value::NodeId;
 
 /// The longest text of a tool that a model is shown, in bytes: what is longer would leave it no room to work.
@@ -86,7 +86,7 @@ pub(super) fn feedback_of(working: &Working<'_, '_>) -> Option<String> {
     let last = working.talk.failed.last()?;
     let made = working.talk.failed.len();
     let mut text = format!("The result was not accepted (attempt {made} of {}).", working.allowed());
-    let unmet: Vec<&Found> = last.found.iter().filter(|found| !found.met).collect();
+    let unmet: Vec<&KeyResultOutcome> = last.found.iter().filter(|found| !found.met).collect();
     if !unmet.is_empty() {
         text.push_str(" Not met:");
     }
@@ -107,13 +107,13 @@ pub(super) fn feedback_of(working: &Working<'_, '_>) -> Option<String> {
     Some(text)
 }
 
-fn described<'s>(state: &'s State, found: &Found) -> &'s str {
+fn described<'s>(state: &'s State, found: &KeyResultOutcome) -> &'s str {
     let result = state.key_results.iter().find(|result| result.name.value == found.name);
     result.map_or("every answer must have it", |result| &result.description)
 }
 
 /// What is lacking, for people.
-pub(super) fn lacks(state: &State, found: &[Found]) -> String {
+pub(super) fn lacks(state: &State, found: &[KeyResultOutcome]) -> String {
     let unmet = found.iter().filter(|found| !found.met);
     let told: Vec<String> = unmet
         .map(|found| match found.reason.is_empty() {
@@ -121,7 +121,7 @@ pub(super) fn lacks(state: &State, found: &[Found]) -> String {
             false => format!("`{}` ({})", found.name, clipped(&found.reason, 300)),
         })
         .collect();
-    if told.is_empty() && state.key_results.iter().any(|result| matches!(result.by, Finding::Judge)) {
+    if told.is_empty() && state.key_results.iter().any(|result| matches!(result.by, KeyResultCheck::Judge)) {
         return "what is judged".to_owned();
     }
     told.join(", ")

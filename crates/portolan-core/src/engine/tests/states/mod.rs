@@ -13,7 +13,7 @@ use expect_test::Expect;
 use serde_json::{Value, json};
 
 use super::{json as reread, step};
-use crate::chat::{Answer, Arguments, Finish, Message, Role, ToolUse, Unanswered, Usage};
+use crate::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse, Usage};
 use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
 use crate::present;
@@ -189,7 +189,7 @@ pub(super) use notation::plain;
 pub(super) fn answer(text: &str, tool_calls: Vec<ToolUse>, finish: Finish) -> Completion {
     let message = Message { tool_calls, ..Message::text(Role::Assistant, text) };
     let usage = Usage { input: Some(10), output: Some(5), ..Usage::default() };
-    Completion::Answer(Box::new(Answer { message, finish, usage, model: None, cost_microdollars: Some(3) }))
+    Completion::Answer(Box::new(ModelAnswer { message, finish, usage, model: None, cost_microdollars: Some(3) }))
 }
 
 fn verdict(criterion: &str, met: bool) -> Completion {
@@ -200,5 +200,5 @@ fn verdict(criterion: &str, met: bool) -> Completion {
 fn unanswered(may_pass: bool) -> Completion {
     let code = if may_pass { "overloaded" } else { "refused-key" };
     let message = format!("the provider says {code}");
-    Completion::Unanswered(Unanswered { code: code.to_owned(), message, may_pass, retry_after_ms: None })
+    Completion::Unanswered(ModelError { code: code.to_owned(), message, may_pass, retry_after_ms: None })
 }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata};
-use crate::graph::Again;
+use crate::graph::RetryContext;
 use crate::graph::{
-    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Finding, Graph, Interface, Judge, KeyResult, Kind, Limits,
-    Node, State, Strategy, Trigger, Worker, Workflow,
+    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind,
+    Node, RunLimits, State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -71,7 +71,7 @@ fn graph(id: &str, text: &str) -> Graph {
     let calls = text.split_once("# calls ").and_then(|(_, rest)| rest.split_whitespace().next());
     let model_calls = calls.map(|calls| calls.parse().expect("a number"));
     let interface = Interface {
-        limits: Limits { max_nodes, max_ms: u64::MAX >> 1 },
+        limits: RunLimits { max_nodes, max_ms: u64::MAX >> 1 },
         bounds: Bounds { model_calls, ..Bounds::default() },
         waits_at_limits: true,
         ..Interface::default()
@@ -107,7 +107,7 @@ pub(in crate::engine::tests) fn plain(work: Worker) -> State {
         breaking: Vec::new(),
         waiting: Vec::new(),
         max_retries: 1,
-        again: Again::Continue,
+        again: RetryContext::Continue,
         exhausted: Exhausted::Fail,
         judge: Judge::default(),
         sets: Vec::new(),
@@ -127,10 +127,10 @@ fn read(state: &mut State, part: &str) {
     match word {
         "check" | "maybe" => {
             let (name, text) = rest.split_once('=').expect("a check has an expression");
-            key_result(name, Finding::Expr(jsonata(text)), word == "maybe");
+            key_result(name, KeyResultCheck::Expr(jsonata(text)), word == "maybe");
         }
-        "judge" => key_result(rest, Finding::Judge, false),
-        "file" => key_result(rest, Finding::Check(CheckBy::File { path: rest.to_owned() }), false),
+        "judge" => key_result(rest, KeyResultCheck::Judge, false),
+        "file" => key_result(rest, KeyResultCheck::Check(CheckBy::File { path: rest.to_owned() }), false),
         "tools" => state.tools = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
         "retries" => state.max_retries = count(),
         "votes" => state.judge.votes = NonZeroU32::new(count()).expect("some"),
@@ -151,7 +151,7 @@ fn read(state: &mut State, part: &str) {
             state.work = Worker::Model(Box::new(Asking { schema: Some(schema), ..Asking::default() }));
         }
         "nobody" => state.work = Worker::Nobody,
-        "restart" => state.again = Again::Restart,
+        "restart" => state.again = RetryContext::Restart,
         "best" => state.exhausted = Exhausted::Best,
         "ask" => state.exhausted = Exhausted::Ask,
         other => panic!("there is no part `{other}`"),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::{Drawn, Fold, Moved, drawing, svg};
+use super::super::{DrawingInput, Fold, NodeOffsets, drawing, svg};
 use super::properties::assert_well_formed;
 use super::sound::assert_sound;
 use crate::graph::Graph;
@@ -40,10 +40,10 @@ fn what_people_write_is_drawn() {
     let graphs: Vec<Graph> = files().iter().flat_map(read).collect();
     assert!(graphs.len() > 30, "only {}", graphs.len());
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
-    let (none, moved) = (BTreeSet::new(), Moved::new());
+    let (none, moved) = (BTreeSet::new(), NodeOffsets::new());
     let mut opened_some = false;
     for graph in &graphs {
-        let what = Drawn { graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
+        let what = DrawingInput { graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
         let plain = drawing(&what);
         let with = |fold: Fold| {
             let nodes = plain.nodes.iter().filter(move |node| node.container == Some(fold));
@@ -51,8 +51,8 @@ fn what_people_write_is_drawn() {
         };
         let (folded, opened) = (with(Fold::Open), with(Fold::Folded));
         opened_some |= !opened.is_empty();
-        let folded = drawing(&Drawn { folded: &folded, ..what });
-        for drawing in [&plain, &folded, &drawing(&Drawn { opened: &opened, ..what })] {
+        let folded = drawing(&DrawingInput { folded: &folded, ..what });
+        for drawing in [&plain, &folded, &drawing(&DrawingInput { opened: &opened, ..what })] {
             assert_sound(drawing);
             assert_well_formed(&svg(drawing));
         }

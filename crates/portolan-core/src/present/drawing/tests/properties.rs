@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::{Drawing, Drawn, DrawnNode, Fold, Moved, drawing, svg};
+use super::super::{Drawing, DrawingInput, DrawnNode, Fold, NodeOffsets, drawing, svg};
 use super::sound::{assert_ends, assert_inside, assert_sound};
 use crate::expr::Expr;
 use crate::graph::{
-    self, Activity, AtLimit, EndResult, Graph, Kind, LoopKind, Node, Seat, Strategy as Collects, Trigger,
+    self, Activity, AtLimit, EndResult, Graph, Kind, LoopKind, Node, StepPath, Strategy as Collects, Trigger,
 };
 use crate::present::pictures_tests::hostile::hostile;
 use crate::source::{Span, Spanned};
@@ -67,9 +67,9 @@ fn made(id: &str, nodes: &[Numbers], edges: &[(usize, usize, usize)]) -> Graph {
     graph
 }
 
-fn seat(activity: usize, loops: Vec<crate::value::NodeId>) -> Seat {
+fn seat(activity: usize, loops: Vec<crate::value::NodeId>) -> StepPath {
     let id = "step".to_owned();
-    Seat { activity, id, number: None, loops, effectivities: Vec::new(), gates: false, reports: None }
+    StepPath { activity, id, number: None, loops, effectivities: Vec::new(), gates: false, reports: None }
 }
 
 fn edge(from: usize, to: usize, on: usize) -> graph::Edge {
@@ -85,13 +85,14 @@ fn edge(from: usize, to: usize, on: usize) -> graph::Edge {
 }
 
 /// Draws a flow that may run another one and itself, where some things are folded and some are open.
-fn draw(graphs: &[Graph; 2], choice: &[bool], moved: &Moved) -> Drawing {
+fn draw(graphs: &[Graph; 2], choice: &[bool], moved: &NodeOffsets) -> Drawing {
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
     let (mut folded, mut opened) = (BTreeSet::new(), BTreeSet::new());
     let mut drawn = None;
     // What is opened shows more that can be.
     for _ in 0..3 {
-        let what = Drawn { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened, moved };
+        let what =
+            DrawingInput { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened, moved };
         let drawing = drawing(&what);
         let (mut fold, mut open) = (folded.clone(), opened.clone());
         for (at, node) in drawing.nodes.iter().enumerate() {
@@ -123,9 +124,9 @@ proptest! {
         by in prop::collection::vec((-300..300_i32, -300..300_i32), 1..5), which in 1..5_usize,
     ) {
         let graphs = [zero, one];
-        let before = draw(&graphs, &choice, &Moved::new());
+        let before = draw(&graphs, &choice, &NodeOffsets::new());
         let chosen = before.nodes.iter().step_by(which).zip(by.iter().cycle());
-        let moved: Moved = chosen.map(|(node, by)| (node.id.clone(), *by)).collect();
+        let moved: NodeOffsets = chosen.map(|(node, by)| (node.id.clone(), *by)).collect();
         let after = draw(&graphs, &choice, &moved);
         let known: BTreeMap<&str, &DrawnNode> = after.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         assert_inside(&after, &known);
@@ -151,10 +152,10 @@ proptest! {
         zero in any_graph("zero"), one in any_graph("one"), choice in prop::collection::vec(any::<bool>(), 1..9),
     ) {
         let graphs = [zero, one];
-        let drawing = draw(&graphs, &choice, &Moved::new());
+        let drawing = draw(&graphs, &choice, &NodeOffsets::new());
         assert_sound(&drawing);
         assert_well_formed(&svg(&drawing));
-        prop_assert_eq!(drawing, draw(&graphs, &choice, &Moved::new()));
+        prop_assert_eq!(drawing, draw(&graphs, &choice, &NodeOffsets::new()));
     }
 
     /// In a tree no lines cross, however it is written: what is added has no reason to move anything.
@@ -169,7 +170,7 @@ proptest! {
         let nodes: Vec<Numbers> = nodes.into_iter().chain([(8, 0, 3)]).collect();
         let after = made("zero", &nodes, &edges);
         let other = Graph::new(spanned("one".to_owned()));
-        let draw = |graph: Graph| draw(&[graph, other.clone()], &[false], &Moved::new());
+        let draw = |graph: Graph| draw(&[graph, other.clone()], &[false], &NodeOffsets::new());
         let (before, after) = (draw(before), draw(after));
         let added = format!("n{}", nodes.len() - 1);
         let rows: Vec<Vec<&str>> = super::order(&after);
@@ -190,7 +191,7 @@ proptest! {
         graph.nodes.push(Node::new(id.as_str(), Span::default(), kind(8)));
         graph.activities.iter_mut().for_each(|activity| activity.name.clone_from(&name));
         graph.edges.iter_mut().for_each(|edge| edge.label = Some(label.clone()));
-        let drawing = draw(&[graph, Graph::new(spanned("one".to_owned()))], &[true, false], &Moved::new());
+        let drawing = draw(&[graph, Graph::new(spanned("one".to_owned()))], &[true, false], &NodeOffsets::new());
         assert_sound(&drawing);
         assert_well_formed(&svg(&drawing));
     }

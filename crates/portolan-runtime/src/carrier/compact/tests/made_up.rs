@@ -5,8 +5,9 @@ use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Attempt, Branch, BranchState, Branches, Budget, Bypass, Data, Doing, Done, Failure, Fault, Feedback, Form, Found,
-    Frame, Hold, Human, Item, Patience, Place, Raised, Spend, Spent, Talk, Tallies, Tally, Verdict, WaitingFor,
+    Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, Data, Done, Failure, Fault, Feedback, Form, Frame,
+    Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent, StateUsage, Tallies,
+    Verdict, WaitReason, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -52,22 +53,22 @@ impl<'r> Maker<'r> {
     fn tallies(&mut self) -> Box<Tallies> {
         let spend = Spend { attempts: self.number(), output_tokens: self.number(), ..Spend::default() };
         let granted = [(self.word(), self.number())].into_iter().collect();
-        let run = Tally { visits: self.number(), spend, granted };
+        let run = StateUsage { visits: self.number(), spend, granted };
         Box::new(Tallies { states: [(self.word(), run.clone())].into_iter().collect(), run })
     }
 
-    fn talk(&mut self) -> Talk {
-        let found = |maker: &mut Maker| Found {
+    fn talk(&mut self) -> ModelState {
+        let found = |maker: &mut Maker| KeyResultOutcome {
             name: maker.word(),
             met: maker.chance(),
             reason: maker.word(),
             evidence: maker.word(),
         };
-        let patience = Patience { failures: self.count(), not_before: self.maybe(Maker::time) };
+        let patience = Backoff { failures: self.count(), not_before: self.maybe(Maker::time) };
         let output = Arc::new(self.value(2));
         let doing = match self.random.u8(..3) {
-            0 => Doing::Asking(patience),
-            1 => Doing::Using {
+            0 => ModelActivity::Asking(patience),
+            1 => ModelActivity::Using {
                 settled: self.some(|maker| (maker.word(), Done::Failed(maker.word()))),
                 open: self.some(|maker| Item {
                     name: maker.node(),
@@ -75,13 +76,13 @@ impl<'r> Maker<'r> {
                     frame: Frame::at(maker.word().as_str().into(), Place::Ready { node: maker.node() }),
                 }),
             },
-            _ => Doing::Judging { output, found: self.some(found), votes: vec![None], patience },
+            _ => ModelActivity::Judging { output, found: self.some(found), votes: vec![None], patience },
         };
         let doing = match self.chance() {
             true => doing,
-            false => Doing::Held { why: Hold::Exhausted, then: Box::new(doing) },
+            false => ModelActivity::Held { why: WaitReason::Exhausted, then: Box::new(doing) },
         };
-        Talk {
+        ModelState {
             since: self.time(),
             input: Arc::new(self.value(2)),
             attempt: self.count(),

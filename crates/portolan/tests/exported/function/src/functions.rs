@@ -2,7 +2,7 @@
 
 use portolan_core::engine::FunctionUse;
 use portolan_runtime::schemars::{self, JsonSchema};
-use portolan_runtime::states::{FunctionError, Functions, Made};
+use portolan_runtime::states::{FunctionError, FunctionOutput, Functions};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) fn functions() -> Result<Functions, FunctionError> {
     Ok(functions)
 }
 
-async fn do_shout(work: FunctionUse) -> Result<Made, FunctionError> {
+async fn do_shout(work: FunctionUse) -> Result<FunctionOutput, FunctionError> {
     let _ = work.input;
     Err(FunctionError::new("the function `shout` is not written yet; write it in src/functions.rs"))
 }

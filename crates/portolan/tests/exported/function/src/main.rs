@@ -17,13 +17,13 @@ use std::sync::Arc;
 use portolan_core::run::Actor;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::gates::Ground;
+use portolan_runtime::gates::CheckWorkspace;
 use portolan_runtime::library::servers_of;
-use portolan_runtime::models::Setup;
+use portolan_runtime::models::ModelSetup;
 use portolan_runtime::repository::Repository;
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{FunctionRun, How, Options, Service, StoreAt};
-use portolan_runtime::states::{Cast, Workers};
+use portolan_runtime::states::{ModelBindings, Workers};
 use portolan_runtime::tools::Tools;
 use serde_json::{Map, Value};
 
@@ -44,7 +44,7 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let service = Service::new(Options { store: StoreAt::Memory, ..Options::of(&folder) })?;
     let servers = Arc::new(Servers::new(servers_of(&definition, &folder, &folder), PoolOptions::default()));
     let workers = Workers {
-        cast: Cast::of(Setup::of(&folder)).usually(model),
+        cast: ModelBindings::of(ModelSetup::of(&folder)).usually(model),
         functions: functions::functions()?,
         ground: Some(ground(&folder)),
     };
@@ -70,8 +70,8 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Where commands and files that a workflow checks are looked for.
-fn ground(folder: &Path) -> Arc<Ground> {
-    Arc::new(Ground::of(Repository::of(folder), Vec::new()))
+fn ground(folder: &Path) -> Arc<CheckWorkspace> {
+    Arc::new(CheckWorkspace::of(Repository::of(folder), Vec::new()))
 }
 
 /// The input, a field at a time, and the model. A value is JSON, or else a text.

@@ -1,30 +1,32 @@
 //! States at work, in sentences: who was asked, what came of it, what they wait for.
 
 use super::picture::one_line;
-use crate::chat::Answer;
+use crate::chat::ModelAnswer;
 use crate::diagnostic::{clip, list};
 use crate::graph::{State, Worker};
 use crate::run::Resume;
-use crate::run::{Attempt, Completion, Doing, Done, Found, Said, Talk};
+use crate::run::{Attempt, Completion, Done, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange};
 
 /// How far a state is.
-pub fn sentence(talk: &Talk) -> String {
+pub fn sentence(talk: &ModelState) -> String {
     let attempt = format!("attempt {}", talk.attempt + 1);
     match &talk.doing {
-        Doing::Asking(patience) if patience.failures > 0 => {
+        ModelActivity::Asking(patience) if patience.failures > 0 => {
             format!("{attempt}: the model does not answer, and is asked again ({})", patience.failures)
         }
-        Doing::Asking(_) => format!("{attempt}: asking"),
-        Doing::Using { settled, .. } => {
+        ModelActivity::Asking(_) => format!("{attempt}: asking"),
+        ModelActivity::Using { settled, .. } => {
             let asked = talk.messages.last().map_or(0, |message| message.tool_calls.len());
             format!("{attempt}: {} of {asked} tools are done", settled.len())
         }
-        Doing::Checking { settled, .. } => format!("{attempt}: checking what is outside ({} done)", settled.len()),
-        Doing::Judging { votes, .. } => {
+        ModelActivity::Checking { settled, .. } => {
+            format!("{attempt}: checking what is outside ({} done)", settled.len())
+        }
+        ModelActivity::Judging { votes, .. } => {
             let said = votes.iter().flatten().count();
             format!("{attempt}: {said} of {} judges have answered", votes.len())
         }
-        Doing::Held { why, .. } => format!("{attempt} waits: {}", why.text()),
+        ModelActivity::Held { why, .. } => format!("{attempt} waits: {}", why.text()),
     }
 }
 
@@ -54,7 +56,7 @@ pub(super) fn completed(vote: Option<u32>, reply: &Completion) -> String {
     }
 }
 
-fn took(answer: &Answer) -> String {
+fn took(answer: &ModelAnswer) -> String {
     let tools: Vec<&str> = answer.message.tool_calls.iter().map(|call| call.name.as_str()).collect();
     let tools = if tools.is_empty() { String::new() } else { format!(", who asks for {}", list(&tools)) };
     match (answer.usage.input, answer.usage.output) {
@@ -81,29 +83,32 @@ pub(super) fn resumed(with: &Resume) -> String {
     }
 }
 
-pub(super) fn said(said: &Said) -> Option<String> {
+pub(super) fn said(said: &ModelStateChange) -> Option<String> {
     Some(match said {
-        Said::Begun { attempt, .. } => format!("attempt {}", attempt + 1),
-        Said::Failed(attempt) => format!("not accepted: {}", told(attempt, false)),
-        Said::Held(attempt) => {
+        ModelStateChange::Begun { attempt, .. } => format!("attempt {}", attempt + 1),
+        ModelStateChange::Failed(attempt) => format!("not accepted: {}", told(attempt, false)),
+        ModelStateChange::Held(attempt) => {
             let (met, unmet) = (told(attempt, true), told(attempt, false));
             let met = if met.is_empty() { met } else { format!(": {met}") };
             let unmet = if unmet.is_empty() { unmet } else { format!(", without {unmet}") };
             format!("accepted{met}{unmet}")
         }
-        Said::Doing(Doing::Held { why, .. }) => format!("waits: {}", why.text()),
-        Said::Doing(Doing::Judging { votes, .. }) => format!("{} to judge", votes.len()),
-        Said::Doing(_) | Said::Message(_) | Said::Asked { .. } | Said::ToolDone { .. } => return None,
-        Said::WorkflowBegun { frame, .. } => format!("`{}` began, as a tool", frame.flow),
-        Said::Settled { .. } | Said::Voted { .. } | Said::Spent(_) => return None,
-        Said::Allowed { attempts } => format!("{attempts} attempts are allowed"),
-        Said::Granted { of, .. } => format!("more `{of}` may be used"),
-        Said::Undone => "what it wrote is undone".to_owned(),
+        ModelStateChange::Doing(ModelActivity::Held { why, .. }) => format!("waits: {}", why.text()),
+        ModelStateChange::Doing(ModelActivity::Judging { votes, .. }) => format!("{} to judge", votes.len()),
+        ModelStateChange::Doing(_)
+        | ModelStateChange::Message(_)
+        | ModelStateChange::Asked { .. }
+        | ModelStateChange::ToolDone { .. } => return None,
+        ModelStateChange::WorkflowBegun { frame, .. } => format!("`{}` began, as a tool", frame.flow),
+        ModelStateChange::Settled { .. } | ModelStateChange::Voted { .. } | ModelStateChange::Spent(_) => return None,
+        ModelStateChange::Allowed { attempts } => format!("{attempts} attempts are allowed"),
+        ModelStateChange::Granted { of, .. } => format!("more `{of}` may be used"),
+        ModelStateChange::Undone => "what it wrote is undone".to_owned(),
     })
 }
 
 fn told(attempt: &Attempt, met: bool) -> String {
-    let one = |found: &Found| match found.reason.is_empty() {
+    let one = |found: &KeyResultOutcome| match found.reason.is_empty() {
         true => format!("`{}`", found.name),
         false => format!("`{}` ({})", found.name, clip(&found.reason)),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portolan_gates::guards::{Head, Operation, Worktree};
+use portolan_gates::guards::{Operation, Worktree, WorktreeHead};
 use portolan_gates::names;
 
 use super::ask;
@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 1024 * 1024;
 const MAX_REFERENCES: u64 = 64 * 1024 * 1024;
 
 /// Where a repository was found.
-pub(super) struct Around {
+pub(super) struct RepositoryPlace {
     /// The folder of the worktree; nothing where the path leads into the repository itself.
     root: Option<PathBuf>,
     /// Where the worktree's state is.
@@ -27,13 +27,13 @@ pub(super) struct Around {
 }
 
 /// The repository around a path, which need not exist.
-pub(super) fn around(path: &Path) -> Option<Around> {
+pub(super) fn around(path: &Path) -> Option<RepositoryPlace> {
     for folder in path.ancestors() {
         if let Some(git_dir) = entry(&folder.join(".git")) {
-            return Some(Around { root: Some(folder.to_owned()), git_dir, of_git: false });
+            return Some(RepositoryPlace { root: Some(folder.to_owned()), git_dir, of_git: false });
         }
         if is_git_dir(folder) {
-            return Some(Around { root: None, git_dir: folder.to_owned(), of_git: true });
+            return Some(RepositoryPlace { root: None, git_dir: folder.to_owned(), of_git: true });
         }
     }
     None
@@ -57,7 +57,7 @@ fn is_git_dir(folder: &Path) -> bool {
 }
 
 /// What the files of a repository tell. Nothing where one of its folders has no text for a name.
-pub(super) fn worktree(found: &Around) -> Option<Worktree> {
+pub(super) fn worktree(found: &RepositoryPlace) -> Option<Worktree> {
     let git_dir = &found.git_dir;
     let common = disk::text(&git_dir.join("commondir"), MAX_FILE);
     let common_dir = match &common {
@@ -111,7 +111,7 @@ fn own_root(git_dir: &Path, config: &Config) -> Option<PathBuf> {
     if beside { git_dir.parent().map(Path::to_owned) } else { None }
 }
 
-fn head(git_dir: &Path, common_dir: &Path) -> Head {
+fn head(git_dir: &Path, common_dir: &Path) -> WorktreeHead {
     let path = git_dir.join("HEAD");
     // Old repositories have a symlink.
     let text = match fs::read_link(&path) {
@@ -121,12 +121,12 @@ fn head(git_dir: &Path, common_dir: &Path) -> Head {
     let text = text.trim();
     match text.strip_prefix("ref:").map(str::trim) {
         Some(reference) => match reference.strip_prefix("refs/heads/") {
-            Some(branch) if exists(common_dir, reference) => Head::Branch(branch.to_owned()),
-            Some(branch) => Head::Unborn(branch.to_owned()),
-            None => Head::Unknown,
+            Some(branch) if exists(common_dir, reference) => WorktreeHead::Branch(branch.to_owned()),
+            Some(branch) => WorktreeHead::Unborn(branch.to_owned()),
+            None => WorktreeHead::Unknown,
         },
-        None if is_oid(text) => Head::Detached(text.to_owned()),
-        None => Head::Unknown,
+        None if is_oid(text) => WorktreeHead::Detached(text.to_owned()),
+        None => WorktreeHead::Unknown,
     }
 }
 

@@ -7,9 +7,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::budget::{Scope, Spent, Unit, Usage};
-use super::queue::{Answered, Item, Progress, Question};
-use crate::seen::Seen;
+use super::budget::{Scope, Unit, Usage, WindowUsage};
+use super::queue::{Item, Progress, Question, QuestionAnswer};
+use crate::seen::LogLine;
 use portolan_core::value::Timestamp;
 
 /// How many windows of budgets are kept; those that were used last.
@@ -20,13 +20,13 @@ const MAX_OVER: usize = 1_000;
 /// How everything stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Board {
+pub struct SupervisorState {
     /// The questions, by token, in the order in which they were asked.
     pub questions: IndexMap<String, Question>,
     /// The tasks, by name, in the order in which they were queued.
     pub queue: IndexMap<String, Item>,
     /// What was used up, by window.
-    pub spent: BTreeMap<String, Spent>,
+    pub spent: BTreeMap<String, WindowUsage>,
     /// What the caps were raised to, by window and unit.
     pub raised: BTreeMap<String, u64>,
     /// Warnings and halts that were told, so that each crossing is told once.
@@ -35,9 +35,9 @@ pub struct Board {
     pub session: Option<String>,
 }
 
-impl Board {
+impl SupervisorState {
     /// Takes up one line. What is not about these matters, and what lacks what it should say, changes nothing.
-    pub fn apply(&mut self, line: &Seen<'_>) {
+    pub fn apply(&mut self, line: &LogLine<'_>) {
         match line.kind {
             "supervisor.question.sent" => self.asked(line),
             "supervisor.reply.received" => self.answered(line),
@@ -97,7 +97,7 @@ impl Board {
         crossing(what, told).is_some_and(|key| self.told.contains(&key))
     }
 
-    fn asked(&mut self, line: &Seen<'_>) {
+    fn asked(&mut self, line: &LogLine<'_>) {
         let Some((token, body)) = line.text("replyToken").zip(line.text("body")) else { return };
         let choices = line.data.get("choices").and_then(Value::as_array);
         let choices = choices.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -116,10 +116,10 @@ impl Board {
         self.questions.entry(token.to_owned()).or_insert(question);
     }
 
-    fn answered(&mut self, line: &Seen<'_>) {
+    fn answered(&mut self, line: &LogLine<'_>) {
         let Some((token, body)) = line.text("replyToken").zip(line.text("body")) else { return };
         let Some(question) = self.questions.get_mut(token) else { return };
-        question.answer.get_or_insert_with(|| Answered {
+        question.answer.get_or_insert_with(|| QuestionAnswer {
             body: body.to_owned(),
             digest: line.text("digest").map(str::to_owned),
             by: line.text("by").unwrap_or_default().to_owned(),
@@ -137,7 +137,7 @@ impl Board {
         forget(&mut self.questions, over, |question| question.answer.is_some());
     }
 
-    fn used(&mut self, line: &Seen<'_>) {
+    fn used(&mut self, line: &LogLine<'_>) {
         let usage = Usage::heard(line.data);
         let session = line.text("session");
         for scope in Scope::ALL {
@@ -151,14 +151,14 @@ impl Board {
         }
     }
 
-    fn crossed(&mut self, what: &str, line: &Seen<'_>) {
+    fn crossed(&mut self, what: &str, line: &LogLine<'_>) {
         self.told.extend(crossing(what, line.data));
         while self.told.len() > MAX_WINDOWS {
             self.told.pop_first();
         }
     }
 
-    fn raised(&mut self, line: &Seen<'_>) {
+    fn raised(&mut self, line: &LogLine<'_>) {
         let Some(budget) = line.data.get("budget").filter(|_| line.text("stage") == Some("recorded")) else { return };
         let text = |name: &str| budget.get(name).and_then(Value::as_str);
         let unit = Unit::ALL.into_iter().find(|unit| text("unit") == Some(unit.name()));
@@ -170,7 +170,7 @@ impl Board {
         }
     }
 
-    fn queued(&mut self, line: &Seen<'_>) {
+    fn queued(&mut self, line: &LogLine<'_>) {
         let Some(task) = line.task else { return };
         let item = Item {
             task: task.to_owned(),
@@ -190,7 +190,7 @@ impl Board {
         self.queue.entry(task.to_owned()).or_insert(item);
     }
 
-    fn begun(&mut self, line: &Seen<'_>) {
+    fn begun(&mut self, line: &LogLine<'_>) {
         self.with_item(line, |item| {
             item.progress = Progress::Active;
             item.run = line.run.map(str::to_owned);
@@ -198,11 +198,11 @@ impl Board {
         });
     }
 
-    fn over(&mut self, line: &Seen<'_>, progress: Progress) {
+    fn over(&mut self, line: &LogLine<'_>, progress: Progress) {
         self.with_item(line, |item| item.progress = progress);
         // Nobody waits any more for what was asked about it.
         for question in self.questions.values_mut().filter(|question| question.task.as_deref() == line.task) {
-            question.answer.get_or_insert_with(|| Answered {
+            question.answer.get_or_insert_with(|| QuestionAnswer {
                 body: String::new(),
                 digest: None,
                 by: "task-over".to_owned(),
@@ -213,7 +213,7 @@ impl Board {
         forget(&mut self.queue, over, |item| !item.progress.is_open());
     }
 
-    fn with_item(&mut self, line: &Seen<'_>, change: impl FnOnce(&mut Item)) {
+    fn with_item(&mut self, line: &LogLine<'_>, change: impl FnOnce(&mut Item)) {
         let item = line.task.and_then(|task| self.queue.get_mut(task));
         if let Some(item) = item.filter(|item| item.progress.is_open()) {
             change(item);

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use portolan_gates::guards::Head;
+use portolan_gates::guards::WorktreeHead;
 use portolan_gates::{PROTECTED, is_protected};
 
 use crate::pins;
@@ -57,15 +57,17 @@ pub(super) fn aliases(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// What is checked out where references are kept in tables.
-pub(super) fn head(root: &Path) -> Head {
-    let Some((code, name)) = ask(root, &["symbolic-ref", "-q", "HEAD"], Vec::new()) else { return Head::Unknown };
+pub(super) fn head(root: &Path) -> WorktreeHead {
+    let Some((code, name)) = ask(root, &["symbolic-ref", "-q", "HEAD"], Vec::new()) else {
+        return WorktreeHead::Unknown;
+    };
     let commit = ask(root, &["rev-parse", "-q", "--verify", "HEAD"], Vec::new());
     let commit = commit.filter(|(code, _)| *code == 0).map(|(_, oid)| oid.trim().to_owned());
     match (code, name.trim().strip_prefix("refs/heads/"), commit) {
-        (0, Some(branch), Some(_)) => Head::Branch(branch.to_owned()),
-        (0, Some(branch), None) => Head::Unborn(branch.to_owned()),
-        (1, _, Some(oid)) => Head::Detached(oid),
-        _ => Head::Unknown,
+        (0, Some(branch), Some(_)) => WorktreeHead::Branch(branch.to_owned()),
+        (0, Some(branch), None) => WorktreeHead::Unborn(branch.to_owned()),
+        (1, _, Some(oid)) => WorktreeHead::Detached(oid),
+        _ => WorktreeHead::Unknown,
     }
 }
 

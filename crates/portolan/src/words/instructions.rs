@@ -2,7 +2,7 @@
 //! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
 
 use portolan_core::graph::{EndResult, Escalation};
-use portolan_core::present::{AnsweredBy, BlockedBy, Fork, Point, Progress, Question, Situation, Why};
+use portolan_core::present::{AnsweredBy, AskReason, BlockedBy, Fork, OpenQuestion, Point, Progress, Situation};
 use portolan_core::run::Feedback;
 use portolan_runtime::clock::rfc3339;
 
@@ -153,15 +153,15 @@ fn asked(text: &mut Blocks, situation: &Situation) {
     text.block(situation.work.description.as_deref());
     text.block(situation.work.instructions.as_deref());
     match &situation.question {
-        Some(question) if question.why == Why::Asked => own_words(text, question),
-        Some(question) if question.why != Why::Step => text.block(Some(&question.asked.message)),
+        Some(question) if question.why == AskReason::Asked => own_words(text, question),
+        Some(question) if question.why != AskReason::Step => text.block(Some(&question.asked.message)),
         _ => {}
     }
     feedback(text, situation.feedback.as_ref());
 }
 
 /// What the workflow itself asks in its own words, with what each answer means.
-fn own_words(text: &mut Blocks, question: &Question) {
+fn own_words(text: &mut Blocks, question: &OpenQuestion) {
     text.block(Some(&question.asked.message));
     let described = |description: &Option<String>| match description {
         Some(description) => format!(" ({description})"),

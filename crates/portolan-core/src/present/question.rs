@@ -11,7 +11,7 @@ use crate::value::{CANCELLED, FAILED, Outcome};
 
 /// An open question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct QuestionView {
     /// Its identifier.
     pub id: String,
     /// What is asked.
@@ -38,23 +38,23 @@ pub struct Answer {
 /// The question that is open at a position, and whose answer counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+pub struct OpenQuestion {
     /// What is asked.
     #[serde(flatten)]
-    pub asked: Asked,
+    pub asked: QuestionView,
     /// Why a person is asked.
-    pub why: Why,
+    pub why: AskReason,
     /// Whose answer counts.
     pub answered_by: AnsweredBy,
     /// What counts when nobody answers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<Unanswered>,
+    pub fallback: Option<DefaultAnswer>,
 }
 
 /// Why a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum AskReason {
     /// The workflow asks it in words of its own.
     Asked,
     /// The workflow has a person decide at this step.
@@ -84,7 +84,7 @@ pub enum AnsweredBy {
 /// The answer that counts when nobody gives one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unanswered {
+pub struct DefaultAnswer {
     /// The answer.
     pub option: Outcome,
     /// After how many milliseconds it counts.
@@ -143,14 +143,14 @@ impl<'r> Here<'r> {
     }
 
     /// The question that is open.
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<QuestionView> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let id = self.asked_id();
         let plain = |id: &str| Answer { id: id.to_owned(), label: id.to_owned(), description: None };
         if let (WaitingFor::Raised | WaitingFor::Unchecked, Some(raised)) = (on, &self.frame.raised) {
             let options = raised.options.iter().map(|option| plain(option.as_str())).collect();
             let by_agent = *on == WaitingFor::Raised;
-            return Some(Asked { id, message: raised.question.clone(), options, raised: by_agent });
+            return Some(QuestionView { id, message: raised.question.clone(), options, raised: by_agent });
         }
         if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
             let options = question.options.iter().map(|option| Answer {
@@ -159,12 +159,12 @@ impl<'r> Here<'r> {
                 description: option.description.as_ref().map(|text| self.told(text)),
             });
             let message = self.told(&question.message);
-            return Some(Asked { id, message, options: options.collect(), raised: false });
+            return Some(QuestionView { id, message, options: options.collect(), raised: false });
         }
         let options = moves(self.workflow, self.frame);
         let option = |outcome: &Outcome| Answer { label: self.meaning(*on, outcome), ..plain(outcome.as_str()) };
         let options = options.iter().filter_map(Move::outcome).map(option).collect();
-        Some(Asked { id, message: self.why().unwrap_or_else(|| self.name()), options, raised: false })
+        Some(QuestionView { id, message: self.why().unwrap_or_else(|| self.name()), options, raised: false })
     }
 
     /// What an answer means that no definition has a text for.
@@ -196,15 +196,15 @@ impl<'r> Here<'r> {
     }
 
     /// The question that is open, and whose answer counts.
-    pub(super) fn question(&self, viewer: &Viewer) -> Option<Question> {
+    pub(super) fn question(&self, viewer: &Viewer) -> Option<OpenQuestion> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let why = match (on, &self.node.kind) {
-            (WaitingFor::Answer, Kind::Checkpoint { question: Some(_), .. }) => Why::Asked,
-            (WaitingFor::Answer, _) => Why::Step,
-            (WaitingFor::Raised, _) => Why::Raised,
-            (WaitingFor::Unchecked, _) => Why::Unchecked,
-            (WaitingFor::Budget, _) => Why::Budget,
-            (WaitingFor::Progress, _) => Why::Progress,
+            (WaitingFor::Answer, Kind::Checkpoint { question: Some(_), .. }) => AskReason::Asked,
+            (WaitingFor::Answer, _) => AskReason::Step,
+            (WaitingFor::Raised, _) => AskReason::Raised,
+            (WaitingFor::Unchecked, _) => AskReason::Unchecked,
+            (WaitingFor::Budget, _) => AskReason::Budget,
+            (WaitingFor::Progress, _) => AskReason::Progress,
         };
         let human = match on {
             WaitingFor::Unchecked => Human::Verified,
@@ -216,8 +216,8 @@ impl<'r> Here<'r> {
             (Human::Verified, false) => AnsweredBy::Person,
         };
         let counts =
-            |fallback: &graph::Fallback| Unanswered { option: fallback.option.clone(), after_ms: fallback.after_ms };
-        Some(Question { asked: self.asked()?, why, answered_by, fallback: self.fallback().map(counts) })
+            |fallback: &graph::Fallback| DefaultAnswer { option: fallback.option.clone(), after_ms: fallback.after_ms };
+        Some(OpenQuestion { asked: self.asked()?, why, answered_by, fallback: self.fallback().map(counts) })
     }
 
     /// What counts when nobody answers, and after how many milliseconds.
@@ -232,6 +232,6 @@ impl<'r> Here<'r> {
 }
 
 /// The question that is open at a position.
-pub fn asked(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, &Frame)) -> Option<Asked> {
+pub fn asked(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, &Frame)) -> Option<QuestionView> {
     Here::at(workflow, run, path, frame).asked()
 }

@@ -8,18 +8,18 @@ use portolan_core::value::Timestamp;
 
 /// The world, as far as a tool call touches it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scene {
-    /// Where each path of [`Wanted`] lies. One that is missing could not be looked at.
+pub struct GuardContext {
+    /// Where each path of [`FactRequest`] lies. One that is missing could not be looked at.
     pub places: BTreeMap<String, Place>,
-    /// The protected files that each tree of [`Wanted`] has otherwise than the index of its folder, seen from the root of
+    /// The protected files that each tree of [`FactRequest`] has otherwise than the index of its folder, seen from the root of
     /// the worktree. One that is missing could not be looked at; one that is no tree has none.
     pub trees: BTreeMap<(String, String), Vec<String>>,
-    /// What is in the folders that are copied, by their path in [`Wanted`]. One that is missing could not be looked at.
-    pub folders: BTreeMap<String, Held>,
+    /// What is in the folders that are copied, by their path in [`FactRequest`]. One that is missing could not be looked at.
+    pub folders: BTreeMap<String, FolderContents>,
     /// The folder of the person, after symlinks.
     pub home: Option<String>,
     /// The flow that is active for the session, if one is.
-    pub flow: Option<FlowScene>,
+    pub flow: Option<FlowContext>,
     /// The bypasses on record that are not used up.
     pub bypasses: Vec<Bypass>,
     /// The variables of the process that asks, as far as they are names of [`crate::bypass::variables`].
@@ -27,8 +27,8 @@ pub struct Scene {
     /// A person asks, at a terminal: what the environment asks for is their word, and the answer is in their words.
     pub by_person: bool,
     /// Whether the present content passed the type check.
-    pub typecheck: Verdict,
-    /// What is in the files that commit messages are taken from, by their path in [`Wanted`].
+    pub typecheck: TypecheckVerdict,
+    /// What is in the files that commit messages are taken from, by their path in [`FactRequest`].
     pub messages: BTreeMap<String, String>,
     /// The pull requests that the merge gate has blocked by its latest ruling on record, and why.
     pub blocked: BTreeMap<u64, String>,
@@ -46,7 +46,7 @@ pub struct Scene {
 
 /// What is in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct FolderContents {
     /// The paths that would hold the gates of a project with these files, seen from the folder.
     pub protected: Vec<String>,
     /// All of it was looked at.
@@ -78,7 +78,7 @@ pub struct Worktree {
     /// Where the state of all worktrees of the repository is.
     pub common_dir: String,
     /// What is checked out.
-    pub head: Head,
+    pub head: WorktreeHead,
     /// What was begun and is not done.
     pub operation: Option<Operation>,
     /// It is one that was added to a repository (`git worktree add`).
@@ -101,7 +101,7 @@ pub struct Worktree {
 
 /// What is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Head {
+pub enum WorktreeHead {
     /// A branch, without `refs/heads/`.
     Branch(String),
     /// A branch that has no commit yet.
@@ -134,16 +134,16 @@ impl Worktree {
     /// The branch that what happens here counts for: a rebase has detached its branch, and comes back to it.
     pub fn branch(&self) -> Option<&str> {
         match (&self.operation, &self.head) {
-            (Some(Operation::Rebase(Some(branch))), Head::Detached(_)) => Some(branch),
-            (_, Head::Branch(branch) | Head::Unborn(branch)) => Some(branch),
-            (_, Head::Detached(_) | Head::Unknown) => None,
+            (Some(Operation::Rebase(Some(branch))), WorktreeHead::Detached(_)) => Some(branch),
+            (_, WorktreeHead::Branch(branch) | WorktreeHead::Unborn(branch)) => Some(branch),
+            (_, WorktreeHead::Detached(_) | WorktreeHead::Unknown) => None,
         }
     }
 }
 
 /// The flow that a session works in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlowScene {
+pub struct FlowContext {
     /// Its task.
     pub task: String,
     /// The phase that it is in.
@@ -158,7 +158,7 @@ pub struct FlowScene {
 
 /// What is known of the type check, for the present content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TypecheckVerdict {
     /// It passed.
     Passed,
     /// It failed, and with what.
@@ -172,7 +172,7 @@ pub enum Verdict {
 
 /// What there is to find out before a tool call can be judged. Paths are absolute, as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FactRequest {
     /// Files that would be written: the places that they have once symlinks are followed.
     pub paths: BTreeSet<String>,
     /// Folders that git would work in.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portolan_gates::guards::Held;
+use portolan_gates::guards::FolderContents;
 use portolan_gates::is_protected;
 
 /// How many files and folders are looked at, and how deep.
@@ -14,8 +14,8 @@ const MAX_DEPTH: usize = 16;
 const MAX_FOUND: usize = 64;
 
 /// What is in a folder, or a file without anything in it; nothing for what is not there.
-pub(super) fn within(folder: &Path) -> Option<Held> {
-    let mut held = Held { protected: Vec::new(), whole: true };
+pub(super) fn within(folder: &Path) -> Option<FolderContents> {
+    let mut held = FolderContents { protected: Vec::new(), whole: true };
     if !fs::metadata(folder).ok()?.is_dir() {
         return Some(held);
     }
@@ -71,7 +71,7 @@ mod tests {
         );
         write(&"d/".repeat(MAX_DEPTH + 1).as_str()[..2 * (MAX_DEPTH + 1) - 1]);
         assert!(!within(folder.path()).expect("it is there").whole, "it is too deep");
-        assert_eq!(within(&folder.path().join("a.rs")), Some(Held { protected: Vec::new(), whole: true }));
+        assert_eq!(within(&folder.path().join("a.rs")), Some(FolderContents { protected: Vec::new(), whole: true }));
         assert_eq!(within(&folder.path().join("nothing")), None);
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use portolan_gates::guards::{self, Head, Operation, Place};
+use portolan_gates::guards::{self, Operation, Place, WorktreeHead};
 use portolan_gates::{Decision, Guidelines, Intent, Tool};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ impl Scratch {
         assert!(self.tried(folder, arguments), "git {arguments:?}");
     }
 
-    fn edit(&self, folder: &str, path: &str) -> Found {
+    fn edit(&self, folder: &str, path: &str) -> InspectedCall {
         find(&intent(&self.text(folder), Tool::Edit { paths: vec![path.to_owned()] }), &Guidelines::default())
     }
 
@@ -83,7 +83,7 @@ impl Scratch {
         let rules = Guidelines::default();
         let intent = intent(&self.text(folder), tool);
         let mut found = find(&intent, &rules);
-        found.scene.typecheck = guards::Verdict::NotConfigured;
+        found.scene.typecheck = guards::TypecheckVerdict::NotConfigured;
         let judgements = guards::judge(&intent, &found.reading, &found.scene, &rules);
         guards::overall(&judgements)
     }
@@ -107,15 +107,15 @@ fn a_branch_is_read_where_the_path_lies() {
     let scratch = Scratch::new();
     let found = scratch.worktree("repo/src");
     assert_eq!(found.root, scratch.text("repo"));
-    assert_eq!((found.head, found.linked, found.bare), (Head::Branch("main".to_owned()), false, false));
+    assert_eq!((found.head, found.linked, found.bare), (WorktreeHead::Branch("main".to_owned()), false, false));
     scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
-    assert_eq!(scratch.worktree("repo").head, Head::Branch("feat/42-login".to_owned()));
+    assert_eq!(scratch.worktree("repo").head, WorktreeHead::Branch("feat/42-login".to_owned()));
     scratch.git("repo", &["pack-refs", "--all"]);
-    assert_eq!(scratch.worktree("repo").head, Head::Branch("feat/42-login".to_owned()));
+    assert_eq!(scratch.worktree("repo").head, WorktreeHead::Branch("feat/42-login".to_owned()));
     scratch.git("repo", &["switch", "-q", "--orphan", "fresh"]);
-    assert_eq!(scratch.worktree("repo").head, Head::Unborn("fresh".to_owned()));
+    assert_eq!(scratch.worktree("repo").head, WorktreeHead::Unborn("fresh".to_owned()));
     scratch.git("repo", &["switch", "-q", "--detach", "main"]);
-    assert!(matches!(scratch.worktree("repo").head, Head::Detached(oid) if oid.len() == 40));
+    assert!(matches!(scratch.worktree("repo").head, WorktreeHead::Detached(oid) if oid.len() == 40));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn linked_worktrees_have_heads_of_their_own() {
     let scratch = Scratch::new();
     scratch.git("repo", &["worktree", "add", "-q", "-b", "feat/42-login", "../tree"]);
     let found = scratch.worktree("tree");
-    assert_eq!((found.head.clone(), found.linked), (Head::Branch("feat/42-login".to_owned()), true));
+    assert_eq!((found.head.clone(), found.linked), (WorktreeHead::Branch("feat/42-login".to_owned()), true));
     assert_eq!(found.common_dir, scratch.text("repo/.git"));
     assert!(scratch.place("tree", ".git").of_git);
     assert_eq!(scratch.place("repo", ".git/worktrees/tree/HEAD").worktree.as_deref(), Some(&found));
@@ -322,7 +322,7 @@ fn submodules_are_repositories_of_their_own() {
     scratch.git("repo", &["submodule", "--quiet", "add", "../part", "sub"]);
     scratch.git("repo", &["switch", "-q", "-c", "feat/1-x"]);
     let found = scratch.worktree("repo/sub");
-    assert_eq!((found.root, found.head), (scratch.text("repo/sub"), Head::Branch("main".to_owned())));
+    assert_eq!((found.root, found.head), (scratch.text("repo/sub"), WorktreeHead::Branch("main".to_owned())));
     assert_eq!(scratch.edited("repo", "sub/a.rs"), Decision::Block);
     assert_eq!(scratch.edited("repo", "src/a.rs"), Decision::Allow);
     assert_eq!(scratch.edited("repo", ".git/modules/sub/config"), Decision::Block);
@@ -347,7 +347,7 @@ fn what_was_begun_is_told() {
     let found = scratch.worktree("repo");
     assert_eq!(found.operation, Some(Operation::Rebase(Some("main".to_owned()))));
     assert_eq!(found.branch(), Some("main"));
-    assert!(matches!(found.head, Head::Detached(_)));
+    assert!(matches!(found.head, WorktreeHead::Detached(_)));
     assert_eq!(scratch.edited("repo", "src/a.rs"), Decision::Block);
     scratch.git("repo", &["rebase", "--abort"]);
     assert_eq!(scratch.worktree("repo").operation, None);
@@ -361,7 +361,7 @@ fn bare_and_missing_repositories() {
     scratch.git("plain", &["init", "-q", "--bare", "-b", "main", "store.git"]);
     let found = scratch.worktree("plain/store.git");
     assert_eq!((found.bare, found.root), (true, scratch.text("plain/store.git")));
-    assert_eq!(found.head, Head::Unborn("main".to_owned()));
+    assert_eq!(found.head, WorktreeHead::Unborn("main".to_owned()));
     assert_eq!(scratch.edited("plain", "store.git/refs/heads/main"), Decision::Block);
     assert_eq!(scratch.edited("plain", "x"), Decision::Allow);
     assert_eq!(scratch.shell("plain", "git commit -m x"), Decision::Allow);
@@ -375,11 +375,11 @@ fn references_in_tables_are_asked_for() {
     if !scratch.tried("plain", &["init", "-q", "-b", "main", "--ref-format=reftable", "tables"]) {
         panic!("this git knows no reftable; the test needs git 2.45 or later");
     }
-    assert_eq!(scratch.worktree("plain/tables").head, Head::Unborn("main".to_owned()));
+    assert_eq!(scratch.worktree("plain/tables").head, WorktreeHead::Unborn("main".to_owned()));
     scratch.git("plain/tables", &["commit", "-q", "--allow-empty", "-m", "first"]);
-    assert_eq!(scratch.worktree("plain/tables").head, Head::Branch("main".to_owned()));
+    assert_eq!(scratch.worktree("plain/tables").head, WorktreeHead::Branch("main".to_owned()));
     scratch.git("plain/tables", &["switch", "-q", "--detach"]);
-    assert!(matches!(scratch.worktree("plain/tables").head, Head::Detached(_)));
+    assert!(matches!(scratch.worktree("plain/tables").head, WorktreeHead::Detached(_)));
 }
 
 #[test]

@@ -16,19 +16,19 @@ pub(super) const BROKEN: &str = "pub fn greet(name: &str) -> String {\n    forma
 pub(super) const MENDED: &str = "pub fn greet(name: &str) -> String {\n    format!(\"Hello, {name}.\")\n}\n";
 
 /// A folder that stays after the demo, so that it can be looked at.
-pub(super) struct Scene {
+pub(super) struct DemoFolder {
     folder: PathBuf,
 }
 
-impl Scene {
-    pub(super) fn set() -> anyhow::Result<Scene> {
+impl DemoFolder {
+    pub(super) fn set() -> anyhow::Result<DemoFolder> {
         let cargo = Command::new("cargo").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         anyhow::ensure!(
             cargo.is_ok_and(|status| status.success()),
             "the demo checks its agent's work with `cargo test`: install Rust first"
         );
         let folder = tempfile::Builder::new().prefix("portolan-demo-").tempdir()?.keep();
-        let scene = Scene { folder: folder.canonicalize()? };
+        let scene = DemoFolder { folder: folder.canonicalize()? };
         scene.write("Cargo.toml", MANIFEST)?;
         scene.write("tests/greet.rs", TESTS)?;
         scene.write(".gitignore", "target\n")?;

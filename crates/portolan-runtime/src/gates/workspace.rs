@@ -8,15 +8,15 @@ use portolan_core::engine::CheckRequest;
 use portolan_core::graph::CheckBy;
 use portolan_core::run::Verdict;
 use portolan_gates::Guidelines;
-use portolan_gates::acceptance::{self, CheckKind, Finding, Standing, Violation};
-use portolan_gates::facts::{Answer, Claims, Facts, Integration, Needs, Unknown};
+use portolan_gates::acceptance::{self, CheckFinding, CheckKind, CheckStatus, Violation};
+use portolan_gates::facts::{Answer, Claims, FactError, Facts, Integration, Needs};
 use portolan_gates::merge;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
-use super::evidence::{self, Before};
-use super::review::Wanted;
-use crate::merge_gate::{Question, Unruled, rule};
+use super::evidence::{self, FileBaseline};
+use super::review::ReviewBrief;
+use crate::merge_gate::{MergeQuestion, MergeRulingError, rule};
 use crate::project_checks;
 use crate::repository::Repository;
 use crate::rules::rules;
@@ -27,19 +27,19 @@ pub const REMOVALS: &str = "removalsMatchIntent";
 
 /// Where the checks of one claim are performed, and what its gates saw there.
 #[derive(Debug)]
-pub struct Ground {
+pub struct CheckWorkspace {
     repository: Repository,
     /// The gates of the claim.
     gates: Vec<String>,
     /// What other tasks claim that are under way.
     others: Answer<Vec<Other>>,
     /// How the files stood before.
-    before: Before,
+    before: FileBaseline,
     /// What was wanted of what is claimed to be done.
-    wanted: Wanted,
+    wanted: ReviewBrief,
     listener: Listener,
     rules: OnceLock<Result<Guidelines, String>>,
-    seen: OnceCell<Seen>,
+    seen: OnceCell<SharedFacts>,
     violations: Mutex<Vec<Violation>>,
 }
 
@@ -56,7 +56,7 @@ pub struct Other {
 
 /// What all gates of a claim see alike.
 #[derive(Debug)]
-struct Seen {
+struct SharedFacts {
     claims: Claims,
     facts: Facts,
 }
@@ -68,7 +68,7 @@ struct Seen {
 ///
 /// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
 /// for, and it is not stopped.
-pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
+pub async fn perform(request: &CheckRequest, ground: &CheckWorkspace) -> Verdict {
     match &request.check {
         CheckBy::Run { argv, timeout_seconds } => {
             runner::run(argv, *timeout_seconds, ground.project(), &ground.listener).await
@@ -80,7 +80,7 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
         CheckBy::Evidence(wanted) => match ground.guidelines() {
             Ok(rules) => {
-                let seen = evidence::Seen {
+                let seen = evidence::EvidenceContext {
                     claims: &request.claims,
                     repository: &ground.repository,
                     before: &ground.before,
@@ -94,15 +94,15 @@ pub async fn perform(request: &CheckRequest, ground: &Ground) -> Verdict {
     }
 }
 
-impl Ground {
+impl CheckWorkspace {
     /// The project of `repository`, for a claim that has these gates.
-    pub fn of(repository: Repository, gates: Vec<String>) -> Ground {
-        Ground {
+    pub fn of(repository: Repository, gates: Vec<String>) -> CheckWorkspace {
+        CheckWorkspace {
             repository,
             gates,
             others: Answer::NotAsked,
-            before: Before::default(),
-            wanted: Wanted::default(),
+            before: FileBaseline::default(),
+            wanted: ReviewBrief::default(),
             listener: Listener::default(),
             rules: OnceLock::new(),
             seen: OnceCell::new(),
@@ -112,26 +112,26 @@ impl Ground {
 
     /// The same, beside other tasks.
     #[must_use]
-    pub fn beside(self, others: Answer<Vec<Other>>) -> Ground {
-        Ground { others, ..self }
+    pub fn beside(self, others: Answer<Vec<Other>>) -> CheckWorkspace {
+        CheckWorkspace { others, ..self }
     }
 
     /// The same, where the files stood so before.
     #[must_use]
-    pub fn since(self, before: Before) -> Ground {
-        Ground { before, ..self }
+    pub fn since(self, before: FileBaseline) -> CheckWorkspace {
+        CheckWorkspace { before, ..self }
     }
 
     /// The same, where this was wanted.
     #[must_use]
-    pub fn wanting(self, wanted: Wanted) -> Ground {
-        Ground { wanted, ..self }
+    pub fn wanting(self, wanted: ReviewBrief) -> CheckWorkspace {
+        CheckWorkspace { wanted, ..self }
     }
 
     /// The same, heard by somebody while commands run.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> Ground {
-        Ground { repository: self.repository.heard_by(listener.clone()), listener, ..self }
+    pub fn heard_by(self, listener: Listener) -> CheckWorkspace {
+        CheckWorkspace { repository: self.repository.heard_by(listener.clone()), listener, ..self }
     }
 
     /// The project's folder.
@@ -182,7 +182,7 @@ impl Ground {
     }
 
     /// Nothing is asked for what is switched off: the forge may not answer, and the type checker takes its time.
-    async fn probe(&self, claimed: &Map<String, Value>, guidelines: &Guidelines) -> Seen {
+    async fn probe(&self, claimed: &Map<String, Value>, guidelines: &Guidelines) -> SharedFacts {
         let kinds = self.gates.iter().filter_map(|gate| acceptance::find(gate));
         let on = kinds.filter(|kind| kind.switched_off(guidelines).is_none());
         let needs = on.map(needs_of).fold(Needs::NOTHING, Needs::and);
@@ -192,7 +192,7 @@ impl Ground {
         if let Some(unknown) = untold {
             facts.pull_request = Answer::Unknown(unknown);
         }
-        Seen { claims, facts }
+        SharedFacts { claims, facts }
     }
 
     /// What is claimed. A workflow that has no variable for something is taken to mean what is there: the branch that is
@@ -202,7 +202,7 @@ impl Ground {
         claimed: &Map<String, Value>,
         guidelines: &Guidelines,
         needs: Needs,
-    ) -> (Claims, Option<Unknown>) {
+    ) -> (Claims, Option<FactError>) {
         let text = |name: &str| claimed.get(name).and_then(Value::as_str).map(str::to_owned);
         let number = |name: &str| claimed.get(name).and_then(whole);
         let mut claims = Claims {
@@ -248,7 +248,7 @@ impl Ground {
         Answer::Found(others.iter().filter(same).map(|other| format!("{} ({})", other.task, other.run)).collect())
     }
 
-    async fn removals(&self, seen: &Seen) -> Verdict {
+    async fn removals(&self, seen: &SharedFacts) -> Verdict {
         let Some(base) = seen.facts.integration.iter().find_map(tip) else {
             return unverified(
                 "there is no integration branch to compare with; fetch it, or name it in the guidelines",
@@ -256,21 +256,25 @@ impl Ground {
         };
         let intent = seen.claims.spec_path.as_ref().map(|path| self.project().join(path)).filter(|path| path.is_file());
         let request = seen.claims.pull_request;
-        let question = Question { base, head: "HEAD".to_owned(), request, intent, evidence: None };
+        let question = MergeQuestion { base, head: "HEAD".to_owned(), request, intent, evidence: None };
         let ruled = match rule(&self.repository, &question).await {
             Ok(ruled) => ruled,
-            Err(Unruled::Policy(..)) => {
+            Err(MergeRulingError::Policy(..)) => {
                 return unverified("the merge policy of the base commit has faults; mend it there");
             }
-            Err(Unruled::Failed(error)) => return unverified(&format!("{}; {}", error.message, error.help)),
+            Err(MergeRulingError::Failed(error)) => return unverified(&format!("{}; {}", error.message, error.help)),
         };
         let ruling = ruled.ruling;
         let weighty = ruling.reasons.iter().filter(|reason| reason.verdict == ruling.verdict);
         let reasons: Vec<String> = weighty.map(|reason| format!("{}: {}", reason.path, reason.message)).collect();
         match ruling.verdict {
-            merge::Verdict::Pass => shown("what the branch takes away is what it says that it takes away".to_owned()),
-            merge::Verdict::HumanReview => broken(format!("somebody else has to look at it: {}", reasons.join("; "))),
-            merge::Verdict::Block => broken(reasons.join("; ")),
+            merge::MergeVerdict::Pass => {
+                shown("what the branch takes away is what it says that it takes away".to_owned())
+            }
+            merge::MergeVerdict::HumanReview => {
+                broken(format!("somebody else has to look at it: {}", reasons.join("; ")))
+            }
+            merge::MergeVerdict::Block => broken(reasons.join("; ")),
         }
     }
 }
@@ -299,14 +303,14 @@ fn issue_of(branch: &str) -> Option<u64> {
     digits.parse().ok().filter(|number| *number > 0)
 }
 
-fn verdict(found: Finding) -> Verdict {
+fn verdict(found: CheckFinding) -> Verdict {
     match found.standing {
-        Standing::Holds => {
+        CheckStatus::Holds => {
             let sets = found.sets.map(|(name, value)| Arc::new(json!({ name: value })));
             Verdict::Shown { reason: found.reason, sets }
         }
-        Standing::Fails => broken(found.reason),
-        Standing::Unverified => unknown(found.reason),
+        CheckStatus::Fails => broken(found.reason),
+        CheckStatus::Unverified => unknown(found.reason),
     }
 }
 

@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_gates::bypass;
-use portolan_gates::guards::{self, Head, Place, Scene, Wanted, Worktree};
+use portolan_gates::guards::{self, FactRequest, GuardContext, Place, Worktree, WorktreeHead};
 use portolan_gates::shell::git::{self, Action};
-use portolan_gates::shell::{self, Reading, Surroundings};
+use portolan_gates::shell::{self, Reading, ShellContext};
 use portolan_gates::{Guidelines, Intent, Tool};
 
 use crate::disk;
@@ -42,14 +42,14 @@ const MAX_ALIASES: usize = 4;
 
 /// A tool call that was looked at.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct InspectedCall {
     /// What it runs, with the aliases of git expanded.
     pub reading: Reading,
     /// What was to be found out; the type check is not looked at here.
-    pub wanted: Wanted,
+    pub wanted: FactRequest,
     /// The world around it. The flow, the bypasses on record, the verdict of the type check, the questions and the time
     /// are for the caller to fill in.
-    pub scene: Scene,
+    pub scene: GuardContext,
 }
 
 /// The worktree that a folder lies in.
@@ -82,7 +82,7 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
     }
 }
 
-impl Found {
+impl InspectedCall {
     /// Finds out which of the written files git ignores, where nobody has asked before.
     pub(crate) fn mark_ignored(&mut self) {
         mark_ignored(&mut self.scene, &self.wanted);
@@ -90,7 +90,7 @@ impl Found {
 }
 
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
-pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
+pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
     let mut search = Search::default();
     let mut reading = guards::read(intent, &around(intent, &mut search));
     let mut wanted = guards::wanted(intent, &reading);
@@ -99,7 +99,7 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
         wanted = guards::wanted(intent, &reading);
     }
     let own = own::around(Path::new(&intent.folder), &mut search.links);
-    let mut scene = Scene { environment: environment(), own, ..Scene::default() };
+    let mut scene = GuardContext { environment: environment(), own, ..GuardContext::default() };
     for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
             scene.places.insert(path.clone(), place);
@@ -125,24 +125,24 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> Found {
             scene.messages.insert(path.clone(), text);
         }
     }
-    Found { reading, wanted, scene }
+    InspectedCall { reading, wanted, scene }
 }
 
 /// What the shell of the call finds where it begins.
-fn around(intent: &Intent, search: &mut Search) -> Surroundings {
-    let Tool::Shell { .. } = intent.tool.deed() else { return Surroundings::default() };
+fn around(intent: &Intent, search: &mut Search) -> ShellContext {
+    let Tool::Shell { .. } = intent.tool.deed() else { return ShellContext::default() };
     let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
     let branch = worktree.as_ref().and_then(|worktree| match &worktree.head {
-        Head::Branch(branch) => Some(branch.clone()),
-        Head::Unborn(_) | Head::Detached(_) | Head::Unknown => None,
+        WorktreeHead::Branch(branch) => Some(branch.clone()),
+        WorktreeHead::Unborn(_) | WorktreeHead::Detached(_) | WorktreeHead::Unknown => None,
     });
     let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
     let found = |name: &str| Some((name.to_owned(), pins::on_path(name)?.to_str()?.to_owned()));
     let programs = ["git", "gh", "portolan"].into_iter().filter_map(found).collect();
     let around =
-        Surroundings { folder: Some(intent.folder.clone()), home, branch, programs, ..Surroundings::default() };
+        ShellContext { folder: Some(intent.folder.clone()), home, branch, programs, ..ShellContext::default() };
     let Some(worktree) = worktree else { return around };
-    Surroundings {
+    ShellContext {
         root: (!worktree.bare).then(|| worktree.root.clone()),
         git_dir: Some(worktree.git_dir.clone()),
         common_dir: Some(worktree.common_dir.clone()),
@@ -156,7 +156,7 @@ fn environment() -> Vec<(String, String)> {
 }
 
 /// Whether it matters that a file is ignored: only while an integration branch is checked out, or may be by then.
-fn ignored_counts(reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> bool {
+fn ignored_counts(reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> bool {
     let switches = |told: git::Invocation| matches!(told.action, Action::Switch(_) | Action::References { .. });
     let worktrees = scene.places.values().filter_map(|place| place.worktree.as_deref());
     let mut integrating =
@@ -165,7 +165,7 @@ fn ignored_counts(reading: &Reading, scene: &Scene, guidelines: &Guidelines) -> 
 }
 
 /// Asks git once for each worktree which of the written paths are ignored, where any may be.
-fn mark_ignored(scene: &mut Scene, wanted: &Wanted) {
+fn mark_ignored(scene: &mut GuardContext, wanted: &FactRequest) {
     let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &wanted.paths {
         let Some(place) = scene.places.get(path) else { continue };
@@ -219,7 +219,7 @@ impl Search {
         Some(Place { path, worktree: Some(worktree), inside, ignored: false, of_git })
     }
 
-    fn aliases(&mut self, wanted: &Wanted) -> BTreeMap<String, String> {
+    fn aliases(&mut self, wanted: &FactRequest) -> BTreeMap<String, String> {
         let mut roots: Vec<String> = Vec::new();
         for folder in &wanted.folders {
             let place = self.place(folder);

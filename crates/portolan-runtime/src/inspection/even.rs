@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use portolan_gates::Guidelines;
-use portolan_gates::guards::{self, Scene, Worktree};
+use portolan_gates::guards::{self, GuardContext, Worktree};
 use portolan_gates::shell::Reading;
 use portolan_gates::shell::git::{self, Action};
 
@@ -15,7 +15,7 @@ const MAX_BRANCHES: usize = 4;
 
 /// Those of the worktrees of a scene, by the folder of their repository and their name. Git is asked only where a call
 /// would pull and rebase.
-pub(super) fn branches(scene: &Scene, reading: &Reading, guidelines: &Guidelines) -> BTreeSet<(String, String)> {
+pub(super) fn branches(scene: &GuardContext, reading: &Reading, guidelines: &Guidelines) -> BTreeSet<(String, String)> {
     let rebases = |told: git::Invocation| matches!(told.action, Action::Pull(given) if given.rebase);
     if !reading.commands.iter().filter_map(git::invocation).any(rebases) {
         return BTreeSet::new();

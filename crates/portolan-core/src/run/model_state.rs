@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Frame, FramePath, Item, Place, Verdict};
-use crate::chat::{Answer, Message, Unanswered};
+use crate::chat::{Message, ModelAnswer, ModelError};
 use crate::value::{CheckId, NodeId, Timestamp};
 
 /// The limit of how often a model is asked in one attempt.
@@ -15,7 +15,7 @@ pub(crate) const TURNS: &str = "turns";
 /// A state at work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Talk {
+pub struct ModelState {
     /// When the state was entered.
     pub since: Timestamp,
     /// What it works on.
@@ -32,7 +32,7 @@ pub struct Talk {
     /// The conversation, the oldest message first.
     pub messages: Arc<Vec<Arc<Message>>>,
     /// What is under way.
-    pub doing: Doing,
+    pub doing: ModelActivity,
     /// The attempts that did not hold, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Attempt>,
@@ -47,9 +47,9 @@ pub struct Talk {
 /// What a state does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum ModelActivity {
     /// The model, or the function, is asked.
-    Asking(Patience),
+    Asking(Backoff),
     /// Tools are used: those that the last message asks for.
     Using {
         /// What those that are done came to, by the name of the call.
@@ -63,7 +63,7 @@ pub enum Doing {
         /// The output.
         output: Arc<Value>,
         /// What was found out so far.
-        found: Vec<Found>,
+        found: Vec<KeyResultOutcome>,
         /// What came of the checks outside.
         settled: Vec<(CheckId, Verdict)>,
     },
@@ -72,24 +72,24 @@ pub enum Doing {
         /// The output.
         output: Arc<Value>,
         /// What was found out so far.
-        found: Vec<Found>,
+        found: Vec<KeyResultOutcome>,
         /// What each judge said: nothing where one has not answered yet.
-        votes: Vec<Option<Vec<Found>>>,
+        votes: Vec<Option<Vec<KeyResultOutcome>>>,
         /// How patient it is with judges.
-        patience: Patience,
+        patience: Backoff,
     },
     /// It waits for a person, or for whoever else can answer.
     Held {
         /// Why.
-        why: Hold,
+        why: WaitReason,
         /// What it does then.
-        then: Box<Doing>,
+        then: Box<ModelActivity>,
     },
 }
 
 /// How often somebody did not answer, and when they are asked again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Patience {
+pub struct Backoff {
     /// How often in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
@@ -120,7 +120,7 @@ pub enum Done {
 /// Why a state waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Hold {
+pub enum WaitReason {
     /// A tool stops the run.
     Break {
         /// The name of its call.
@@ -153,19 +153,19 @@ pub enum Hold {
     /// A model does not answer, and asking again by itself does not help.
     Unanswered {
         /// Why.
-        why: Unanswered,
+        why: ModelError,
     },
     /// No attempt is left, and a person decides.
     Exhausted,
 }
 
-impl Hold {
+impl WaitReason {
     /// Why, as a clause.
     pub fn text(&self) -> String {
         match self {
-            Hold::Break { .. } => "a tool has stopped the run".to_owned(),
-            Hold::Answer { .. } => "a tool waits for an answer".to_owned(),
-            Hold::Limit { of, used, limit, of_run, at } => {
+            WaitReason::Break { .. } => "a tool has stopped the run".to_owned(),
+            WaitReason::Answer { .. } => "a tool waits for an answer".to_owned(),
+            WaitReason::Limit { of, used, limit, of_run, at } => {
                 let whose = match (of_run, at) {
                     (true, None) => "the run",
                     (true, Some(_)) => "the workflow",
@@ -174,15 +174,15 @@ impl Hold {
                 };
                 format!("{whose} has used {used} of {limit} `{of}`")
             }
-            Hold::Unanswered { why } => why.message.clone(),
-            Hold::Exhausted => "no attempt is left, and a person decides".to_owned(),
+            WaitReason::Unanswered { why } => why.message.clone(),
+            WaitReason::Exhausted => "no attempt is left, and a person decides".to_owned(),
         }
     }
 }
 
 /// What was found out of one key result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct KeyResultOutcome {
     /// Its name.
     pub name: String,
     /// Whether it is met.
@@ -201,7 +201,7 @@ pub struct Attempt {
     /// What it came to.
     pub output: Arc<Value>,
     /// Every key result that was looked at, in the order of the definition.
-    pub found: Vec<Found>,
+    pub found: Vec<KeyResultOutcome>,
 }
 
 /// What was used up.
@@ -233,7 +233,7 @@ impl Spend {
     }
 
     /// What one answer took.
-    pub fn of_answer(answer: &Answer) -> Spend {
+    pub fn of_answer(answer: &ModelAnswer) -> Spend {
         let usage = answer.usage;
         Spend {
             input_tokens: usage.input.unwrap_or(0),
@@ -269,7 +269,7 @@ impl Spend {
 /// What a state of a run has used up so far, in all of its visits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tally {
+pub struct StateUsage {
     /// How often it was entered.
     pub visits: u64,
     /// What was used up.
@@ -285,13 +285,13 @@ pub struct Budget {
     /// When it began.
     pub since: Timestamp,
     /// What was used up.
-    pub tally: Tally,
+    pub tally: StateUsage,
 }
 
 /// Something that became true of a state at work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ModelStateChange {
     /// An attempt begins. A new conversation takes the place of the one before.
     Begun {
         /// Its number, from 0.
@@ -306,7 +306,7 @@ pub enum Said {
     /// A message stands at the end of the conversation.
     Message(Arc<Message>),
     /// It does something else.
-    Doing(Doing),
+    Doing(ModelActivity),
     /// Somebody is asked once more.
     Asked {
         /// Whether it is the model that works, and not a judge.
@@ -340,7 +340,7 @@ pub enum Said {
         /// Which one, from 0.
         vote: u32,
         /// What it found.
-        found: Vec<Found>,
+        found: Vec<KeyResultOutcome>,
     },
     /// An attempt did not hold.
     Failed(Attempt),
@@ -366,16 +366,16 @@ pub enum Said {
 
 impl Place {
     /// Why the state that is worked on here waits for somebody; nothing where none does.
-    pub fn held(&self) -> Option<&Hold> {
+    pub fn held(&self) -> Option<&WaitReason> {
         let Place::Conversing { talk, .. } = self else { return None };
         match &talk.doing {
-            Doing::Held { why, .. } => Some(why),
+            ModelActivity::Held { why, .. } => Some(why),
             _ => None,
         }
     }
 }
 
-impl Talk {
+impl ModelState {
     /// The variables as they were before this attempt.
     pub(crate) fn variables_before(&self) -> Map<String, Value> {
         self.before.as_deref().cloned().unwrap_or_default()
@@ -384,7 +384,7 @@ impl Talk {
     /// The workflows under way that its model uses as tools.
     pub(crate) fn open(&self) -> &[Item] {
         match &self.doing {
-            Doing::Using { open, .. } => open,
+            ModelActivity::Using { open, .. } => open,
             _ => &[],
         }
     }
@@ -392,62 +392,62 @@ impl Talk {
     /// The same, to be changed.
     pub(crate) fn open_mut(&mut self) -> &mut [Item] {
         match &mut self.doing {
-            Doing::Using { open, .. } => open,
+            ModelActivity::Using { open, .. } => open,
             _ => &mut [],
         }
     }
 
     /// Makes one thing true. Total: what does not fit changes nothing.
-    pub(crate) fn apply(&mut self, said: &Said) {
+    pub(crate) fn apply(&mut self, said: &ModelStateChange) {
         match said {
-            Said::Begun { attempt, afresh, before } => {
+            ModelStateChange::Begun { attempt, afresh, before } => {
                 self.attempt = *attempt;
                 self.asked = 0;
                 if let Some(messages) = afresh {
                     self.messages = Arc::new(messages.clone());
                 }
                 self.before.clone_from(before);
-                self.doing = Doing::Asking(Patience::default());
+                self.doing = ModelActivity::Asking(Backoff::default());
             }
-            Said::Message(message) => Arc::make_mut(&mut self.messages).push(message.clone()),
-            Said::Doing(doing) => self.doing = doing.clone(),
-            Said::Asked { works } => {
+            ModelStateChange::Message(message) => Arc::make_mut(&mut self.messages).push(message.clone()),
+            ModelStateChange::Doing(doing) => self.doing = doing.clone(),
+            ModelStateChange::Asked { works } => {
                 self.turn += 1;
                 self.asked += u32::from(*works);
             }
-            Said::WorkflowBegun { call, index, frame } => {
-                if let Doing::Using { open, .. } = &mut self.doing {
+            ModelStateChange::WorkflowBegun { call, index, frame } => {
+                if let ModelActivity::Using { open, .. } = &mut self.doing {
                     let (name, frame) = (NodeId::from(call.as_str()), (**frame).clone());
                     open.push(Item { name, index: *index, frame });
                 }
             }
-            Said::ToolDone { call, done } => {
-                if let Doing::Using { settled, open } = &mut self.doing {
+            ModelStateChange::ToolDone { call, done } => {
+                if let ModelActivity::Using { settled, open } = &mut self.doing {
                     settled.push((call.clone(), done.clone()));
                     open.retain(|item| item.name.as_str() != call);
                 }
             }
-            Said::Settled { check, verdict } => {
-                if let Doing::Checking { settled, .. } = &mut self.doing {
+            ModelStateChange::Settled { check, verdict } => {
+                if let ModelActivity::Checking { settled, .. } = &mut self.doing {
                     settled.push((check.clone(), verdict.clone()));
                 }
             }
-            Said::Voted { vote, found } => {
-                if let Doing::Judging { votes, .. } = &mut self.doing
+            ModelStateChange::Voted { vote, found } => {
+                if let ModelActivity::Judging { votes, .. } = &mut self.doing
                     && let Some(place) = votes.get_mut(*vote as usize)
                 {
                     *place = Some(found.clone());
                 }
             }
-            Said::Failed(attempt) => self.failed.push(attempt.clone()),
-            Said::Allowed { attempts } => self.allowed = Some(*attempts),
+            ModelStateChange::Failed(attempt) => self.failed.push(attempt.clone()),
+            ModelStateChange::Allowed { attempts } => self.allowed = Some(*attempts),
             // A turn more is one of this attempt, and of nothing that is counted for the whole.
-            Said::Granted { of, .. } if of == TURNS => self.asked = 0,
-            Said::Held(attempt) => {
+            ModelStateChange::Granted { of, .. } if of == TURNS => self.asked = 0,
+            ModelStateChange::Held(attempt) => {
                 let met = attempt.found.iter().map(|found| (found.name.clone(), Value::from(found.met)));
                 self.met = Some(Arc::new(met.collect()));
             }
-            Said::Spent(_) | Said::Granted { .. } | Said::Undone => {}
+            ModelStateChange::Spent(_) | ModelStateChange::Granted { .. } | ModelStateChange::Undone => {}
         }
     }
 }

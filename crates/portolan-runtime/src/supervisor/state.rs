@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_gates::seen::Seen;
-use portolan_gates::supervisor::Board;
+use portolan_gates::seen::LogLine;
+use portolan_gates::supervisor::SupervisorState;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{self, AuditError, Filter, Line};
@@ -20,21 +20,21 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// A board, and the line that it goes up to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct KeptState {
     version: u32,
     /// The number of the last line.
     seq: u64,
     /// Its name.
     line: String,
-    pub(super) board: Board,
+    pub(super) board: SupervisorState,
     /// How many lines were folded since it was read.
     #[serde(skip)]
     pub(super) behind: usize,
 }
 
-impl Kept {
+impl KeptState {
     /// How everything stands, by the log.
-    pub(super) fn load(project: &Path, log: &Path) -> Result<Kept, ServiceError> {
+    pub(super) fn load(project: &Path, log: &Path) -> Result<KeptState, ServiceError> {
         let kept = read(&place(project)).filter(|kept| kept.version == VERSION);
         let kept = match kept {
             Some(kept) => kept.caught_up(log)?,
@@ -42,12 +42,12 @@ impl Kept {
         };
         match kept {
             Some(kept) => Ok(kept),
-            None => Ok(Kept::anew(log)?),
+            None => Ok(KeptState::anew(log)?),
         }
     }
 
     /// Folds what follows in the log; nothing when the log is not the one that this was made of.
-    fn caught_up(mut self, log: &Path) -> Result<Option<Kept>, AuditError> {
+    fn caught_up(mut self, log: &Path) -> Result<Option<KeptState>, AuditError> {
         let mut news: Vec<Line> = Vec::new();
         let end = audit::latest(log, |line| {
             let is_known = line.seq <= self.seq;
@@ -69,8 +69,8 @@ impl Kept {
         Ok(Some(self))
     }
 
-    fn anew(log: &Path) -> Result<Kept, AuditError> {
-        let mut kept = Kept { version: VERSION, ..Kept::default() };
+    fn anew(log: &Path) -> Result<KeptState, AuditError> {
+        let mut kept = KeptState { version: VERSION, ..KeptState::default() };
         for line in audit::read(log, &Filter::default())? {
             kept.take(&line?);
         }
@@ -99,8 +99,8 @@ impl Kept {
 }
 
 /// A line, as far as decisions go by it.
-pub(crate) fn seen(line: &Line) -> Seen<'_> {
-    Seen {
+pub(crate) fn seen(line: &Line) -> LogLine<'_> {
+    LogLine {
         id: &line.id,
         kind: &line.kind,
         at: line.at,
@@ -110,7 +110,7 @@ pub(crate) fn seen(line: &Line) -> Seen<'_> {
     }
 }
 
-fn read(path: &Path) -> Option<Kept> {
+fn read(path: &Path) -> Option<KeptState> {
     serde_json::from_str(&disk::beginning(path, MAX_BYTES).ok()??).ok()
 }
 
