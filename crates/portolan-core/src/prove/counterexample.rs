@@ -145,7 +145,7 @@ impl Story<'_> {
                     Pick::Pass(pass) => {
                         let count = passes.entry(step.frame.clone()).or_default();
                         *count = match pass {
-                            PassKind::Another => *count + 1,
+                            PassKind::Another | PassKind::AnotherCounted => *count + 1,
                             PassKind::Last | PassKind::LastCounted => 1,
                             PassKind::Most => 2,
                         };

@@ -29,6 +29,8 @@ pub(super) enum Pick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassKind {
     Another,
+    /// Of items whose number is known: the states count down to the last one.
+    AnotherCounted,
     /// Of items whose number is not known.
     Last,
     /// Of items whose number is known.
@@ -254,7 +256,7 @@ fn ways(items: Option<&[Value]>, most: u32) -> Vec<(PassKind, u32, Arc<Vec<Value
     let of = |length: usize| Arc::new(vec![Value::Null; length]);
     match items {
         Some(items) if are_counted(items) => {
-            let pass = if items.len() > 1 { PassKind::Another } else { PassKind::LastCounted };
+            let pass = if items.len() > 1 { PassKind::AnotherCounted } else { PassKind::LastCounted };
             vec![(pass, 0, Arc::new(items.to_vec()))]
         }
         Some([]) => {

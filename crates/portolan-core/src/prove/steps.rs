@@ -52,12 +52,13 @@ pub(super) struct Step {
 impl Step {
     /// Whether it begins another pass of the loop around it: a loop may also be left in one that is not its last.
     pub(super) fn goes_round(&self) -> bool {
-        self.begins.is_some() && self.picks.contains(&Pick::Pass(PassKind::Another))
+        let another = |pick: &Pick| matches!(pick, Pick::Pass(PassKind::Another | PassKind::AnotherCounted));
+        self.begins.is_some() && self.picks.iter().any(another)
     }
 
-    /// Whether it takes from a budget, so that it cannot happen again and again.
+    /// Whether it takes from a budget that no state counts, so that it cannot happen again and again.
     pub(super) fn is_bounded(&self) -> bool {
-        !self.retried.is_empty() || self.goes_round()
+        !self.retried.is_empty() || self.goes_round() && self.picks.contains(&Pick::Pass(PassKind::Another))
     }
 }
 

@@ -327,3 +327,18 @@ activities:
     assert_eq!(dead(1), 0, "one pass is made");
     assert!(dead(2) > 0, "the second one never ends");
 }
+
+#[test]
+fn a_circle_around_a_loop_of_known_items_is_told() {
+    let proof = activities(
+        "variables: [{ name: list, type: array, default: [p, q] }, { name: b, type: boolean, default: true }]
+activities:
+  - id: a
+    steps: [{ id: each, kind: loop, loopType: forEach, over: list, variable: item, maxIterations: 2, steps: [{ id: work, kind: step, when: b == false }] }]
+    transitions: [{ to: a, isDefault: true }]
+  - id: never
+    steps: [{ id: set, kind: checkpoint, message: Set?, options: [{ id: so, label: So, effect: { setVariable: { list: [], b: true } } }] }]
+",
+    );
+    assert!(!proof.cycles.is_empty(), "{proof:#?}");
+}
