@@ -183,7 +183,7 @@ const MAX_SIZE: usize = 4_000_000;
 /// let proof = prove(&Workflow::read("hello.json", text)?, &AnalysisLimits::default(), &mut || false);
 /// assert_eq!(proof.finishes, Conclusion::Proved);
 /// assert_eq!(proof.alive, Conclusion::Proved);
-/// # Ok::<(), portolan_core::Faults>(())
+/// # Ok::<(), portolan_core::DefinitionError>(())
 /// ```
 pub fn prove(workflow: &Workflow, limits: &AnalysisLimits, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
     let size: usize = workflow.flows().map(|(_, flow)| flow.steps.len().saturating_mul(flow.variables.len() + 1)).sum();

@@ -16,8 +16,8 @@ pub enum Format {
 /// The same document in a spelling. What is written is read again, and says what was read, value for value.
 ///
 /// ```
-/// use portolan_core::source::{Source, Spelling, convert};
-/// let yaml = convert(&Source::new("a.json", r#"{"b": 1.50, "a": ["x: y", null]}"#), Spelling::Yaml);
+/// use portolan_core::source::{Source, Format, convert};
+/// let yaml = convert(&Source::new("a.json", r#"{"b": 1.50, "a": ["x: y", null]}"#), Format::Yaml);
 /// assert_eq!(yaml.as_deref(), Ok("b: 1.50\na:\n  - \"x: y\"\n  - null\n"));
 /// ```
 ///

@@ -11,7 +11,7 @@ use portolan_core::expr::{Expr, Jsonata, Scope};
 /// A guard that is added to Portolan's own. It sees data and changes nothing.
 ///
 /// ```
-/// use portolan_gates::plugins::{Around, Guard};
+/// use portolan_gates::plugins::{Guard, GuardInput};
 /// use portolan_gates::{Decision, Intent, Judgement, Tool};
 ///
 /// #[derive(Debug)]
@@ -22,7 +22,7 @@ use portolan_core::expr::{Expr, Jsonata, Scope};
 ///         "office-hours"
 ///     }
 ///
-///     fn judge(&self, intent: &Intent, around: &Around<'_>) -> Option<Judgement> {
+///     fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
 ///         let deploys = matches!(intent.tool.deed(), Tool::Shell { command } if command.contains("deploy"));
 ///         let outside = around.phase != Some("deploy");
 ///         (deploys && outside).then(|| Judgement::new(self.id(), Decision::Ask, "nothing is deployed in this phase"))

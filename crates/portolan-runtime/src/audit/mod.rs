@@ -10,12 +10,12 @@
 //! says so in the log.
 //!
 //! ```
-//! use portolan_runtime::audit::{self, Durability, Entry, Filter, Kind, Log};
+//! use portolan_runtime::audit::{self, Durability, Filter, Kind, Log, LogEntry};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! let log = Log::open(folder.path().join("flow-events.jsonl"))?;
-//! let entry = Entry { run: Some("k7m2qx4p".into()), ..Entry::of(Kind::Boot, json!({ "version": "0.1.0" })) };
+//! let entry = LogEntry { run: Some("k7m2qx4p".into()), ..LogEntry::of(Kind::Boot, json!({ "version": "0.1.0" })) };
 //! let lines = log.append(&[entry], Durability::Written)?;
 //! assert_eq!((lines[0].seq, lines[0].kind.as_str()), (1, "flow.boot"));
 //!

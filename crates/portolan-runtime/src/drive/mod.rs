@@ -18,7 +18,7 @@
 //! use portolan_core::engine::{Effect, EffectKind};
 //! use portolan_core::graph::{CheckBy, Workflow};
 //! use portolan_core::run::Verdict;
-//! use portolan_runtime::drive::{Drive, EffectFuture, EffectRequest, Outcome, Perform, Setup, Stored};
+//! use portolan_runtime::drive::{Drive, DriveSetup, EffectFuture, EffectRequest, Outcome, Perform, StoreRun};
 //! use std::sync::Arc;
 //!
 //! /// Performs checks in a container, passes what needs nobody, and leaves everything else to others.
@@ -74,8 +74,8 @@
 //! # let (definition, definition_text) = (Digest::of("fix"), "fix".into());
 //! # store.create(NewRun { id: id.clone(), definition, definition_text, cover: None, run, records }).await?;
 //! let stored = store.load(&id).await?;
-//! let keep = Stored::new(&store, id, stored.seq);
-//! let mut drive = Drive::new(workflow, stored.run, Setup::of(Arc::new(InContainer), 7), Some(Box::new(keep)));
+//! let keep = StoreRun::new(&store, id, stored.seq);
+//! let mut drive = Drive::new(workflow, stored.run, DriveSetup::of(Arc::new(InContainer), 7), Some(Box::new(keep)));
 //! assert_eq!(drive.until_over().await?, Outcome::Done(None));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;

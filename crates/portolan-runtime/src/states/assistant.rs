@@ -3,7 +3,7 @@
 //! ```
 //! use portolan_runtime::models::ModelSetup;
 //! use portolan_runtime::schemars::{self, JsonSchema};
-//! use portolan_runtime::states::{Assistant, ModelBindings, Functions};
+//! use portolan_runtime::states::{Assistant, Functions, ModelBindings};
 //! use serde::Deserialize;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

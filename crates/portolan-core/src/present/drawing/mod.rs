@@ -181,9 +181,9 @@ pub struct DrawnEdge {
 /// #   "edges": [ {"from": "start", "to": "greet"}, {"from": "greet", "to": "done"} ]
 /// # }"#);
 /// # let graph = dialect::parse(&source, dialect::Strictness::Strict).first().0.unwrap();
-/// let (find, none, moved) = (|_: &str| None, BTreeSet::new(), present::Moved::new());
+/// let (find, none, moved) = (|_: &str| None, BTreeSet::new(), present::NodeOffsets::new());
 /// let what =
-///     present::Drawn { graph: &graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
+///     present::DrawingInput { graph: &graph, workflow: None, find: &find, folded: &none, opened: &none, moved: &moved };
 /// let drawing = present::drawing(&what);
 /// assert!(drawing.nodes[0].y < drawing.nodes[1].y, "it reads from top to bottom");
 /// assert!(present::svg(&drawing).starts_with("<svg "));

@@ -121,8 +121,8 @@ fn imports(works: bool, tools: bool) -> String {
     if tools {
         text.push_str("use portolan_runtime::schemars::{self, JsonSchema};\n");
     }
-    let made = if works { ", Made" } else { "" };
-    text.push_str(&format!("use portolan_runtime::states::{{FunctionError, Functions{made}}};\n"));
+    let made = if works { "FunctionOutput, " } else { "" };
+    text.push_str(&format!("use portolan_runtime::states::{{FunctionError, {made}Functions}};\n"));
     if tools {
         text.push_str("use serde::Deserialize;\nuse serde_json::Value;\n");
         text.push_str(ARGUMENTS);
@@ -137,7 +137,7 @@ const ARGUMENTS: &str = "\n/// What a tool takes: give each its own type, and mo
 fn work(name: &str, rust: &str) -> String {
     let message = literal(&format!("the function `{name}` is not written yet; write it in src/functions.rs"));
     format!(
-        "\nasync fn {rust}(work: FunctionUse) -> Result<Made, FunctionError> {{\n    let _ = work.input;\n    \
+        "\nasync fn {rust}(work: FunctionUse) -> Result<FunctionOutput, FunctionError> {{\n    let _ = work.input;\n    \
          Err(FunctionError::new({message}))\n}}\n"
     )
 }

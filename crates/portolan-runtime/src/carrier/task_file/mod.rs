@@ -38,13 +38,13 @@ pub type Task = serde_json::Map<String, Value>;
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), portolan_runtime::carrier::task_file::TaskFileError> {
-/// use portolan_runtime::carrier::task_file::{Durability, Task, TaskFile};
+/// use portolan_runtime::carrier::task_file::{Task, TaskFile, WriteDurability};
 ///
 /// let file = TaskFile::open("~/.claude/tasks/site/7.json")?;
 /// let mut locked = file.lock().await?;
 /// let mut changes = Task::new();
 /// changes.insert("status".into(), "in_progress".into());
-/// locked.write(changes, Durability::Rename)?;
+/// locked.write(changes, WriteDurability::Rename)?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
