@@ -315,6 +315,9 @@ fn faces_decide_nothing() {
 /// The documents that name paths of this repository.
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
 
+/// The crates, each of which tells in its README what stands where.
+const CRATES: &[&str] = &["portolan-core", "portolan-gates", "portolan-runtime", "portolan"];
+
 #[test]
 fn every_path_that_the_documents_name_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -328,6 +331,12 @@ fn every_path_that_the_documents_name_exists() {
         }
     }
     let mut missing = Vec::new();
+    for name in CRATES {
+        let folder = root.join("crates").join(name);
+        let text = fs::read_to_string(folder.join("README.md")).expect("a README");
+        let gone = places(&text).into_iter().filter(|place| !folder.join(place).exists());
+        missing.extend(gone.map(|place| format!("{name}/README.md: `{place}`")));
+    }
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
         let text = fs::read_to_string(file).expect("a document");
         let folder = file.parent().expect("a folder");
@@ -354,6 +363,12 @@ fn named(text: &str) -> Vec<String> {
         .filter(|piece| !piece.contains(['<', '*', ' ', '\n']))
         .map(str::to_owned)
         .collect()
+}
+
+/// The paths in backticks in the first column of a table of places.
+fn places(text: &str) -> Vec<String> {
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    cells.flat_map(|cell| cell.split("`, `")).map(|place| place.trim_end_matches('`').to_owned()).collect()
 }
 
 /// Relative targets of links, without their anchors.
