@@ -60,12 +60,16 @@ pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
     !unspent.is_empty() && step.picks.iter().any(is)
 }
 
+/// In how many states passes are counted back: that takes the exploration anew, for which large workflows have no time. In
+/// more, a loop may be said to be at its last pass where no run comes to that.
+const MOST_STATES: usize = 16_384;
+
 /// Where budgets are taken to be spent that cannot be; nothing where the time is up before that is known.
 pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
     let mut unspent = Unspent::new();
     for ((frame, node), taken) in taken(model, found) {
-        let is_one_pass = taken.budget.as_ref().is_some_and(|budget| budget.is_passes && taken.most == 0);
-        if taken.spent.is_empty() || is_one_pass {
+        let is_left_out = |budget: &Budget| budget.is_passes && taken.most == 0;
+        if taken.spent.is_empty() || taken.budget.as_ref().is_some_and(is_left_out) {
             continue;
         }
         if out_of_time() {
@@ -83,6 +87,7 @@ pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnM
 /// All that is taken, by where it is counted.
 fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), BudgetUse> {
     let mut all: BTreeMap<(&FramePath, &NodeId), BudgetUse> = BTreeMap::new();
+    let counts_passes = found.states.len() <= MOST_STATES;
     for (number, edge) in found.edges.iter().enumerate() {
         let step = &edge.step;
         for retried in &step.retried {
@@ -99,7 +104,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
         for pick in &step.picks {
             match pick {
                 Pick::Spent { frame, gate } => all.entry((frame, gate)).or_default().spent.push(edge.from),
-                Pick::Pass(PassKind::Most) => {
+                Pick::Pass(PassKind::Most) if counts_passes => {
                     let taken = all.entry((&step.frame, &step.node)).or_default();
                     taken.spent.push(edge.from);
                     let Some(((of, looping), (frame, _))) = passing(model, step).zip(step.frame.split()) else {
@@ -113,7 +118,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
                         renews: false,
                     });
                 }
-                Pick::Pass(PassKind::Another) if step.goes_round() => {
+                Pick::Pass(PassKind::Another) if counts_passes && step.goes_round() => {
                     all.entry((&step.frame, &step.node)).or_default().by.push(number as u32);
                 }
                 _ => {}
