@@ -46,6 +46,13 @@ pub(super) fn passing<'m>(model: &'m Model, step: &Step) -> Option<(&'m NodeId, 
     Some((&of.value, looping))
 }
 
+/// The passes of that loop as a budget, and how many it may make.
+pub(super) fn passes(model: &Model, step: &Step) -> Option<(Budget, u32)> {
+    let (of, looping) = passing(model, step)?;
+    let (frame, _) = step.frame.split()?;
+    Some((Budget { frame, node: of.clone(), is_passes: true, renews: false }, looping.most))
+}
+
 /// Budgets that cannot be spent: in the state of this key, that of a node in a frame. The passes of a loop are counted at
 /// the node that ends each, in the frame of the pass.
 pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
@@ -68,8 +75,7 @@ const MOST_STATES: usize = 16_384;
 pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
     let mut unspent = Unspent::new();
     for ((frame, node), taken) in taken(model, found) {
-        let is_left_out = |budget: &Budget| budget.is_passes && taken.most == 0;
-        if taken.spent.is_empty() || taken.budget.as_ref().is_some_and(is_left_out) {
+        if taken.spent.is_empty() {
             continue;
         }
         if out_of_time() {
@@ -105,18 +111,12 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
             match pick {
                 Pick::Spent { frame, gate } => all.entry((frame, gate)).or_default().spent.push(edge.from),
                 Pick::Pass(PassKind::Most) if counts_passes => {
+                    // A loop of one pass is at its last one at once.
+                    let Some((budget, most)) = passes(model, step).filter(|(_, most)| *most > 1) else { continue };
                     let taken = all.entry((&step.frame, &step.node)).or_default();
                     taken.spent.push(edge.from);
-                    let Some(((of, looping), (frame, _))) = passing(model, step).zip(step.frame.split()) else {
-                        continue;
-                    };
-                    taken.most = looping.most.saturating_sub(1);
-                    taken.budget.get_or_insert_with(|| Budget {
-                        frame,
-                        node: of.clone(),
-                        is_passes: true,
-                        renews: false,
-                    });
+                    taken.most = most - 1;
+                    taken.budget.get_or_insert(budget);
                 }
                 Pick::Pass(PassKind::Another) if counts_passes && step.goes_round() => {
                     all.entry((&step.frame, &step.node)).or_default().by.push(number as u32);

@@ -9,13 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::budgets::{Budget, renews};
+use super::budgets::{Budget, passes, renews};
 use super::explore::{Edge, Explored};
 use super::model::Model;
 use super::steps::{Act, Step};
 use super::verdict::{Membership, circles, rounds};
 use crate::graph::{Kind, Workflow};
-use crate::value::NodeId;
 
 /// How many steps between states are looked at; of more, what they cost is not told.
 const MAX_EDGES: usize = 400_000;
@@ -261,13 +260,6 @@ fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, 
         let (frame, node) = (retried.frame.clone(), retried.gate.clone());
         (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)
     });
-    let pass = step.goes_round().then(|| step.frame.split()).flatten();
-    let flow = model.workflow.flow(&step.flow);
-    let most = |node: &NodeId| match flow.steps.get(node).map(|step| &step.node.kind) {
-        Some(Kind::Loop(looping)) => looping.most,
-        _ => 0,
-    };
-    let pass = pass
-        .map(move |(frame, node)| (Budget { frame, node: node.clone(), is_passes: true, renews: false }, most(node)));
+    let pass = step.goes_round().then(|| passes(model, step)).flatten();
     retried.chain(pass)
 }
