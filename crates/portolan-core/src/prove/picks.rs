@@ -65,12 +65,12 @@ type Reading = Vec<VariableRead>;
 impl At<'_> {
     /// Does it, once for each way in which what is not known may come out.
     pub(super) fn settled(&self, run: &Run, taken: &mut Vec<StepResult>) -> Option<()> {
-        let mut drafts = match (&self.act, self.site()) {
+        let mut drafts = match (&self.act, self.site) {
             (Act::Advance, Some(site)) => self.resolved(run, site)?,
             _ => vec![Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() }],
         };
         if self.act == Act::Advance {
-            if drafts.len().saturating_mul(self.site().map_or(0, |site| site.free) + 1) > MAX_WAYS {
+            if drafts.len().saturating_mul(self.site.map_or(0, |site| site.free) + 1) > MAX_WAYS {
                 return None;
             }
             drafts = self.freed(drafts);
@@ -174,8 +174,8 @@ impl At<'_> {
 
     /// Each free condition holds or does not. Of those of a switch, only the first that holds makes a difference.
     fn freed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
-        let free = self.site().map_or(0, |site| site.free);
-        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let free = self.site.map_or(0, |site| site.free);
+        let kind = &self.step.node.kind;
         let of_loop = match kind {
             Kind::Repeat { of } => self.model.site(&self.frame.flow, &of.value).map_or(0, |site| site.free),
             _ => free,
@@ -197,7 +197,7 @@ impl At<'_> {
 
     fn answered(&self, mut draft: Draft, answers: &[bool]) -> Draft {
         let owner = draft.run.owner(self.path);
-        let kind = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.kind;
+        let kind = &self.step.node.kind;
         let most = match kind {
             Kind::Loop(looping) if matches!(looping.kind, LoopKind::ForEach { .. }) => Some(looping.most as usize),
             _ => None,
@@ -223,8 +223,8 @@ impl At<'_> {
 
     /// At the end of a pass, it is one of those between, the last one, or the last that may be.
     fn passed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
+        let Kind::Repeat { of } = &self.step.node.kind else { return drafts };
         let flow = self.model.workflow.flow(&self.frame.flow);
-        let Kind::Repeat { of } = &flow.step(self.node()).node.kind else { return drafts };
         let Kind::Loop(looping) = &flow.step(&of.value).node.kind else { return drafts };
         let Some((outer, _)) = self.path.split() else { return drafts };
         let Some(Place::Looping { items, .. }) =

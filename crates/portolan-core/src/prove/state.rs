@@ -56,40 +56,41 @@ pub(super) fn normalise(model: &Model, run: &mut Run) {
     normalise_frame(model, &mut run.root);
 }
 
-fn normalise_frame(model: &Model, frame: &mut Frame) {
-    let live = live(model, frame);
+/// Gives the variables that may still be read in the frame and those inside of it that walk the same flow.
+fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
     frame.since = 0;
     frame.spent.clear();
     frame.feedback = None;
     frame.raised = None;
-    if let Some(data) = &mut frame.data {
-        normalise_data(model, data, live);
-    }
-    match &mut frame.place {
+    let Frame { flow, place, data, .. } = frame;
+    let mut live = model.site(flow, place.node()).map_or(0, |site| site.live);
+    let mut inside = |inner: &mut Frame| {
+        let inner_live = normalise_frame(model, inner);
+        live |= if inner.flow == *flow { inner_live } else { 0 };
+    };
+    match place {
         Place::Passing { passed, .. } => *passed = 0,
         Place::Calling { retries, not_before, .. } => (*retries, *not_before) = (0, None),
         Place::Checking { note, .. } => *note = None,
         Place::Waiting { due, .. } => *due = due.map(|_| Timestamp(0)),
-        Place::Looping { node, pass, items, frame: inner } => {
-            let kind = &model.workflow.flow(&frame.flow).step(node).node.kind;
+        Place::Looping { node, pass, items, frame } => {
+            let kind = &model.workflow.flow(flow).step(node).node.kind;
             let most = if let Kind::Loop(looping) = kind { looping.most as usize } else { 0 };
             if let Some(items) = items {
                 keep_ahead(items, *pass as usize, most);
             }
             *pass = 0;
-            let frame = inner;
-            normalise_frame(model, frame);
+            inside(frame);
         }
-        Place::Within { frame, .. } => normalise_frame(model, frame),
+        Place::Within { frame, .. } => inside(frame),
         Place::Forked { branches, .. } => {
-            for branch in branches {
-                if let Some(data) = &mut branch.data {
-                    normalise_data(model, data, live);
-                }
+            for branch in &mut *branches {
                 if let BranchState::Open(frame) = &mut branch.state {
-                    normalise_frame(model, frame);
+                    inside(frame);
                 }
             }
+            let data = branches.iter_mut().filter_map(|branch| branch.data.as_mut());
+            data.for_each(|data| normalise_data(model, data, live));
         }
         Place::Ready { .. }
         | Place::Conversing { .. }
@@ -98,6 +99,10 @@ fn normalise_frame(model: &Model, frame: &mut Frame) {
         | Place::Arrived { .. }
         | Place::Ended { .. } => {}
     }
+    if let Some(data) = data {
+        normalise_data(model, data, live);
+    }
+    live
 }
 
 /// Keeps of the items of a loop those that are ahead where their number is known, and else only whether there are more than
@@ -118,7 +123,8 @@ pub(super) fn are_counted(items: &[Value]) -> bool {
 }
 
 fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
-    if is_normal(model, data, live) {
+    // Data that no other state shares are gone through once: looking first is as much work.
+    if Arc::strong_count(data) > 1 && is_normal(model, data, live) {
         return;
     }
     let data = Arc::make_mut(data);
@@ -147,13 +153,6 @@ fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
         && (budget.is_none() && output.is_none() && fault.is_none())
         && variables.iter().all(|(name, value)| is_kept(value) && is_live(name))
         && variables.keys().is_sorted()
-}
-
-/// The variables that may still be read in a frame and those inside of it that walk the same flow.
-fn live(model: &Model, frame: &Frame) -> Names {
-    let own = model.site(&frame.flow, frame.place.node()).map_or(0, |site| site.live);
-    let inner = frame.inner().filter(|(_, inner)| inner.flow == frame.flow);
-    inner.fold(own, |live, (_, inner)| live | self::live(model, inner))
 }
 
 /// A short text that is the same for two states exactly when they are.

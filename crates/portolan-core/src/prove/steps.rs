@@ -85,8 +85,10 @@ pub(super) struct StepResult {
 pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<StepResult>> {
     let mut taken = Vec::new();
     for (path, frame) in chosen(model, run) {
-        for act in acts(model, frame) {
-            let at = At { model, path: &path, frame, act };
+        let step = model.workflow.flow(&frame.flow).step(frame.place.node());
+        let site = model.site(&frame.flow, frame.place.node());
+        for act in acts(model, frame, step) {
+            let at = At { model, path: &path, frame, step, site, act };
             at.settled(run, &mut taken)?;
         }
     }
@@ -145,10 +147,9 @@ fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Opt
 }
 
 /// What can be done at a position.
-fn acts(model: &Model, frame: &Frame) -> Vec<Act> {
+fn acts(model: &Model, frame: &Frame, step: &graph::Step) -> Vec<Act> {
     match &frame.place {
         Place::Ready { .. } | Place::Waiting { .. } => {
-            let step = model.workflow.flow(&frame.flow).step(frame.place.node());
             let leads = |outcome: &Outcome| step.exits.target(outcome).is_some();
             let counts = |act: &Act| match (&frame.place, act) {
                 // Whoever calls the run off ends it anywhere: that is no way on.
@@ -177,16 +178,16 @@ pub(super) struct At<'s> {
     pub(super) model: &'s Model,
     pub(super) path: &'s FramePath,
     pub(super) frame: &'s Frame,
+    /// The node at which the frame is, in the workflow that is explored.
+    pub(super) step: &'s graph::Step,
+    /// What is known of that node.
+    pub(super) site: Option<&'s Site>,
     pub(super) act: Act,
 }
 
 impl At<'_> {
     pub(super) fn node(&self) -> &NodeId {
         self.frame.place.node()
-    }
-
-    pub(super) fn site(&self) -> Option<&Site> {
-        self.model.site(&self.frame.flow, self.node())
     }
 
     /// Whether a person is asked because the work cannot go on: what is in the way may be what a variable holds.
@@ -196,12 +197,12 @@ impl At<'_> {
 
     /// What is done may give variables their values.
     pub(super) fn give(&self, run: &mut Run) {
-        let gives = self.site().map_or(&[][..], |site| match &self.act {
+        let gives = self.site.map_or(&[][..], |site| match &self.act {
             Act::Answer(answer) if self.helps() && !answer.is_failed() => &site.helps,
             Act::Report(_) | Act::Return(_) | Act::Checks(_) => &site.gives,
             _ => &[],
         });
-        let copies = self.site().map_or(&[][..], |site| &site.copies);
+        let copies = self.site.map_or(&[][..], |site| &site.copies);
         if gives.is_empty() && copies.is_empty() {
             return;
         }
@@ -304,8 +305,7 @@ impl At<'_> {
     /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.
     fn begun(&self, run: &mut Run, changes: &[Change]) {
         let flow = self.model.workflow.flow(&self.frame.flow);
-        let kind = &flow.step(self.node()).node.kind;
-        let looping = match kind {
+        let looping = match &self.step.node.kind {
             Kind::Loop(_) => Some((self.path.join(self.node()), self.node())),
             Kind::Repeat { of } => Some((self.path.clone(), &of.value)),
             _ => None,
@@ -320,7 +320,7 @@ impl At<'_> {
         {
             data.variables.insert(self.model.text(name).to_owned(), mark(self.model.any_of(None, name)));
         }
-        if self.site().is_some_and(|site| site.computes_input) {
+        if self.site.is_some_and(|site| site.computes_input) {
             let path = self.path.join(self.node());
             let workflow = &self.model.workflow;
             let Some(frame) = frame_mut(run, &path) else { return };
@@ -374,7 +374,7 @@ impl At<'_> {
 
     /// The verdicts of all checks: all hold, or the first does not.
     fn verdicts(&self, hold: bool) -> Vec<EventKind> {
-        let checks = &self.model.workflow.flow(&self.frame.flow).step(self.node()).node.accept;
+        let checks = &self.step.node.accept;
         let verdict = |at: usize| match hold || at > 0 {
             true => Verdict::Held,
             false => Verdict::Broken { reason: "it does not hold".to_owned(), output: String::new() },

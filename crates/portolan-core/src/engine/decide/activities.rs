@@ -57,7 +57,7 @@ impl Draft<'_> {
     pub(super) fn set_all<'v>(&mut self, path: &FramePath, sets: impl IntoIterator<Item = &'v (String, Value)>) {
         for (name, value) in sets {
             let Some(value) = self.written(path, value) else { continue };
-            let frame = self.run().owner(path);
+            let frame = self.owner(path);
             self.emit(Change::Set { frame, name: name.clone(), value });
         }
     }
@@ -79,7 +79,7 @@ impl Draft<'_> {
     pub(super) fn take_effect(&mut self, path: &FramePath, choice: &Choice) {
         self.set_all(path, &choice.sets);
         if !choice.skips.is_empty() {
-            let frame = self.run().owner(path);
+            let frame = self.owner(path);
             self.emit(Change::Skipped { frame, activities: choice.skips.clone() });
         }
     }
@@ -95,7 +95,7 @@ impl Draft<'_> {
         let flow = self.workflow.flow(flow);
         let activity = flow.step(node).node.seat.as_ref().and_then(|seat| flow.activities.get(seat.activity));
         let first = activity.map_or_else(|| node.clone(), |activity| NodeId::from(activity.id.as_str()));
-        let owner = self.run().owner(path);
+        let owner = self.owner(path);
         let data = self.frame(&owner).and_then(|frame| frame.data.as_ref());
         let is_skipped = data.is_some_and(|data| data.skipped.contains(&first));
         let past = Outcome::from(SKIPPED);

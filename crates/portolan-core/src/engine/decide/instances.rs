@@ -19,7 +19,7 @@ impl Draft<'_> {
     pub(super) fn answered_before(&mut self, path: &FramePath, node: &Node) -> Option<Outcome> {
         let (question, instance) = instance_of(node)?;
         let name = self.name_of_answer(path, &node.id, instance)?;
-        let owner = self.run().owner(path);
+        let owner = self.owner(path);
         let data = self.frame(&owner)?.data.as_ref()?;
         let option = Outcome::from(data.variables.get(&name)?.as_str()?);
         // Another definition may have had other options.
@@ -39,13 +39,13 @@ impl Draft<'_> {
             return;
         }
         let Some(name) = self.name_of_answer(path, &node.id, instance) else { return };
-        let frame = self.run().owner(path);
+        let frame = self.owner(path);
         self.emit(Change::Set { frame, name, value: Value::from(option.as_str()) });
     }
 
     /// What was answered in an earlier visit of an activity, which begins at `node`, no longer holds.
     pub(super) fn forget_answers(&mut self, path: &FramePath, flow: &Flow, node: &NodeId) {
-        let owner = self.run().owner(path);
+        let owner = self.owner(path);
         let Some(data) = self.frame(&owner).and_then(|frame| frame.data.as_ref()) else { return };
         let holds_no_longer = |name: &&String| {
             let Some((of, _)) = name.strip_prefix(ANSWERED).and_then(|name| name.split_once('#')) else { return false };

@@ -86,10 +86,16 @@ impl<'w> Draft<'w> {
     /// A frame after the changes so far, but for its data and what is inside of it: these are looked at so often that
     /// most decisions are spared the copy of the run.
     pub(super) fn standing(&mut self, path: &FramePath) -> Option<&Frame> {
-        if self.changes.iter().any(|change| moves(change, path)) {
-            return self.frame(path);
-        }
-        self.before.frame(path)
+        if self.is_moved(path) { self.frame(path) } else { self.before.frame(path) }
+    }
+
+    /// The frame of the flow that a frame walks, after the changes so far.
+    pub(super) fn owner(&mut self, path: &FramePath) -> FramePath {
+        if self.is_moved(path) { self.run().owner(path) } else { self.before.owner(path) }
+    }
+
+    fn is_moved(&self, path: &FramePath) -> bool {
+        self.changes.iter().any(|change| moves(change, path))
     }
 
     /// A frame of the run after the changes so far.
@@ -171,7 +177,7 @@ impl<'w> Draft<'w> {
             return path.clone();
         }
         let flow = self.workflow.flow(flow);
-        let depth = self.run().owner(path).0.len() + flow.loops(node).len();
+        let depth = self.owner(path).0.len() + flow.loops(node).len();
         FramePath(path.0.iter().take(depth).cloned().collect())
     }
 
