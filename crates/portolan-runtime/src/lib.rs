@@ -102,6 +102,8 @@ pub mod rules;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
+pub mod sandbox;
+#[doc(hidden)]
 pub mod script;
 pub mod servers;
 pub mod service;

@@ -70,6 +70,7 @@ const ROOMS: &[&str] = &[
     "autopilot",
     "findings",
     "people",
+    "sandbox",
     "hook",
     "author",
     "script",

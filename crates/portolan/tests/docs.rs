@@ -87,6 +87,10 @@ fn every_command_of_the_documents_runs() {
     for page in pages() {
         let scratch = Scratch::new();
         for (line, block) in blocks(&page, "sh") {
+            if let (true, Err(why)) = (block.contains("--sandbox"), portolan_runtime::sandbox::works()) {
+                eprintln!("NOT CHECKED: {}:{line}: {why}", page.display());
+                continue;
+            }
             let done = scratch.sh(&block);
             assert!(
                 done.status.success(),

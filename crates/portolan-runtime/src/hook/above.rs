@@ -3,6 +3,8 @@
 
 use super::upstream::{is_named, source, tracking};
 use crate::pins::Upstream;
+#[cfg(target_os = "linux")]
+use crate::process::lineage;
 
 /// Options before git's verb that take the next word.
 const TAKING: [&str; 8] =
@@ -13,7 +15,7 @@ const TAKING: [&str; 8] =
 pub(super) fn words() -> Option<Vec<String>> {
     /// How many processes may be between git and its hook.
     const MAX_LEVELS: usize = 12;
-    let mut process = std::os::unix::process::parent_id();
+    let mut process = lineage::asker();
     for _ in 0..MAX_LEVELS {
         if process <= 1 {
             return None;

@@ -89,6 +89,23 @@ impl InspectedCall {
     }
 }
 
+/// The files of the gates that lie anywhere, for the project around a folder: programs, the event log, what a person and the
+/// machine have set for all projects.
+pub(crate) fn own_paths(folder: &Path) -> Vec<PathBuf> {
+    own::around(folder, &mut Links::default()).into_iter().map(PathBuf::from).collect()
+}
+
+/// The folders of the hooks of git that were installed for the project around a folder.
+pub(crate) fn hook_folders(folder: &Path) -> Vec<PathBuf> {
+    own::hooks(folder).iter().filter_map(|hook| hook.parent().map(Path::to_owned)).collect()
+}
+
+/// Where the state of the worktree around a folder is, and that of all worktrees of its repository.
+pub(crate) fn repository_folders(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let worktree = repository::worktree(&repository::around(folder)?)?;
+    Some((worktree.git_dir.into(), worktree.common_dir.into()))
+}
+
 /// Finds out what [`guards::judge`] needs to know of the files and repositories that `intent` touches.
 pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
     let mut search = Search::default();

@@ -42,11 +42,21 @@ fn programs(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::env::current_exe().into_iter().chain(pins::on_path("portolan")).collect();
     let Some((project, pins)) = Pins::around(folder).ok().flatten() else { return found };
     found.extend(pins.programs.into_values());
-    let record: Record = pins::text(&project).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    for installed in record.files {
+    for installed in installed(&project) {
         // Where hosts keep their settings is known without being written down.
         found.extend(Some(installed.file).filter(|file| file.is_absolute()));
         found.extend(installed.program);
     }
     found
+}
+
+/// The hooks of git that were installed, which lie where git looks for them.
+pub(super) fn hooks(folder: &Path) -> Vec<PathBuf> {
+    let Some((project, _)) = Pins::around(folder).ok().flatten() else { return Vec::new() };
+    installed(&project).into_iter().map(|installed| installed.file).filter(|file| file.is_absolute()).collect()
+}
+
+fn installed(project: &Path) -> Vec<Installed> {
+    let record: Option<Record> = pins::text(project).and_then(|text| serde_json::from_str(&text).ok());
+    record.unwrap_or_default().files
 }

@@ -78,6 +78,23 @@ pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     })
 }
 
+/// The variable by which a process is told for whom it works: the number of the client of a sandbox.
+pub(crate) const ASKED_BY: &str = "PORTOLAN_ASKED_BY";
+
+/// The process for which this one works: its parent, or the client of the sandbox that has handed it its call. Only a
+/// parent that is this very program, and answers a sandbox, is believed about that.
+#[cfg(target_os = "linux")]
+pub(crate) fn asker() -> u32 {
+    let parent = std::os::unix::process::parent_id();
+    let asked_by = || {
+        let client = std::env::var(ASKED_BY).ok()?.parse().ok()?;
+        let (seen, _) = system::Table::read()?.process(parent)?;
+        let answers = seen.words.get(1).is_some_and(|word| word == "sandbox");
+        (answers && seen.file == std::fs::read_link("/proc/self/exe").ok()).then_some(client)
+    };
+    asked_by().unwrap_or(parent)
+}
+
 /// Tells which processes run. Where that cannot be told, all do.
 pub(crate) fn running() -> impl Fn(&Process) -> bool {
     let table = system::Table::read();

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Lead agents and run graphs", &["serve", "run", "runs", "studio"]),
     ("Lead tasks through phases", &["flow", "autopilot", "supervisor"]),
     ("Say what counts", &["trust", "people", "checks", "qa", "merge-gate", "install", "doctor"]),
-    ("Run by other programs", &["hook", "guard", "builtin", "completions"]),
+    ("Run by other programs", &["hook", "guard", "sandbox", "builtin", "completions"]),
 ];
 
 /// The command with its list of commands in groups: that of clap has no headings.

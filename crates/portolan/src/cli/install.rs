@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use portolan_runtime::sandbox;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
@@ -36,6 +37,9 @@ pub(super) struct Install {
     /// Write a plug-in for Claude Code into a folder of its own instead, with the manifest of a marketplace.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "print"])]
     plugin: Option<PathBuf>,
+    /// Have the host's shell run where what holds the gates cannot be written; it stays so when hooks are put in again.
+    #[arg(long, conflicts_with_all = ["uninstall", "plugin"])]
+    sandbox: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,8 +77,11 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         return write_plugin(target, folder, common);
     }
     let direction = if args.uninstall { Direction::Uninstall } else { Direction::Install };
+    if args.sandbox {
+        can_be_held(target)?;
+    }
     let (program, note) = program()?;
-    let mut plan = Plan::of(target, direction, &project, &program)?;
+    let mut plan = Plan::of(target, direction, args.sandbox, &project, &program)?;
     if direction == Direction::Install {
         plan.notes.splice(0..0, note);
     }
@@ -110,6 +117,18 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         output.remark(safe(note));
     }
     Ok(if changed && !done && !args.print { Exit::Refused } else { Exit::Done })
+}
+
+/// Nothing is put in that would keep every command of the shell from running.
+fn can_be_held(target: Target) -> Result<(), ServiceError> {
+    if target != Target::Host(Host::ClaudeCode) {
+        let message = format!("the shell of `{}` cannot be run in a sandbox", target.name());
+        return Err(ServiceError::refused("no_sandbox", message, "leave `--sandbox` away; it is for `claude-code`"));
+    }
+    sandbox::works().map_err(|why| {
+        let help = "install bubblewrap, let users make namespaces, or leave `--sandbox` away";
+        ServiceError::refused("no_sandbox", why, help)
+    })
 }
 
 /// A folder that is named on the command line is consent enough: nothing else is written.

@@ -31,6 +31,7 @@ mod qa;
 mod resume;
 mod run;
 mod runs;
+mod sandbox;
 mod serve;
 mod show;
 mod signals;
@@ -113,6 +114,7 @@ enum Verb {
     Doctor(doctor::Doctor),
     Hook(hook::Hook),
     Guard(guard::Guard),
+    Sandbox(sandbox::Sandbox),
     Builtin(builtin::Builtin),
     Eval(eval::Eval),
     Export(export::Export),
@@ -239,6 +241,14 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 }
 
 pub(crate) fn run() -> ExitCode {
+    match portolan_runtime::sandbox::forwarded() {
+        Ok(None) => {}
+        Ok(Some(code)) => return ExitCode::from(code),
+        Err(why) => {
+            Output::new(Format::default()).error("no_sandbox", &why, "start it again from a shell that runs");
+            return ExitCode::from(Exit::Failed as u8);
+        }
+    }
     let words: Vec<_> = std::env::args_os().collect();
     let exit = match waited::command(&words).map_or_else(|| parsed(&words), Ok) {
         Ok(cli) => traced(cli),
@@ -294,6 +304,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Doctor(args) => doctor::run(&args, &cli.common),
         Verb::Hook(args) => hook::run(&args, &cli.common),
         Verb::Guard(args) => guard::run(args),
+        Verb::Sandbox(args) => sandbox::run(&args, &cli.common),
         Verb::Builtin(args) => builtin::run(&args, &cli.common),
         Verb::Eval(args) => eval::run(&args, &cli.common),
         Verb::Export(args) => export::run(&args, &cli.common),

@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::record::{InstalledFile, digest};
-use super::{Record, files, git, splice};
+use super::{Record, files, git, shell, splice};
 use crate::hook::{Event, Host, Reply, Stage, is_denial};
 
 /// One thing that was looked at.
@@ -70,6 +70,9 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
         findings.extend(record.of(host.name()).map(|installed| unchanged(project, installed)));
         findings.extend(switched_off(project, host));
         findings.push(refuses(project, record, host).await);
+        if let Some(program) = shell::program(project, record, host) {
+            findings.push(is_held(project, host, &program).await);
+        }
     }
     if record.of("git").next().is_some() {
         findings.extend(git_hooks(project, record));
@@ -83,6 +86,27 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
     }
     findings.extend(variables(looking.variables));
     findings
+}
+
+/// Whether what the shell of a host runs cannot write the record of what was installed, tried out.
+async fn is_held(project: &Path, host: Host, program: &Path) -> Finding {
+    const LIMIT: Duration = Duration::from_secs(10);
+    let test = format!("if test -w {}; then echo open; else echo held; fi", super::record::PLACE);
+    let runs = Runs::Exec([&program.to_string_lossy(), "-c", test.as_str()].map(str::to_owned).to_vec());
+    let wrong = |message: String| Finding::new(host.name(), State::Wrong, message);
+    match run(project, &runs, "", LIMIT).await {
+        Ok(reply) if reply.stdout.trim() == "held" => {
+            Finding::new(host.name(), State::Good, "commands of the shell cannot write what holds the gates")
+        }
+        Ok(reply) if reply.stdout.trim() == "open" => {
+            wrong("commands of the shell can write what holds the gates, in spite of the sandbox".to_owned())
+        }
+        Ok(reply) => {
+            let said = reply.stderr.lines().next().unwrap_or("it does not say why").to_owned();
+            wrong(format!("the shell cannot be run in the sandbox, and no command of it runs: {said}"))
+        }
+        Err(why) => wrong(format!("`{}` {why}", program.display())),
+    }
 }
 
 /// Hooks that run another program than this one, for each that was installed so.
@@ -347,13 +371,14 @@ fn git_hooks(project: &Path, record: &Record) -> Vec<Finding> {
 }
 
 /// The variables that this program knows.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 9] = [
     "PORTOLAN_ALLOW_INTEGRATION_EDIT",
     "PORTOLAN_BYPASS_REASON",
     "PORTOLAN_DATA_DIR",
     "PORTOLAN_EVENTS_PATH",
     "PORTOLAN_PROJECT",
     "PORTOLAN_RUN",
+    "PORTOLAN_SANDBOX",
     "PORTOLAN_SKIP_ISSUE_REF",
     "PORTOLAN_SKIP_QA_GATE",
 ];

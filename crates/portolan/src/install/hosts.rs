@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::shell::Shell;
 use super::splice::Part;
 use crate::hook::{Event, Host, Stage, quoted};
 
@@ -19,21 +20,32 @@ pub(super) enum Content {
     Parts(Vec<Part>),
     /// It is ours alone.
     Whole(String),
+    /// The same, and it is run.
+    Program(String),
 }
 
 /// The lines that make OpenCode ask the program.
 const SHIM: &str = include_str!("templates/opencode.js");
 
-/// The files of a host, with hooks that run `program`.
-pub(super) fn wanted(host: Host, project: &Path, program: &str) -> Vec<HostFile> {
+/// The files of a host, with hooks that run `program`, and its shell in a sandbox where one is named.
+pub(super) fn wanted(host: Host, project: &Path, program: &str, shell: Option<&Shell>) -> Vec<HostFile> {
     let parts = |file: &str, parts: Vec<Part>| HostFile { file: PathBuf::from(file), content: Content::Parts(parts) };
     let whole = |file: &str, text: String| HostFile { file: PathBuf::from(file), content: Content::Whole(text) };
     let server = json!({ "command": program, "args": ["serve"] });
     match host {
-        Host::ClaudeCode => vec![
-            parts(".claude/settings.json", hooks(host, program)),
-            parts(".mcp.json", vec![entry(&["mcpServers"], "portolan", server)]),
-        ],
+        Host::ClaudeCode => {
+            let mut all = hooks(host, program);
+            all.extend(shell.map(|shell| entry(&["env"], "CLAUDE_CODE_SHELL", json!(project.join(shell.file())))));
+            let mut files = vec![
+                parts(".claude/settings.json", all),
+                parts(".mcp.json", vec![entry(&["mcpServers"], "portolan", server)]),
+            ];
+            files.extend(shell.map(|shell| HostFile {
+                file: shell.file(),
+                content: Content::Program(shell.script(project, program)),
+            }));
+            files
+        }
         Host::Codex => vec![parts(".codex/hooks.json", hooks(host, program))],
         Host::Cursor => {
             let mut all = vec![entry(&[], "version", json!(1))];

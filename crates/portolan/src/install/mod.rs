@@ -8,6 +8,7 @@ mod hosts;
 pub(crate) mod plugin;
 mod program;
 mod record;
+mod shell;
 mod splice;
 #[cfg(test)]
 mod tests;
@@ -77,20 +78,29 @@ pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
 
 impl Plan {
     /// What is to be done in a project so that hooks run `program`.
-    pub(crate) fn of(target: Target, direction: Direction, project: &Path, program: &str) -> anyhow::Result<Plan> {
+    /// `sandbox` has the host's shell run in one; where it does already, it stays so.
+    pub(crate) fn of(
+        target: Target,
+        direction: Direction,
+        sandbox: bool,
+        project: &Path,
+        program: &str,
+    ) -> anyhow::Result<Plan> {
         let record = Record::load(project)?;
         let (project, program) = (project.to_owned(), program.to_owned());
         let mut plan = Plan { project, program, direction, steps: Vec::new(), record, notes: Vec::new() };
-        plan.host_and_git(target)?;
+        plan.host_and_git(target, sandbox)?;
         plan.pin(target);
         Ok(plan)
     }
 
-    fn host_and_git(&mut self, target: Target) -> anyhow::Result<()> {
+    fn host_and_git(&mut self, target: Target, sandbox: bool) -> anyhow::Result<()> {
         let (project, program, direction) = (self.project.clone(), self.program.clone(), self.direction);
         match target {
             Target::Host(host) => {
-                for wanted in hosts::wanted(host, &project, &program) {
+                let known = shell::known(&self.record, host);
+                let shell = known.or_else(|| sandbox.then(shell::Shell::of_person));
+                for wanted in hosts::wanted(host, &project, &program, shell.as_ref()) {
                     self.host_file(host, direction, &wanted)
                         .with_context(|| format!("`{}` stays as it is", wanted.file.display()))?;
                 }
@@ -165,7 +175,9 @@ impl Plan {
         let current = files::read(&path)?;
         let known = self.record.found(host.name(), &wanted.file).cloned();
         match &wanted.content {
-            Content::Whole(text) => self.whole(host.name(), direction, wanted, text, current, known.as_ref()),
+            Content::Whole(text) | Content::Program(text) => {
+                self.whole(host.name(), direction, wanted, text, current, known.as_ref())
+            }
             Content::Parts(parts) => self.parts(host, direction, wanted, parts, current, known.as_ref()),
         }
     }
@@ -209,7 +221,8 @@ impl Plan {
             inserted: Vec::new(),
             chained: false,
         };
-        self.steps.push(Step::new(&self.project, &wanted.file, current, Some(text.to_owned())));
+        let step = Step::new(&self.project, &wanted.file, current, Some(text.to_owned()));
+        self.steps.push(if matches!(wanted.content, Content::Program(_)) { step.executable() } else { step });
         self.settle(target, &wanted.file, Some(installed));
         Ok(())
     }

@@ -38,7 +38,7 @@ impl Project {
     }
 
     fn go_as(&self, target: Target, direction: Direction, program: &str) -> bool {
-        let plan = Plan::of(target, direction, &self.path(), program).expect("a plan");
+        let plan = Plan::of(target, direction, false, &self.path(), program).expect("a plan");
         let changes = !plan.is_empty();
         assert_eq!(changes, !plan.diff().is_empty());
         plan.perform().expect("it is done");
@@ -153,7 +153,7 @@ fn without_a_record_hooks_are_found_again_and_not_put_in_twice() {
 }
 
 fn refusal(project: &Project, target: Target, direction: Direction) -> String {
-    let plan = Plan::of(target, direction, &project.path(), "portolan");
+    let plan = Plan::of(target, direction, false, &project.path(), "portolan");
     format!("{:#}", plan.err().expect("it is refused"))
 }
 
@@ -377,4 +377,31 @@ fn the_plug_in_of_claude_code_is_as_it_was_read() {
     project.write("other/mine.txt", "mine");
     let why = plugin::write(&project.path().join("other")).expect_err("it is refused");
     assert!(why.to_string().contains("has other things in it"), "{why}");
+}
+
+#[test]
+fn a_shell_in_a_sandbox_stays_until_everything_is_taken_out() {
+    let project = Project::new();
+    project.write(".claude/settings.json", "{\n  // mine\n  \"env\": { \"A\": \"1\" }\n}\n");
+    let before = project.all();
+    let target = Target::Host(Host::ClaudeCode);
+    let plan = Plan::of(target, Direction::Install, true, &project.path(), "/opt/portolan").expect("a plan");
+    plan.perform().expect("it is done");
+    let all = project.all();
+    let text = |name: &str| String::from_utf8(all[name].clone()).expect("text");
+    let (name, script) = ["bash", "zsh"]
+        .iter()
+        .find_map(|name| all.get(&format!(".portolan/sandbox/{name}")).map(|script| (name, script)))
+        .expect("a program");
+    let script = String::from_utf8(script.clone()).expect("text");
+    assert!(script.contains("exec /opt/portolan sandbox --project "), "{script}");
+    assert!(files::is_executable(&project.path().join(".portolan/sandbox").join(name)));
+    let settings = text(".claude/settings.json");
+    let named =
+        format!("\"CLAUDE_CODE_SHELL\": {}", serde_json::json!(project.path().join(".portolan/sandbox").join(name)));
+    assert!(settings.contains("\"A\": \"1\"") && settings.replace("\":\"", "\": \"").contains(&named), "{settings}");
+    // Hooks that are put in again leave the shell as it is.
+    assert!(!project.go_as(target, Direction::Install, "/opt/portolan"));
+    assert!(project.go_as(target, Direction::Uninstall, "/opt/portolan"));
+    assert_eq!(project.all(), before);
 }

@@ -102,3 +102,64 @@ fn what_is_wrong_is_told_with_a_status() {
     "#]]
     .assert_eq(&says(&project, "install nobody"));
 }
+
+#[test]
+fn a_sandbox_is_for_one_host_and_says_what_it_holds() {
+    let project = Project::new();
+    expect![[r#"
+        stderr: error: the shell of `codex` cannot be run in a sandbox
+        stderr: help: leave `--sandbox` away; it is for `claude-code`
+        exit: 2
+    "#]]
+    .assert_eq(&says(&project, "install codex --sandbox --yes"));
+    project.write(".mcp.json", "{}");
+    project.write(".portolan/guidelines.yaml", "");
+    let held = says(&project, "sandbox --print");
+    let inside: Vec<&str> = held.lines().filter(|line| line.contains("<project>")).collect();
+    assert_eq!(
+        inside,
+        [
+            "read-only  <project>/.mcp.json",
+            "read-only  <project>/.portolan",
+            "open       <project>/.portolan/issues",
+            "open       <project>/.portolan/reviews",
+            "open       <project>/.portolan/specs",
+        ],
+        "{held}"
+    );
+    let json: serde_json::Value = serde_json::from_str(
+        says(&project, "--format json sandbox --print").rsplit_once("exit: 0").expect("it ends well").0,
+    )
+    .expect("JSON");
+    assert!(json["held"].as_array().is_some_and(|held| held.iter().any(|held| held["access"] == "open")), "{json}");
+    let refused = says(&project, "sandbox");
+    assert!(refused.contains("required arguments") && refused.ends_with("exit: 2\n"), "{refused}");
+}
+
+/// Without the program that makes it, nothing runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_sandbox_nothing_is_run() {
+    let project = Project::new();
+    let ran = project.path().join("ran");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_portolan"));
+    command.args(["sandbox", "--", "/bin/touch"]).arg(&ran).current_dir(project.path()).env("PATH", "/nowhere");
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("is not on the search path: install "), "{said}");
+    assert!(!ran.exists());
+}
+
+/// What is handed over by a client that has lost its sandbox is not run in its place.
+#[cfg(unix)]
+#[test]
+fn a_sandbox_that_has_ended_answers_nobody() {
+    let project = Project::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_portolan"));
+    command.args(["runs", "list"]).current_dir(project.path()).env("PORTOLAN_SANDBOX", project.path().join("gone"));
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("error: the shell that this sandbox was made for has ended"), "{said}");
+}

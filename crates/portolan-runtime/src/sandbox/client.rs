@@ -1,0 +1,62 @@
+//! `portolan` within a sandbox: it hands itself over to the process that has made the sandbox.
+
+/// What came of this call of the program where it was made within a sandbox: its exit code. Nothing where it was not, and
+/// it goes on itself.
+///
+/// # Errors
+/// It is within a sandbox, and nobody answers there any more.
+#[cfg(unix)]
+pub fn forwarded() -> Result<Option<u8>, String> {
+    let Some(socket) = std::env::var_os(super::broker::SOCKET) else { return Ok(None) };
+    let code = unix::asked(std::path::Path::new(&socket)).map_err(|error| {
+        format!("the shell that this sandbox was made for has ended, and nobody answers ({error}): run it again")
+    })?;
+    Ok(Some(code))
+}
+
+/// There are no sandboxes here.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn forwarded() -> Result<Option<u8>, String> {
+    Ok(None)
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{self, IoSlice, Read, Write};
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+    use crate::sandbox::broker::{MAX_BYTES, Request, message};
+
+    pub(super) fn asked(socket: &Path) -> io::Result<u8> {
+        let mut stream = UnixStream::connect(socket)?;
+        let request = Request {
+            folder: std::env::current_dir()?.into_os_string(),
+            arguments: std::env::args_os().skip(1).collect(),
+            variables: std::env::vars_os().collect(),
+        };
+        let bytes = message(&request);
+        let length = u32::try_from(bytes.len()).ok().filter(|length| *length as usize <= MAX_BYTES);
+        let length =
+            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "what it is given is too long"))?;
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        let files = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&files));
+        let begin = length.to_le_bytes();
+        let sent = sendmsg(&stream, &[IoSlice::new(&begin)], &mut control, SendFlags::empty())?;
+        stream.write_all(&begin[sent..])?;
+        stream.write_all(&bytes)?;
+        let mut code = [0];
+        stream.read_exact(&mut code)?;
+        Ok(code[0])
+    }
+}

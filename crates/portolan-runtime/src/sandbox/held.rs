@@ -1,0 +1,186 @@
+//! What cannot be written in a sandbox: of the files that are protected those that are there. What is not there yet can be
+//! made, and is noticed after the call.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use portolan_gates::{OPEN, PROTECTED};
+use serde::Serialize;
+
+use crate::inspection;
+use crate::project_folder;
+use crate::trust::data_dir;
+
+/// A path that is not as it was in a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeldPath {
+    /// The path, absolute, after all links.
+    pub path: PathBuf,
+    /// What may be done there.
+    pub access: Access,
+}
+
+/// What may be done with a path, and what lies below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// It can be read.
+    ReadOnly,
+    /// It can be written, in a folder that cannot.
+    Open,
+    /// It can be written, and not be moved away or deleted as a whole.
+    Fixed,
+}
+
+/// Folders in which a host would also find settings that are not there yet. What stands in their folders is the project's.
+const SETTINGS: [&str; 3] = [".claude", ".codex", ".cursor"];
+
+/// What is held in the sandbox of a project, outer folders before what lies in them.
+#[must_use]
+pub fn held(project: &Path) -> Vec<HeldPath> {
+    let mut held = Held::default();
+    held.of_project(project);
+    if let Some(home) = std::env::home_dir() {
+        held.matching(&home, &[".git/**", ".portolan/**"]);
+    }
+    // Whoever could make it would have trusted whatever they write into it.
+    if let Ok(data) = data_dir() {
+        let _there = project_folder::make(&data);
+    }
+    let (own, hooks) = (inspection::own_paths(project), inspection::hook_folders(project));
+    own.iter().chain(&hooks).for_each(|path| held.add(path, Access::ReadOnly));
+    held.fix_folders(project);
+    held.told()
+}
+
+#[derive(Default)]
+struct Held(BTreeMap<PathBuf, Access>);
+
+impl Held {
+    /// Adds a path that is there. A mount stands where a link leads to, and takes the place of none.
+    fn add(&mut self, path: &Path, access: Access) {
+        if let Ok(path) = path.canonicalize() {
+            self.0.entry(path).or_insert(access);
+        }
+    }
+
+    /// A folder on the way to what is held is not moved away with it.
+    fn fix_folders(&mut self, project: &Path) {
+        let Ok(project) = project.canonicalize() else { return };
+        let held: Vec<PathBuf> = self.0.keys().filter(|path| path.starts_with(&project)).cloned().collect();
+        for path in held {
+            for folder in path.ancestors().skip(1).take_while(|folder| **folder != *project) {
+                self.0.entry(folder.to_owned()).or_insert(Access::Fixed);
+            }
+        }
+    }
+
+    /// All of it but what is held with the folder that it lies in.
+    fn told(self) -> Vec<HeldPath> {
+        let outer = |path: &Path| path.ancestors().skip(1).find_map(|folder| self.0.get(folder));
+        let is_held = |path: &Path, access| access != Access::Open && outer(path) == Some(&Access::ReadOnly);
+        let all = self.0.iter().filter(|(path, access)| !is_held(path, **access));
+        let mut all: Vec<HeldPath> =
+            all.map(|(path, access)| HeldPath { path: path.clone(), access: *access }).collect();
+        all.sort_by_key(|held| held.path.components().count());
+        all
+    }
+
+    fn of_project(&mut self, project: &Path) {
+        let folder = project.join(".portolan");
+        if folder.is_dir() {
+            self.add(&folder, Access::ReadOnly);
+            for open in OPEN.iter().filter_map(|pattern| pattern.strip_suffix("/**")) {
+                let open = project.join(open);
+                // What is not there cannot be mounted, and in a folder that is read-only nobody could make it.
+                let _there = project_folder::make(&open);
+                self.add(&open, Access::Open);
+            }
+        }
+        for folder in SETTINGS.map(|name| project.join(name)) {
+            self.add(&folder, Access::ReadOnly);
+            for inner in entries(&folder).filter(|path| path.is_dir()) {
+                self.add(&inner, Access::Open);
+            }
+        }
+        self.matching(project, &[".git/**", ".portolan/**"]);
+        self.of_git(project);
+    }
+
+    /// The hooks and the configuration of a repository; git itself writes the rest.
+    fn of_git(&mut self, project: &Path) {
+        let entry = project.join(".git");
+        self.add(&entry, if entry.is_file() { Access::ReadOnly } else { Access::Fixed });
+        let Some((git_dir, common_dir)) = inspection::repository_folders(project) else { return };
+        self.add(&git_dir.join("config.worktree"), Access::ReadOnly);
+        for name in ["config", "hooks"] {
+            self.add(&common_dir.join(name), Access::ReadOnly);
+        }
+    }
+
+    /// What the patterns of protected files match in a folder, but for those that are told apart here.
+    fn matching(&mut self, root: &Path, but: &[&str]) {
+        for pattern in PROTECTED.iter().filter(|pattern| !but.contains(pattern)) {
+            if let Some(folder) = pattern.strip_suffix("/**") {
+                self.add(&root.join(folder), Access::ReadOnly);
+            } else if let Some(start) = pattern.strip_suffix('*') {
+                let start = root.join(start);
+                let (Some(folder), Some(name)) = (start.parent(), start.file_name()) else { continue };
+                let begins = |path: &PathBuf| {
+                    let found = path.file_name().unwrap_or_default();
+                    found.to_string_lossy().starts_with(&*name.to_string_lossy())
+                };
+                entries(folder).filter(begins).for_each(|path| self.add(&path, Access::ReadOnly));
+            } else {
+                self.add(&root.join(pattern), Access::ReadOnly);
+            }
+        }
+    }
+}
+
+/// The paths in a folder; none where it cannot be read.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_held_and_what_is_content_of_the_project_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        for name in [".portolan/issues", ".claude/commands", ".git/objects", ".git/refs", ".git/hooks", ".github/hooks"]
+        {
+            fs::create_dir_all(root.join(name)).expect("a folder is made");
+        }
+        for name in [".git/HEAD", ".git/config", ".claude/settings.json", ".mcp.json", ".vscode-not", "src.rs"] {
+            fs::write(root.join(name), "").expect("a file is written");
+        }
+        let all = held(&root);
+        let inside = all.iter().filter_map(|held| Some((held.path.strip_prefix(&root).ok()?.to_str()?, held.access)));
+        let mut inside: Vec<(&str, Access)> = inside.collect();
+        inside.sort_unstable_by_key(|(path, _)| *path);
+        assert_eq!(
+            inside,
+            [
+                (".claude", Access::ReadOnly),
+                (".claude/commands", Access::Open),
+                (".git", Access::Fixed),
+                (".git/config", Access::ReadOnly),
+                (".git/hooks", Access::ReadOnly),
+                (".github", Access::Fixed),
+                (".github/hooks", Access::ReadOnly),
+                (".mcp.json", Access::ReadOnly),
+                (".portolan", Access::ReadOnly),
+                (".portolan/issues", Access::Open),
+                (".portolan/reviews", Access::Open),
+                (".portolan/specs", Access::Open),
+            ]
+        );
+        let place = |path: &str| all.iter().position(|held| held.path == root.join(path));
+        assert!(place(".claude") < place(".claude/commands"), "what is mounted first is covered by what follows");
+    }
+}

@@ -1,0 +1,158 @@
+//! Runs a program where the files that hold the gates cannot be written, whatever the program does: by a mount namespace
+//! on Linux, and by Seatbelt on a Mac. Everything else is as it was.
+//!
+//! Git's hooks run in there, too, and have to put on record what they have seen. So each call of `portolan` in the sandbox
+//! hands itself over to the process that has made the sandbox: see [`broker`].
+
+pub(crate) mod broker;
+mod client;
+mod held;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use crate::pins;
+
+pub use client::forwarded;
+pub use held::{Access, HeldPath, held};
+
+/// Makes mount namespaces for users, see bwrap(1). Within them nobody has rights over the processes around.
+const BWRAP: &str = "bwrap";
+/// The same for root, see unshare(1). `bwrap` leaves a process of root outside through which its files could be reached.
+const UNSHARE: &str = "unshare";
+/// The one of macOS, see sandbox-exec(1).
+const SEATBELT: &str = "/usr/bin/sandbox-exec";
+
+/// What root does in a mount namespace of its own: pairs of an option and a path up to `--`, and the words to run.
+const MOUNTS: &str =
+    r#"while [ "$1" != -- ]; do mount -o "$1" "$2" "$2" || exit 125; shift 2; done; shift; exec setpriv "$@""#;
+/// What root gives up: with these it could undo the mounts, or reach the files through another process or a device. See
+/// capabilities(7).
+const GIVEN_UP: &str = "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawio,-dac_read_search,-mknod,-bpf";
+
+/// Runs a program in the sandbox of a project, and answers what `portolan` is asked from within until it has ended.
+///
+/// # Errors
+/// There is no program that makes sandboxes on this machine, or it cannot be started.
+pub fn run(project: &Path, words: &[OsString]) -> io::Result<ExitStatus> {
+    let broker = broker::Broker::new()?;
+    let (program, arguments) = made(&held(project), is_root())?;
+    let mut command = Command::new(program);
+    command.args(arguments).args(words).env(broker::SOCKET, broker.socket());
+    let mut child = command.spawn()?;
+    broker.answer();
+    child.wait()
+}
+
+/// Whether a sandbox can be made here, tried out.
+///
+/// # Errors
+/// Why not, with what puts it right.
+pub fn works() -> Result<(), String> {
+    let (program, mut arguments) = made(&[], is_root()).map_err(|error| error.to_string())?;
+    arguments.push("true".into());
+    let output = Command::new(&program).args(arguments).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it does not say why").trim().to_owned();
+    Err(format!("`{}` makes no sandbox on this machine: {said}", program.display()))
+}
+
+/// The program that makes the sandbox, and its arguments before the words that run in there.
+fn made(held: &[HeldPath], is_root: bool) -> io::Result<(PathBuf, Vec<OsString>)> {
+    if cfg!(target_os = "macos") {
+        let arguments = vec!["-p".into(), seatbelt(held).into()];
+        return Ok((PathBuf::from(SEATBELT), arguments));
+    }
+    let (name, package) = if is_root { (UNSHARE, "util-linux") } else { (BWRAP, "bubblewrap") };
+    let program = pins::on_path(name).ok_or_else(|| {
+        let missing = format!("`{name}` is not on the search path: install {package}, which makes the sandbox");
+        io::Error::new(io::ErrorKind::NotFound, missing)
+    })?;
+    Ok((program, if is_root { unshare(held) } else { bubblewrap(held) }))
+}
+
+/// The arguments of `bwrap`. A folder that is mounted on itself can be written, and neither moved nor taken away.
+fn bubblewrap(held: &[HeldPath]) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = ["--dev-bind", "/", "/"].map(OsString::from).to_vec();
+    for HeldPath { path, access } in held {
+        let bind = if *access == Access::ReadOnly { "--ro-bind" } else { "--bind" };
+        arguments.extend([OsStr::new(bind), path.as_os_str(), path.as_os_str()].map(OsStr::to_owned));
+    }
+    arguments.push("--".into());
+    arguments
+}
+
+/// The arguments of `unshare`, for the same.
+fn unshare(held: &[HeldPath]) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        ["--mount", "--propagation", "slave", "sh", "-c", MOUNTS, "sh"].map(OsString::from).to_vec();
+    for HeldPath { path, access } in held {
+        let bind = if *access == Access::ReadOnly { "bind,ro" } else { "bind" };
+        arguments.extend([OsStr::new(bind), path.as_os_str()].map(OsStr::to_owned));
+    }
+    arguments.extend(["--", "--bounding-set", GIVEN_UP, "--inh-caps", GIVEN_UP, "--"].map(OsString::from));
+    arguments
+}
+
+/// A profile of Seatbelt: of the rules that fit, the last counts.
+fn seatbelt(held: &[HeldPath]) -> String {
+    let mut profile = "(version 1)(allow default)".to_owned();
+    for HeldPath { path, access } in held {
+        let path = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+        profile += &match access {
+            Access::ReadOnly => format!("(deny file-write* (subpath \"{path}\"))"),
+            Access::Open => format!("(allow file-write* (subpath \"{path}\"))"),
+            Access::Fixed => format!("(deny file-write* (literal \"{path}\"))"),
+        };
+    }
+    profile
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> [HeldPath; 3] {
+        [(".git", Access::Fixed), (".portolan", Access::ReadOnly), (".portolan/a \"b\"", Access::Open)]
+            .map(|(path, access)| HeldPath { path: Path::new("/p").join(path), access })
+    }
+
+    #[test]
+    fn mounts_stand_in_their_order_and_root_gives_up_what_undoes_them() {
+        let text = |words: &[OsString]| {
+            words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            text(&bubblewrap(&some())),
+            "--dev-bind / / --bind /p/.git /p/.git --ro-bind /p/.portolan /p/.portolan --bind /p/.portolan/a \"b\" \
+             /p/.portolan/a \"b\" --"
+        );
+        let root = text(&unshare(&some()));
+        let mounts = "sh bind /p/.git bind,ro /p/.portolan bind /p/.portolan/a \"b\" -- --bounding-set -sys_admin,";
+        assert!(root.contains(mounts), "{root}");
+    }
+
+    #[test]
+    fn the_profile_of_a_mac_has_a_rule_for_each_path() {
+        assert_eq!(
+            seatbelt(&some()),
+            "(version 1)(allow default)(deny file-write* (literal \"/p/.git\"))(deny file-write* (subpath \
+             \"/p/.portolan\"))(allow file-write* (subpath \"/p/.portolan/a \\\"b\\\"\"))"
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! `portolan sandbox`: a program runs where the files that hold the gates cannot be written.
+
+use std::ffi::OsString;
+use std::process::ExitStatus;
+
+use clap::Args;
+use portolan_runtime::sandbox;
+use portolan_runtime::service::ServiceError;
+use serde_json::json;
+
+use super::output::one_line;
+use super::{Common, Exit};
+
+/// Run a program that cannot write what holds the gates.
+///
+/// The shell of Claude Code runs so after `portolan install claude-code --sandbox`.
+///
+/// Example: portolan sandbox -- sh -c 'echo x > .portolan/x'
+#[derive(Args)]
+#[command(
+    after_help = "The exit code is the program's. It takes `bwrap` (bubblewrap) on Linux, and nothing more on macOS. docs/sandbox.md tells what is held, and what is not."
+)]
+pub(super) struct Sandbox {
+    /// Show what is held, and run nothing.
+    #[arg(long, conflicts_with = "words")]
+    print: bool,
+    /// The program and its arguments.
+    #[arg(
+        value_name = "PROGRAM",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "print"
+    )]
+    words: Vec<OsString>,
+}
+
+pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
+    let project = common.project()?;
+    if args.print {
+        let (output, held) = (common.output(), sandbox::held(&project));
+        if output.is_json() {
+            output.json(&json!({ "held": held }))?;
+            return Ok(Exit::Done);
+        }
+        for sandbox::HeldPath { path, access } in &held {
+            let access = match access {
+                sandbox::Access::ReadOnly => "read-only",
+                sandbox::Access::Open => "open",
+                sandbox::Access::Fixed => "fixed",
+            };
+            output.line(format!("{access:<9}  {}", one_line(&path.display().to_string())))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let status = sandbox::run(&project, &args.words).map_err(|error| {
+        let help = "without a sandbox nothing is run: `portolan doctor` tells how it stands";
+        ServiceError::failed("no_sandbox", error.to_string(), help)
+    })?;
+    // The code is the program's, whatever it is.
+    std::process::exit(code(status));
+}
+
+#[cfg(unix)]
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+#[cfg(not(unix))]
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(1)
+}
