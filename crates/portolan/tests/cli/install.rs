@@ -19,20 +19,55 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
     expect![[r#"
         --- a/.codex/hooks.json
         +++ b/.codex/hooks.json
-        @@ -1,3 +1,13 @@
+        @@ -1,3 +1,48 @@
          {
         -  "hooks": { "Stop": [] }
-        +  "hooks": { "Stop": [
-        +    {
-        +      "hooks": [
-        +        {
-        +          "type": "command",
-        +          "command": "<program> hook codex Stop",
-        +          "timeout": 30
-        +        }
-        +      ]
-        +    }
-        +  ], "PreToolUse": [{"hooks":[{"type":"command","command":"<program> hook codex PreToolUse","timeout":60}]}], "PostToolUse": [{"hooks":[{"type":"command","command":"<program> hook codex PostToolUse","timeout":10}]}], "SessionStart": [{"hooks":[{"type":"command","command":"<program> hook codex SessionStart","timeout":10}]}] }
+        +  "hooks": {
+        +    "PreToolUse": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "<program> hook codex PreToolUse",
+        +            "timeout": 60
+        +          }
+        +        ]
+        +      }
+        +    ],
+        +    "PostToolUse": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "<program> hook codex PostToolUse",
+        +            "timeout": 10
+        +          }
+        +        ]
+        +      }
+        +    ],
+        +    "SessionStart": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "<program> hook codex SessionStart",
+        +            "timeout": 10
+        +          }
+        +        ]
+        +      }
+        +    ],
+        +    "Stop": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "<program> hook codex Stop",
+        +            "timeout": 30
+        +          }
+        +        ]
+        +      }
+        +    ]
+        +  }
          }
         stderr: nothing was changed
         stderr: Codex skips these hooks without a word until you have reviewed and trusted them: run `/hooks` in Codex.
