@@ -342,3 +342,22 @@ activities:
     );
     assert!(!proof.cycles.is_empty(), "{proof:#?}");
 }
+
+#[test]
+fn a_persons_answer_that_renews_a_budget_has_it_left() {
+    let text = r#"{ "nodes": {
+        "start": {"type": "start"},
+        "split": {"type": "fork", "join": "meet"},
+        "a": {"type": "task"},
+        "b": {"type": "task"},
+        "meet": {"type": "join", "fork": "split", "strategy": "all-pass", "maxRetries": 1},
+        "ask": {"type": "end", "result": "blocked", "escalation": "hitl"},
+        "done": {"type": "end", "result": "success"} },
+      "edges": [
+        {"from": "start", "to": "split"}, {"from": "split", "to": "a"}, {"from": "split", "to": "b"},
+        {"from": "a", "to": "meet"}, {"from": "b", "to": "meet"},
+        {"from": "meet", "to": "ask", "on": "passed"}, {"from": "meet", "to": "split", "on": "failed"},
+        {"from": "ask", "to": "done", "on": "passed"}, {"from": "ask", "to": "meet", "on": "failed"} ] }"#;
+    // It was supposed over and over that nothing is left of it, and memory ran out.
+    assert_eq!(proof("story.json", text).finishes, Conclusion::Proved);
+}
