@@ -3,13 +3,11 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::process::Command;
 use std::sync::Arc;
 
-use common::calls::{Calls, Move};
-use common::{World, agent, person, step, wait};
+use crate::common::calls::{Calls, Move};
+use crate::common::{World, agent, person, step, wait};
 use portolan_core::graph::{CheckBy, Fact, Kind};
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
@@ -289,7 +287,7 @@ fn the_page_about_the_catalogue_says_what_each_step_is_checked_by() {
             page.push_str(&format!("| `{}`{looks} | {} |\n", step.node.id, checks.join("; ")));
         }
     }
-    expect_test::expect_file!["../../../docs/catalogue.md"].assert_eq(&page);
+    expect_test::expect_file!["../../../../docs/catalogue.md"].assert_eq(&page);
 }
 
 const HEAD: &str = "# The catalogue, and what is checked at its steps

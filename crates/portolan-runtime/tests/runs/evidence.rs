@@ -2,20 +2,18 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{World, agent, refusal, step, view_line, wait};
+use crate::common::{World, agent, refusal, step, view_line, wait};
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Open, RunCarrier, States, View};
 use serde_json::{Value, json};
 
-use common::calls::{Calls, Move};
+use crate::common::calls::{Calls, Move};
 
 /// For each line: the check of the one step, and what is done between its beginning and the report. `before` is done before
 /// the run begins. Where nothing else is said, `a.txt` and `src/lib.rs` are committed, and `loose.txt` is not.

@@ -1,12 +1,10 @@
 //! Functions that have an agent led through a workflow: once, or for each item of an array.
 
-mod common;
-
-use common::calls::{Calls, FunctionCall};
+use crate::common::calls::{Calls, FunctionCall};
 use std::sync::Arc;
 
-use common::words::tasks::instructions;
-use common::{World, agent, told, wait};
+use crate::common::words::tasks::instructions;
+use crate::common::{World, agent, told, wait};
 use expect_test::{Expect, expect};
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;

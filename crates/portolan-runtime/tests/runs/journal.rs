@@ -1,13 +1,11 @@
 //! The journal of runs in task files: its order, and what a crash leaves in it.
 
-mod common;
-
-use common::calls::Calls;
+use crate::common::calls::Calls;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use common::walk::{Choice, Restart, Walker};
-use common::{World, names, read, wait};
+use crate::common::walk::{Choice, Restart, Walker};
+use crate::common::{World, names, read, wait};
 use expect_test::expect;
 use portolan_core::run::Run;
 use portolan_runtime::carrier::Address;
@@ -171,7 +169,7 @@ fn a_project_without_runs_has_none_and_asking_makes_nothing() {
 fn a_journal_that_was_removed_is_begun_anew_by_a_service_that_goes_on() {
     let world = World::believing(&["quick-task"]);
     let service = world.service();
-    let me = common::agent();
+    let me = crate::common::agent();
     let view = wait(service.open(&world.task_init("1", "quick-task"), &me)).expect("it begins");
     fs::remove_dir_all(world.path(".portolan")).expect("it is removed");
     wait(service.start(&view.address, None, &me)).expect("it goes on");

@@ -1,11 +1,9 @@
 //! Branches that are tasks of their own: files beside the parent's that name it.
 
-mod common;
-
-use common::calls::Calls;
+use crate::common::calls::Calls;
 use std::fs;
 
-use common::{World, navigator_task, person, read, refusal, step, told, wait};
+use crate::common::{World, navigator_task, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::Open;

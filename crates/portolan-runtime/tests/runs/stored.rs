@@ -1,12 +1,10 @@
 //! Runs in the store, as agents and people meet them.
 
-mod common;
-
-use common::calls::{Calls, Move};
+use crate::common::calls::{Calls, Move};
 use std::sync::Barrier;
 
-use common::walk::{Choice, Restart, Walker};
-use common::{World, agent, person, read, refusal, step, told, wait};
+use crate::common::walk::{Choice, Restart, Walker};
+use crate::common::{World, agent, person, read, refusal, step, told, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;

@@ -1,12 +1,12 @@
 //! Runs in task files, as task lists and Navigator's clients meet them.
 
-mod common;
-
-use common::calls::{Calls, Move};
+use crate::common::calls::{Calls, Move};
 use std::fs;
 
-use common::walk::{Choice, Restart, Walker};
-use common::{World, agent, names, navigator_task, person, read, refusal, step, task_lines, told, view_line, wait};
+use crate::common::walk::{Choice, Restart, Walker};
+use crate::common::{
+    World, agent, names, navigator_task, person, read, refusal, step, task_lines, told, view_line, wait,
+};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;

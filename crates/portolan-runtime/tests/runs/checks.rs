@@ -2,9 +2,7 @@
 
 #![cfg(unix)]
 
-mod common;
-
-use common::calls::Calls;
+use crate::common::calls::Calls;
 use std::fs::{File, OpenOptions};
 use std::future::poll_fn;
 use std::io::{Read, Write};
@@ -14,8 +12,8 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-use common::words::tasks::instructions;
-use common::{World, agent, person, read, refusal, step, told, view_line, wait};
+use crate::common::words::tasks::instructions;
+use crate::common::{World, agent, person, read, refusal, step, told, view_line, wait};
 use expect_test::expect;
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;

@@ -2,16 +2,14 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use common::calls::Calls;
-use common::pair::{Pair, SCRIPT};
-use common::{World, agent, step, view_line, wait};
+use crate::common::calls::Calls;
+use crate::common::pair::{Pair, SCRIPT};
+use crate::common::{World, agent, step, view_line, wait};
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::project_checks;

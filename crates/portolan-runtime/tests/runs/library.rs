@@ -1,12 +1,10 @@
 //! Which definition an id means, and what becomes of files that are none.
 
-mod common;
-
-use common::calls::Calls;
+use crate::common::calls::Calls;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{World, flow, refusal, told, wait};
+use crate::common::{World, flow, refusal, told, wait};
 use expect_test::expect;
 use portolan_runtime::service::{Open, RunCarrier, ServiceError};
 
@@ -225,8 +223,8 @@ fn another_folders_workflows_have_a_name_of_their_own_and_replace_nothing() {
             carrier: RunCarrier::Task(world.task(&id.replace(':', "-"))),
             ..Open::default()
         };
-        let view = wait(service.open(&wanted, &common::agent())).expect("it begins");
-        wait(service.start(&view.address, None, &common::agent())).expect("it starts")
+        let view = wait(service.open(&wanted, &crate::common::agent())).expect("it begins");
+        wait(service.start(&view.address, None, &crate::common::agent())).expect("it starts")
     };
     assert_eq!(begin("mine").current_step, "mine");
     assert_eq!(begin("execute").current_step, "execute");

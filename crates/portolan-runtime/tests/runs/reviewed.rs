@@ -2,15 +2,14 @@
 
 #![cfg(unix)]
 
-mod common;
-#[path = "common/provider.rs"]
+#[path = "../common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]
 mod provider;
 
 use std::process::Command;
 
-use common::calls::Calls;
-use common::{World, agent, step, wait};
+use crate::common::calls::Calls;
+use crate::common::{World, agent, step, wait};
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::gates::review;

@@ -1,10 +1,8 @@
 //! The past of runs: each moment of it, runs that begin with the past of another, what is told as it happens, and what
 //! waits for a person.
 
-mod common;
-
-use common::calls::Calls;
-use common::{World, agent, person, refusal, step, wait};
+use crate::common::calls::Calls;
+use crate::common::{World, agent, person, refusal, step, wait};
 use expect_test::expect;
 use portolan_core::present::Mark;
 use portolan_core::run::Run;

@@ -1,12 +1,10 @@
 //! Workflows whose activities are files of their own: which files count, what is wrong with others, and what a run keeps.
 
-mod common;
-
-use common::calls::Calls;
+use crate::common::calls::Calls;
 use std::fs;
 use std::path::Path;
 
-use common::{World, wait};
+use crate::common::{World, wait};
 use expect_test::expect;
 use portolan_core::dialect::Strictness;
 use portolan_runtime::definition::Definition;
@@ -248,7 +246,7 @@ fn a_run_goes_on_as_it_began_whatever_becomes_of_its_activities() {
     let now = world.next(&address, "passed").expect("it goes on");
     assert_eq!(now.current_step, "build.work");
     world.next(&address, "passed").expect("it comes to its end");
-    assert!(wait(world.service().current(&address, None, &common::agent())).is_ok());
+    assert!(wait(world.service().current(&address, None, &crate::common::agent())).is_ok());
 }
 
 #[test]
