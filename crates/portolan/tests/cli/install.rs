@@ -76,7 +76,8 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
         stderr:   command = "<program>"
         stderr:   args = ["serve"]
         exit: 0
-    "#]].assert_eq(&says(&project, "install codex --print"));
+    "#]]
+    .assert_eq(&says(&project, "install codex --print"));
     let refused = says(&project, "install codex");
     assert!(refused.ends_with("stderr: error: nobody can be asked here whether these changes are wanted\nstderr: help: give `--yes`, or run it in a terminal\nexit: 2\n"), "{refused}");
     assert!(!project.path().join(".portolan/installed.json").exists());

@@ -4,8 +4,8 @@
 
 * Every command of the guards' cases that is refused or asked about because it may write such a file is run by a shell, in a
   project of its own: without the sandbox, to see that it would, and in it. The machine around is read-only for both.
-* Claude Code, installed from npm, runs its shell in the sandbox, led by a scripted model: a script writes none of these files,
-  while the work of the project, commits with git's hooks among it, goes on.
+* Claude Code, installed from npm, runs its shell in the sandbox, led by a scripted model: the same commands, as scripts, change
+  none of these files, while the work of the project, commits with git's hooks among it, goes on.
 
 Exit code 0: all went well, or something cannot be had, which is said; 1: something did not, and it says what.
 """
@@ -135,11 +135,20 @@ def state(project, home):
     return found
 
 
-def outside(folder, program):
-    """A machine around it that is read-only but for `folder`, without a network."""
+def outside(folder, program, *, network=False):
+    """A machine around it that is read-only but for `folder`, without a network unless one is wanted."""
     held = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     held += ["--ro-bind", str(program), str(program), "--bind", str(folder), str(folder)]
-    return ["bwrap", *held, "--unshare-net", "--unshare-pid", "--die-with-parent", "--cap-drop", "CAP_LINUX_IMMUTABLE", "--"]
+    alone = ["--unshare-pid", "--die-with-parent", "--cap-drop", "CAP_LINUX_IMMUTABLE"]
+    return ["bwrap", *held, *alone, *([] if network else ["--unshare-net"]), "--"]
+
+
+def meant(text, folder):
+    """A command of the cases, with the paths of a project that is there."""
+    paths = {"/repo": "repo", "/home/me": "home", "/opt/bin": "bin", "/opt/portolan": "bin"}
+    for case, ours in paths.items():
+        text = text.replace(case, str(folder / ours))
+    return text
 
 
 def changes(portolan, text, in_sandbox):
@@ -148,8 +157,7 @@ def changes(portolan, text, in_sandbox):
         folder = Path(folder).resolve()
         named = "portolan" in text.replace(".portolan", "").replace("share/portolan", "") or "/opt" in text
         project, home, program, environment = made(folder, portolan, copied=named)
-        for old, new in [("/repo", project), ("/home/me", home), ("/opt/bin", folder / "bin"), ("/opt/portolan", folder / "bin")]:
-            text = text.replace(old, str(new))
+        text = meant(text, folder)
         before = state(project, home)
         shell = ["bash", "-c", ': > ../ran; exec bash -c "$0"', text]
         if in_sandbox:
@@ -194,11 +202,12 @@ echo written > src/b.rs
 """
 
 
-def claude(portolan, package):
+def claude(portolan, folder):
+    package = folder / "package"
+    package.mkdir()
     binary = hosts.installed(package, ClaudeCode())
     if not binary:
         return
-    folder = package.parent
     project, home, portolan, environment = made(folder, portolan, copied=False)
     del environment["CLAUDECODE"]
     program = ClaudeCode()
@@ -210,15 +219,23 @@ def claude(portolan, package):
         ("commit", program.shell("git add src/b.rs && git commit -q -m 'feat: b (#1)' && git log --oneline -1")),
         ("main", program.shell("printf 'git switch -q main && git commit -q --allow-empty -m x\\n' > src/m.sh; sh src/m.sh; true")),
         ("status", program.shell("portolan runs list")),
+        # What the guards would refuse as a command is run as scripts.
+        ("all", program.shell("for f in ../cases/*.sh; do timeout 3 bash $f; done > ../said 2>&1; ls ../cases | wc -l")),
     ]
+    cases = folder / "cases"
+    cases.mkdir()
+    for number, text in enumerate([*sorted(set(commands())), *ESCAPES]):
+        (cases / f"{number:03}.sh").write_text(f"cd {project}\n{meant(text, folder)}\n")
     moves[0][1].given["content"] = SCRIPT
     before = state(project, home)
     with Model({"The whole work.": moves}) as model:
         environment |= program.prepare(home, project, portolan, model.url)
-        hosts.run(program.command(str(binary), "The whole work."), project, environment)
+        words = [*outside(folder, portolan, network=True), *program.command(str(binary), "The whole work.")]
+        hosts.run(words, project, environment)
     results = model.results["The whole work."]
     hosts.check(not model.faults, f"the script has failed: {model.faults}", results)
     hosts.check(results.get("run", "").count("Read-only file system") >= 3, "the script writes", results)
+    hosts.check(results.get("all", "").strip() == str(len(list(cases.iterdir()))), "not all of them ran", results)
     hosts.check("feat: b" in results.get("commit", ""), "nothing can be committed", results)
     commits = hosts.run(["git", "rev-list", "--count", "main"], project, environment).strip()
     hosts.check(commits == "1", f"{commits} commits on main", results)
@@ -245,9 +262,7 @@ def main():
         print("NOT CHECKED: no coding agent in the sandbox, because there is no npm here")
         return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True, dir=ROOM) as folder:
-        package = Path(folder).resolve() / "package"
-        package.mkdir()
-        claude(portolan, package)
+        claude(portolan, Path(folder).resolve())
 
 
 if __name__ == "__main__":
