@@ -219,11 +219,13 @@ def claude(portolan, folder):
         ("commit", program.shell("git add src/b.rs && git commit -q -m 'feat: b (#1)' && git log --oneline -1")),
         ("main", program.shell("printf 'git switch -q main && git commit -q --allow-empty -m x\\n' > src/m.sh; sh src/m.sh; true")),
         ("status", program.shell("portolan runs list")),
+        ("count", program.shell("git rev-list --count main")),
         # What the guards would refuse as a command is run as scripts.
-        ("all", program.shell("for f in ../cases/*.sh; do timeout 3 bash $f; done > ../said 2>&1; ls ../cases | wc -l")),
+        ("all", program.shell("bash ../all.sh")),
     ]
     cases = folder / "cases"
     cases.mkdir()
+    (folder / "all.sh").write_text("for f in ../cases/*.sh; do timeout 3 bash $f; done > ../said 2>&1; ls ../cases | wc -l\n")
     for number, text in enumerate([*sorted(set(commands())), *ESCAPES]):
         (cases / f"{number:03}.sh").write_text(f"cd {project}\n{meant(text, folder)}\n")
     moves[0][1].given["content"] = SCRIPT
@@ -237,8 +239,7 @@ def claude(portolan, folder):
     hosts.check(results.get("run", "").count("Read-only file system") >= 3, "the script writes", results)
     hosts.check(results.get("all", "").strip() == str(len(list(cases.iterdir()))), "not all of them ran", results)
     hosts.check("feat: b" in results.get("commit", ""), "nothing can be committed", results)
-    commits = hosts.run(["git", "rev-list", "--count", "main"], project, environment).strip()
-    hosts.check(commits == "1", f"{commits} commits on main", results)
+    hosts.check(results.get("count", "").strip() == "1", "something is committed on main", results)
     ours = {name for name in before if not name.startswith("home/.claude")}
     changed = sorted(name for name in ours if before[name] != state(project, home).get(name))
     hosts.check(not changed, f"changed: {changed}", results)
