@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
 #[path = "../tests/common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 
 use calls::{Calls, Move};

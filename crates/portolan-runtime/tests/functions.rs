@@ -2,6 +2,7 @@
 //! every event.
 
 #[path = "common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 
 use calls::{Calls, FunctionCall};

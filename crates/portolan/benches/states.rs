@@ -11,6 +11,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 #[path = "../../portolan-runtime/tests/common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 #[path = "../../portolan-runtime/tests/common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]

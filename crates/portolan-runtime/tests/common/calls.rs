@@ -1,7 +1,5 @@
 //! The calls that tests make most, in short.
 
-#![expect(dead_code, reason = "each test file makes its own part of these calls")]
-
 use std::sync::Arc;
 
 use portolan_core::run::Actor;

@@ -1,6 +1,7 @@
 //! States at work, driven: models that answer as they are told, tools in Rust, and a run that is left and taken up again.
 
 #[path = "../common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 mod library;
 

@@ -3,6 +3,7 @@
 mod autopilot;
 mod budgets;
 #[path = "../common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 mod notices;
 mod questions;

@@ -3,6 +3,7 @@
 
 mod announcements;
 #[path = "../../../portolan-runtime/tests/common/calls.rs"]
+#[expect(dead_code, reason = "each test file makes its own part of these calls")]
 mod calls;
 mod git;
 mod late;
