@@ -137,19 +137,22 @@ pub(super) fn undo(text: &str, inserted: &[Inserted]) -> Option<String> {
 pub(super) fn cut(text: &str, parts: &[Part], ours: impl Fn(&Part, &Value) -> bool) -> Result<String, String> {
     let root = parse(text)?;
     for part in parts {
-        let Some(holder) = holder(&root, part) else { continue };
-        let mut path = holder;
-        match (path.last().map(|(_, node)| node.clone()), &part.key) {
+        let Some(mut path) = holder(&root, part) else { continue };
+        let found: Vec<CstNode> = match (path.last().map(|(_, node)| node.clone()), &part.key) {
             (Some(CstNode::Container(CstContainerNode::Array(list))), None) => {
-                list.elements().into_iter().filter(|item| ours(part, &value(item))).for_each(CstNode::remove);
+                list.elements().into_iter().filter(|item| ours(part, &value(item))).collect()
             }
             (Some(CstNode::Container(CstContainerNode::Object(object))), Some(key)) => {
-                let found = object.properties().into_iter().filter(|found| name(found) == *key);
-                let found = found.filter(|found| found.value().is_some_and(|node| ours(part, &value(&node))));
-                found.for_each(CstObjectProp::remove);
+                let named = object.properties().into_iter().filter(|found| name(found) == *key);
+                let is_ours = |found: &CstObjectProp| found.value().is_some_and(|node| ours(part, &value(&node)));
+                named.filter(is_ours).map(CstNode::from).collect()
             }
-            _ => {}
+            _ => Vec::new(),
+        };
+        if found.is_empty() {
+            continue;
         }
+        found.into_iter().for_each(CstNode::remove);
         // What holds nothing else goes with it, but never the whole file.
         while let Some((Some(property), node)) = path.pop() {
             if !is_empty(&node) {
