@@ -5,16 +5,17 @@
 //! code. Whoever asks is the same user, and gets what `portolan` gives to an agent: what the process descends from tells
 //! that it is one. Its variables do not lead the program elsewhere: those that count are the sandbox's own.
 
+#[cfg(unix)]
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
 
 /// The variable that leads a client to the socket.
 pub(crate) const SOCKET: &str = "PORTOLAN_SANDBOX";
 /// The longest message.
+#[cfg(unix)]
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// What a client asks for.
+#[cfg(unix)]
 pub(super) struct Request {
     pub(super) folder: OsString,
     pub(super) arguments: Vec<OsString>,
@@ -22,6 +23,7 @@ pub(super) struct Request {
 }
 
 /// Whether a variable of the client counts. Others could have the program, outside, load something or find other programs.
+#[cfg(unix)]
 fn counts(name: &str) -> bool {
     const NAMES: [&str; 9] = [
         "TERM",
@@ -42,7 +44,8 @@ fn counts(name: &str) -> bool {
 
 #[cfg(not(unix))]
 mod system {
-    use super::*;
+    use std::io;
+    use std::path::Path;
 
     pub(crate) struct Broker;
 
@@ -55,19 +58,20 @@ mod system {
             Path::new("")
         }
 
-        pub(crate) fn answer(self) {}
+        pub(crate) fn answer(&self) {}
     }
 }
 
 #[cfg(unix)]
 mod system {
     use std::ffi::OsStr;
-    use std::io::{IoSliceMut, Read, Write};
+    use std::io::{self, IoSliceMut, Read, Write};
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::os::unix::process::ExitStatusExt;
+    use std::path::{Path, PathBuf};
     use std::process::{Command, ExitStatus, Stdio};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +81,12 @@ mod system {
 
     use super::*;
     use crate::process::lineage::ASKED_BY;
+
+    /// Files that are received are for one child alone. A Mac has no such flag, and marks them a moment later.
+    #[cfg(target_os = "linux")]
+    const RECEIVING: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    const RECEIVING: RecvFlags = RecvFlags::empty();
 
     /// Listens for the clients of one sandbox.
     pub(crate) struct Broker {
@@ -164,12 +174,15 @@ mod system {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut length = [0; 4];
-        let read = recvmsg(&*stream, &mut [IoSliceMut::new(&mut length)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        let read = recvmsg(&*stream, &mut [IoSliceMut::new(&mut length)], &mut control, RECEIVING)?;
         let mut files = Vec::new();
         for message in control.drain() {
             if let RecvAncillaryMessage::ScmRights(sent) = message {
                 files.extend(sent);
             }
+        }
+        for file in &files {
+            rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC)?;
         }
         stream.read_exact(&mut length[read.bytes..])?;
         let length = u32::from_le_bytes(length) as usize;

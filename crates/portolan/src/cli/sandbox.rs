@@ -15,7 +15,7 @@ use super::{Common, Exit};
 ///
 /// The shell of Claude Code runs so after `portolan install claude-code --sandbox`.
 ///
-/// Example: portolan sandbox -- sh -c 'echo x > .portolan/x'
+/// Example: portolan sandbox --print
 #[derive(Args)]
 #[command(
     after_help = "The exit code is the program's. It takes `bwrap` (bubblewrap) on Linux, and nothing more on macOS. docs/sandbox.md tells what is held, and what is not."
