@@ -23,6 +23,17 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
          {
         -  "hooks": { "Stop": [] }
         +  "hooks": {
+        +    "Stop": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "<program> hook codex Stop",
+        +            "timeout": 30
+        +          }
+        +        ]
+        +      }
+        +    ],
         +    "PreToolUse": [
         +      {
         +        "hooks": [
@@ -52,17 +63,6 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
         +            "type": "command",
         +            "command": "<program> hook codex SessionStart",
         +            "timeout": 10
-        +          }
-        +        ]
-        +      }
-        +    ],
-        +    "Stop": [
-        +      {
-        +        "hooks": [
-        +          {
-        +            "type": "command",
-        +            "command": "<program> hook codex Stop",
-        +            "timeout": 30
         +          }
         +        ]
         +      }
