@@ -2,7 +2,7 @@
 //! on Linux, and by Seatbelt on a Mac. Everything else is as it was.
 //!
 //! Git's hooks run in there, too, and have to put on record what they have seen. So each call of `portolan` in the sandbox
-//! hands itself over to the process that has made the sandbox: see [`broker`].
+//! hands itself over to the process that has made the sandbox: see `broker`.
 
 pub(crate) mod broker;
 mod client;
