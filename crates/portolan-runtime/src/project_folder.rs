@@ -7,6 +7,7 @@ use std::path::Path;
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
+use portolan_gates::OPEN;
 
 use crate::disk::{NoTurn, WAIT, private_folder, turn};
 use crate::error::{ErrorKind, ServiceError};
@@ -118,6 +119,11 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
 
 /// Takes the folder away again where nothing is in it but what git is told of it.
 pub fn clear(folder: &Path) {
+    // The sandbox makes them for agents; what has something in it stays.
+    for pattern in OPEN {
+        let name = pattern.trim_start_matches(".portolan/").trim_end_matches("/**");
+        let _ = fs::remove_dir(folder.join(name));
+    }
     let ignored = folder.join(".gitignore");
     let alone = fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
     if alone && fs::read_to_string(&ignored).is_ok_and(|text| text == IGNORED) {

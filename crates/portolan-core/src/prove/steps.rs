@@ -225,11 +225,6 @@ impl At<'_> {
             let without = (!spent.is_empty()).then(|| self.without(before, &spent));
             let Some((first, rest)) = events.split_first() else { return };
             let Some(mut changes) = self.decide(without.as_ref().unwrap_or(before), first) else { continue };
-            // A person's answer renews budgets: with it, this one is not spent.
-            let is_renewed = |change: &Change| matches!(change, Change::Retried { frame, gate, .. } if spent.iter().any(|(at, of)| at == frame && of == gate));
-            if changes.iter().any(is_renewed) {
-                continue;
-            }
             let is_only = rest.is_empty() && !changes.iter().any(|change| matches!(change, Change::Retried { .. }));
             let run = match without {
                 Some(run) => Some(run),
@@ -244,6 +239,14 @@ impl At<'_> {
                 let Some(more) = self.decide(&run, event) else { break };
                 more.iter().for_each(|change| run.apply(change));
                 changes.extend(more);
+            }
+            // A person's answer renews budgets: with it, this one is not spent.
+            let is_spent = |change: &Change| match change {
+                Change::Retried { frame, gate, .. } => spent.iter().any(|(at, of)| at == frame && of == gate),
+                _ => false,
+            };
+            if changes.iter().any(is_spent) {
+                continue;
             }
             let mut retried = Vec::new();
             for change in &changes {

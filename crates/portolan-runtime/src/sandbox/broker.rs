@@ -10,7 +10,13 @@ use std::ffi::OsString;
 
 /// The variable that leads a client to the socket.
 pub(crate) const SOCKET: &str = "PORTOLAN_SANDBOX";
-/// The longest message.
+/// How many clients are answered at once.
+#[cfg(unix)]
+const MAX_CLIENTS: usize = 64;
+/// How long a client may take for its message.
+#[cfg(unix)]
+const MESSAGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+/// The longest message, in bytes.
 #[cfg(unix)]
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
@@ -70,7 +76,6 @@ mod system {
     use std::os::fd::OwnedFd;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::os::unix::net::{UnixListener, UnixStream};
-    use std::os::unix::process::ExitStatusExt;
     use std::path::{Path, PathBuf};
     use std::process::{Command, ExitStatus, Stdio};
     use std::sync::Arc;
@@ -81,6 +86,7 @@ mod system {
 
     use super::*;
     use crate::process::lineage::ASKED_BY;
+    use crate::sandbox::exit_code;
 
     /// Files that are received are for one child alone. A Mac has no such flag, and marks them a moment later.
     #[cfg(target_os = "linux")]
@@ -112,10 +118,17 @@ mod system {
         pub(crate) fn answer(&self) {
             let Ok(listener) = self.listener.try_clone() else { return };
             std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
+                let open = Arc::new(());
+                while let Ok((stream, _)) = listener.accept() {
+                    // One more is hung up on, and is told that nobody answers.
+                    if Arc::strong_count(&open) > MAX_CLIENTS {
+                        continue;
+                    }
+                    let open = Arc::clone(&open);
                     std::thread::spawn(move || {
                         // Whoever has gone does not wait for an answer.
                         let _gone = served(stream);
+                        drop(open);
                     });
                 }
             });
@@ -123,11 +136,10 @@ mod system {
     }
 
     fn served(mut stream: UnixStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(MESSAGE_TIMEOUT))?;
         let (request, files) = received(&mut stream)?;
-        let code = match perform(&request, files, &stream) {
-            Ok(status) => status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1),
-            Err(_) => 1,
-        };
+        stream.set_read_timeout(None)?;
+        let code = perform(&request, files, &stream).map_or(1, exit_code);
         stream.write_all(&[u8::try_from(code).unwrap_or(1)])
     }
 

@@ -36,6 +36,20 @@ pub enum Access {
 /// Folders in which a host would also find settings that are not there yet. What stands in their folders is the project's.
 const SETTINGS: [&str; 3] = [".claude", ".codex", ".cursor"];
 
+/// Makes the folders that cannot be held as long as they are not there. In a folder that is read-only nobody could make
+/// them; and whoever could make the user's data folder would have trusted whatever they write into it.
+pub(super) fn make_folders(project: &Path) {
+    let open = open_folders(project).filter(|_| project.join(".portolan").is_dir());
+    for folder in open.chain(data_dir().ok()) {
+        let _there = project_folder::make(&folder);
+    }
+}
+
+/// The folders in `.portolan` that agents write in.
+fn open_folders(project: &Path) -> impl Iterator<Item = PathBuf> {
+    OPEN.iter().filter_map(|pattern| Some(project.join(pattern.strip_suffix("/**")?)))
+}
+
 /// What is held in the sandbox of a project, outer folders before what lies in them.
 #[must_use]
 pub fn held(project: &Path) -> Vec<HeldPath> {
@@ -43,10 +57,6 @@ pub fn held(project: &Path) -> Vec<HeldPath> {
     held.of_project(project);
     if let Some(home) = std::env::home_dir() {
         held.matching(&home, &[".git/**", ".portolan/**"]);
-    }
-    // Whoever could make it would have trusted whatever they write into it.
-    if let Ok(data) = data_dir() {
-        let _there = project_folder::make(&data);
     }
     let (own, hooks) = (inspection::own_paths(project), inspection::hook_folders(project));
     own.iter().chain(&hooks).for_each(|path| held.add(path, Access::ReadOnly));
@@ -88,16 +98,8 @@ impl Held {
     }
 
     fn of_project(&mut self, project: &Path) {
-        let folder = project.join(".portolan");
-        if folder.is_dir() {
-            self.add(&folder, Access::ReadOnly);
-            for open in OPEN.iter().filter_map(|pattern| pattern.strip_suffix("/**")) {
-                let open = project.join(open);
-                // What is not there cannot be mounted, and in a folder that is read-only nobody could make it.
-                let _there = project_folder::make(&open);
-                self.add(&open, Access::Open);
-            }
-        }
+        self.add(&project.join(".portolan"), Access::ReadOnly);
+        open_folders(project).for_each(|folder| self.add(&folder, Access::Open));
         for folder in SETTINGS.map(|name| project.join(name)) {
             self.add(&folder, Access::ReadOnly);
             for inner in entries(&folder).filter(|path| path.is_dir()) {
@@ -176,8 +178,6 @@ mod tests {
                 (".mcp.json", Access::ReadOnly),
                 (".portolan", Access::ReadOnly),
                 (".portolan/issues", Access::Open),
-                (".portolan/reviews", Access::Open),
-                (".portolan/specs", Access::Open),
             ]
         );
         let place = |path: &str| all.iter().position(|held| held.path == root.join(path));

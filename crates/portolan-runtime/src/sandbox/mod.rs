@@ -32,18 +32,31 @@ const MOUNTS: &str =
 /// capabilities(7).
 const GIVEN_UP: &str = "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawio,-dac_read_search,-mknod,-bpf";
 
-/// Runs a program in the sandbox of a project, and answers what `portolan` is asked from within until it has ended.
+/// Runs a program in the sandbox of a project, and answers what `portolan` is asked from within until it has ended. Returns
+/// its exit code; of one that a signal has ended, that of a shell: 128 and the signal's number.
 ///
 /// # Errors
 /// There is no program that makes sandboxes on this machine, or it cannot be started.
-pub fn run(project: &Path, words: &[OsString]) -> io::Result<ExitStatus> {
+pub fn run(project: &Path, words: &[OsString]) -> io::Result<i32> {
     let broker = broker::Broker::new()?;
+    held::make_folders(project);
     let (program, arguments) = made(&held(project), is_root())?;
     let mut command = Command::new(program);
     command.args(arguments).args(words).env(broker::SOCKET, broker.socket());
     let mut child = command.spawn()?;
     broker.answer();
-    child.wait()
+    child.wait().map(exit_code)
+}
+
+#[cfg(unix)]
+fn exit_code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+#[cfg(not(unix))]
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(1)
 }
 
 /// Whether a sandbox can be made here, tried out.

@@ -1,7 +1,6 @@
 //! `portolan sandbox`: a program runs where the files that hold the gates cannot be written.
 
 use std::ffi::OsString;
-use std::process::ExitStatus;
 
 use clap::Args;
 use portolan_runtime::sandbox;
@@ -43,30 +42,16 @@ pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
             return Ok(Exit::Done);
         }
         for sandbox::HeldPath { path, access } in &held {
-            let access = match access {
-                sandbox::Access::ReadOnly => "read-only",
-                sandbox::Access::Open => "open",
-                sandbox::Access::Fixed => "fixed",
-            };
+            let access = json!(access);
+            let access = access.as_str().unwrap_or_default();
             output.line(format!("{access:<9}  {}", one_line(&path.display().to_string())))?;
         }
         return Ok(Exit::Done);
     }
-    let status = sandbox::run(&project, &args.words).map_err(|error| {
+    let code = sandbox::run(&project, &args.words).map_err(|error| {
         let help = "without a sandbox nothing is run: `portolan doctor` tells how it stands";
         ServiceError::failed("no_sandbox", error.to_string(), help)
     })?;
     // The code is the program's, whatever it is.
-    std::process::exit(code(status));
-}
-
-#[cfg(unix)]
-fn code(status: ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt as _;
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
-}
-
-#[cfg(not(unix))]
-fn code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or(1)
+    std::process::exit(code);
 }

@@ -402,6 +402,8 @@ fn a_shell_in_a_sandbox_stays_until_everything_is_taken_out() {
     assert!(settings.contains("\"A\": \"1\"") && settings.replace("\":\"", "\": \"").contains(&named), "{settings}");
     // Hooks that are put in again leave the shell as it is.
     assert!(!project.go_as(target, Direction::Install, "/opt/portolan"));
+    // The sandbox has made this, and nobody has used it.
+    fs::create_dir(project.path().join(".portolan/issues")).expect("a folder is made");
     assert!(project.go_as(target, Direction::Uninstall, "/opt/portolan"));
     assert_eq!(project.all(), before);
 }

@@ -149,18 +149,12 @@ fn a_sandbox_is_for_one_host_and_says_what_it_holds() {
     "#]]
     .assert_eq(&says(&project, "install codex --sandbox --yes"));
     project.write(".mcp.json", "{}");
-    project.write(".portolan/guidelines.yaml", "");
+    project.write(".portolan/issues/1.md", "");
     let held = says(&project, "sandbox --print");
     let inside: Vec<&str> = held.lines().filter(|line| line.contains("<project>")).collect();
     assert_eq!(
         inside,
-        [
-            "read-only  <project>/.mcp.json",
-            "read-only  <project>/.portolan",
-            "open       <project>/.portolan/issues",
-            "open       <project>/.portolan/reviews",
-            "open       <project>/.portolan/specs",
-        ],
+        ["read-only  <project>/.mcp.json", "read-only  <project>/.portolan", "open       <project>/.portolan/issues",],
         "{held}"
     );
     let json: serde_json::Value = serde_json::from_str(
