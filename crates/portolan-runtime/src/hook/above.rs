@@ -15,7 +15,7 @@ const TAKING: [&str; 8] =
 pub(super) fn words() -> Option<Vec<String>> {
     /// How many processes may be between git and its hook.
     const MAX_LEVELS: usize = 12;
-    let mut process = lineage::asker();
+    let mut process = lineage::requesting_process();
     for _ in 0..MAX_LEVELS {
         if process <= 1 {
             return None;

@@ -78,13 +78,13 @@ pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     })
 }
 
-/// The variable by which a process is told for whom it works: the number of the client of a sandbox.
+/// The variable that holds the process id of the client whose call a sandbox has forwarded.
 pub(crate) const ASKED_BY: &str = "PORTOLAN_ASKED_BY";
 
-/// The process for which this one works: its parent, or the client of the sandbox that has handed it its call. Only a
-/// parent that is this very program, and answers a sandbox, is believed about that.
+/// The process that asked for this one: its parent, or the client whose call a sandbox has forwarded. The variable counts
+/// only if the parent is this same program, run as `portolan sandbox`.
 #[cfg(target_os = "linux")]
-pub(crate) fn asker() -> u32 {
+pub(crate) fn requesting_process() -> u32 {
     let parent = std::os::unix::process::parent_id();
     let asked_by = || {
         let client = std::env::var(ASKED_BY).ok()?.parse().ok()?;

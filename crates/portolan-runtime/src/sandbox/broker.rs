@@ -1,9 +1,9 @@
-//! The other end of a sandbox: it runs outside what `portolan` is asked to do within, so that it can be put on record.
+//! Runs outside the sandbox what `portolan` is called for inside it, so that the call can write what is read-only there.
 //!
 //! A client sends one message: its open files, and behind a length of four bytes (little-endian) its folder, the number of
 //! its arguments, these, and its variables as `NAME=value`, with a null byte behind each. The answer is one byte, the exit
-//! code. Whoever asks is the same user, and gets what `portolan` gives to an agent: what the process descends from tells
-//! that it is one. Its variables do not lead the program elsewhere: those that count are the sandbox's own.
+//! code. The client is the same user, and is treated as an agent, because the new process descends from the agent's host.
+//! The process has the environment of the sandbox, with few variables of the client's: see [`is_forwarded`].
 
 #[cfg(unix)]
 use std::ffi::OsString;
@@ -28,9 +28,9 @@ pub(super) struct Request {
     pub(super) variables: Vec<(OsString, OsString)>,
 }
 
-/// Whether a variable of the client counts. Others could have the program, outside, load something or find other programs.
+/// Whether a variable of the client is passed on. Others could have the program, outside, load code or find other programs.
 #[cfg(unix)]
-fn counts(name: &str) -> bool {
+fn is_forwarded(name: &str) -> bool {
     const NAMES: [&str; 9] = [
         "TERM",
         "COLUMNS",
@@ -120,14 +120,14 @@ mod system {
             std::thread::spawn(move || {
                 let open = Arc::new(());
                 while let Ok((stream, _)) = listener.accept() {
-                    // One more is hung up on, and is told that nobody answers.
+                    // The connection closes, and the client reports that nobody answers.
                     if Arc::strong_count(&open) > MAX_CLIENTS {
                         continue;
                     }
                     let open = Arc::clone(&open);
                     std::thread::spawn(move || {
-                        // Whoever has gone does not wait for an answer.
-                        let _gone = served(stream);
+                        // A client that has exited reads no answer.
+                        let _unread = serve(stream);
                         drop(open);
                     });
                 }
@@ -135,9 +135,9 @@ mod system {
         }
     }
 
-    fn served(mut stream: UnixStream) -> io::Result<()> {
+    fn serve(mut stream: UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(MESSAGE_TIMEOUT))?;
-        let (request, files) = received(&mut stream)?;
+        let (request, files) = receive(&mut stream)?;
         stream.set_read_timeout(None)?;
         let code = perform(&request, files, &stream).map_or(1, exit_code);
         stream.write_all(&[u8::try_from(code).unwrap_or(1)])
@@ -150,18 +150,18 @@ mod system {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&request.arguments).current_dir(&request.folder);
         command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
-        command.envs(request.variables.iter().filter(|(name, _)| name.to_str().is_some_and(counts)).cloned());
+        command.envs(request.variables.iter().filter(|(name, _)| name.to_str().is_some_and(is_forwarded)).cloned());
         command.env_remove(SOCKET).env_remove(ASKED_BY);
         if let Some(client) = client(stream) {
             command.env(ASKED_BY, client.to_string());
         }
         let mut child = command.spawn()?;
-        // The files are the child's from here on: a reader must see that they are closed.
+        // Closes this process's copies of the files, so that readers see their end when the child exits.
         drop(command);
         let ended = Arc::new(AtomicBool::new(false));
         let (seen, pid, mut waiting) = (Arc::clone(&ended), Pid::from_child(&child), stream.try_clone()?);
         std::thread::spawn(move || {
-            // A client says nothing more: this returns when it has gone.
+            // A client sends nothing more: this returns when it has exited.
             let _ = waiting.read(&mut [0]);
             if !seen.load(Ordering::SeqCst) {
                 let _ended_meanwhile = kill_process(pid, Signal::TERM);
@@ -182,7 +182,7 @@ mod system {
         None
     }
 
-    fn received(stream: &mut UnixStream) -> io::Result<(Request, Vec<OwnedFd>)> {
+    fn receive(stream: &mut UnixStream) -> io::Result<(Request, Vec<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut length = [0; 4];
@@ -204,10 +204,10 @@ mod system {
         }
         let mut bytes = vec![0; length];
         stream.read_exact(&mut bytes)?;
-        Ok((request(&bytes).ok_or_else(invalid)?, files))
+        Ok((decode(&bytes).ok_or_else(invalid)?, files))
     }
 
-    fn request(bytes: &[u8]) -> Option<Request> {
+    fn decode(bytes: &[u8]) -> Option<Request> {
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let mut fields = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
         let folder = text(fields.next()?);
@@ -220,8 +220,8 @@ mod system {
         (arguments.len() == count).then(|| Request { folder, arguments, variables: variables.collect() })
     }
 
-    /// The message that [`request`] reads.
-    pub(in crate::sandbox) fn message(request: &Request) -> Vec<u8> {
+    /// The message that [`decode`] reads.
+    pub(in crate::sandbox) fn encode(request: &Request) -> Vec<u8> {
         let count = OsString::from(request.arguments.len().to_string());
         let mut bytes = Vec::new();
         for field in [&request.folder, &count].into_iter().chain(&request.arguments) {
@@ -247,20 +247,20 @@ mod system {
                 arguments: vec![of(b"guard"), of(b""), of(b"a=b\nc")],
                 variables: vec![(of(b"A"), of(b"x=y")), (of(b"B"), of(b""))],
             };
-            let read = request(&message(&sent)).expect("a message");
+            let read = decode(&encode(&sent)).expect("a message");
             assert_eq!((read.folder, read.arguments, read.variables), (sent.folder, sent.arguments, sent.variables));
             for torn in [&b""[..], b"/p", b"/p\0", b"/p\x003\0a\0", b"/p\0-1\0", b"/p\0x\0"] {
-                assert!(request(torn).is_none(), "{torn:?}");
+                assert!(decode(torn).is_none(), "{torn:?}");
             }
         }
 
         #[test]
         fn variables_that_lead_programs_elsewhere_stay_within() {
             for name in ["GIT_INDEX_FILE", "LANG", "PORTOLAN_RUN", "PORTOLAN_SKIP_QA_GATE"] {
-                assert!(counts(name), "{name}");
+                assert!(is_forwarded(name), "{name}");
             }
             for name in ["PATH", "HOME", "LD_PRELOAD", "PORTOLAN_DATA_DIR", "PORTOLAN_SANDBOX", "PORTOLAN_ASKED_BY"] {
-                assert!(!counts(name), "{name}");
+                assert!(!is_forwarded(name), "{name}");
             }
         }
     }
@@ -268,4 +268,4 @@ mod system {
 
 pub(crate) use system::Broker;
 #[cfg(unix)]
-pub(super) use system::message;
+pub(super) use system::encode;

@@ -1,14 +1,13 @@
-//! `portolan` within a sandbox: it hands itself over to the process that has made the sandbox.
+//! `portolan` inside a sandbox: it forwards its call to the process that has made the sandbox.
 
-/// What came of this call of the program where it was made within a sandbox: its exit code. Nothing where it was not, and
-/// it goes on itself.
+/// Forwards this call of the program if it runs inside a sandbox, and returns the exit code. Returns nothing outside of one.
 ///
 /// # Errors
-/// It is within a sandbox, and nobody answers there any more.
+/// It runs inside a sandbox whose broker has exited.
 #[cfg(unix)]
-pub fn forwarded() -> Result<Option<u8>, String> {
+pub fn forward() -> Result<Option<u8>, String> {
     let Some(socket) = std::env::var_os(super::broker::SOCKET) else { return Ok(None) };
-    let code = unix::asked(std::path::Path::new(&socket)).map_err(|error| {
+    let code = unix::request(std::path::Path::new(&socket)).map_err(|error| {
         format!("the shell that this sandbox was made for has ended, and nobody answers ({error}): run it again")
     })?;
     Ok(Some(code))
@@ -19,7 +18,7 @@ pub fn forwarded() -> Result<Option<u8>, String> {
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-pub fn forwarded() -> Result<Option<u8>, String> {
+pub fn forward() -> Result<Option<u8>, String> {
     Ok(None)
 }
 
@@ -33,16 +32,16 @@ mod unix {
 
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
-    use crate::sandbox::broker::{MAX_BYTES, Request, message};
+    use crate::sandbox::broker::{MAX_BYTES, Request, encode};
 
-    pub(super) fn asked(socket: &Path) -> io::Result<u8> {
+    pub(super) fn request(socket: &Path) -> io::Result<u8> {
         let mut stream = UnixStream::connect(socket)?;
         let request = Request {
             folder: std::env::current_dir()?.into_os_string(),
             arguments: std::env::args_os().skip(1).collect(),
             variables: std::env::vars_os().collect(),
         };
-        let bytes = message(&request);
+        let bytes = encode(&request);
         let length = u32::try_from(bytes.len()).ok().filter(|length| *length as usize <= MAX_BYTES);
         let length =
             length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "what it is given is too long"))?;

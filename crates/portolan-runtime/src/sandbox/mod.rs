@@ -6,7 +6,7 @@
 
 pub(crate) mod broker;
 mod client;
-mod held;
+mod paths;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,8 +15,8 @@ use std::process::{Command, ExitStatus};
 
 use crate::pins;
 
-pub use client::forwarded;
-pub use held::{Access, HeldPath, held};
+pub use client::forward;
+pub use paths::{Access, SandboxPath, sandbox_paths};
 
 /// Makes mount namespaces for users, see bwrap(1). Within them nobody has rights over the processes around.
 const BWRAP: &str = "bwrap";
@@ -25,12 +25,13 @@ const UNSHARE: &str = "unshare";
 /// The one of macOS, see sandbox-exec(1).
 const SEATBELT: &str = "/usr/bin/sandbox-exec";
 
-/// What root does in a mount namespace of its own: pairs of an option and a path up to `--`, and the words to run.
-const MOUNTS: &str =
+/// Runs in a mount namespace as root. Its arguments are pairs of mount options and a path, `--`, and those of `setpriv`.
+const MOUNT_SCRIPT: &str =
     r#"while [ "$1" != -- ]; do mount -o "$1" "$2" "$2" || exit 125; shift 2; done; shift; exec setpriv "$@""#;
-/// What root gives up: with these it could undo the mounts, or reach the files through another process or a device. See
-/// capabilities(7).
-const GIVEN_UP: &str = "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawio,-dac_read_search,-mknod,-bpf";
+/// The capabilities that root drops: with these it could undo the mounts, or reach the files through another process or a
+/// device. See capabilities(7).
+const DROPPED_CAPABILITIES: &str =
+    "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawio,-dac_read_search,-mknod,-bpf";
 
 /// Runs a program in the sandbox of a project, and answers what `portolan` is asked from within until it has ended. Returns
 /// its exit code; of one that a signal has ended, that of a shell: 128 and the signal's number.
@@ -39,8 +40,8 @@ const GIVEN_UP: &str = "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawi
 /// There is no program that makes sandboxes on this machine, or it cannot be started.
 pub fn run(project: &Path, words: &[OsString]) -> io::Result<i32> {
     let broker = broker::Broker::new()?;
-    held::make_folders(project);
-    let (program, arguments) = made(&held(project), is_root())?;
+    paths::create_folders(project);
+    let (program, arguments) = command_line(&sandbox_paths(project), is_root())?;
     let mut command = Command::new(program);
     command.args(arguments).args(words).env(broker::SOCKET, broker.socket());
     let mut child = command.spawn()?;
@@ -59,12 +60,12 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Whether a sandbox can be made here, tried out.
+/// Checks that a sandbox can be made on this machine, by making one.
 ///
 /// # Errors
-/// Why not, with what puts it right.
-pub fn works() -> Result<(), String> {
-    let (program, mut arguments) = made(&[], is_root()).map_err(|error| error.to_string())?;
+/// Why it cannot.
+pub fn check_available() -> Result<(), String> {
+    let (program, mut arguments) = command_line(&[], is_root()).map_err(|error| error.to_string())?;
     arguments.push("true".into());
     let output = Command::new(&program).args(arguments).output().map_err(|error| error.to_string())?;
     if output.status.success() {
@@ -76,9 +77,9 @@ pub fn works() -> Result<(), String> {
 }
 
 /// The program that makes the sandbox, and its arguments before the words that run in there.
-fn made(held: &[HeldPath], is_root: bool) -> io::Result<(PathBuf, Vec<OsString>)> {
+fn command_line(paths: &[SandboxPath], is_root: bool) -> io::Result<(PathBuf, Vec<OsString>)> {
     if cfg!(target_os = "macos") {
-        let arguments = vec!["-p".into(), seatbelt(held).into()];
+        let arguments = vec!["-p".into(), seatbelt(paths).into()];
         return Ok((PathBuf::from(SEATBELT), arguments));
     }
     let (name, package) = if is_root { (UNSHARE, "util-linux") } else { (BWRAP, "bubblewrap") };
@@ -86,13 +87,13 @@ fn made(held: &[HeldPath], is_root: bool) -> io::Result<(PathBuf, Vec<OsString>)
         let missing = format!("`{name}` is not on the search path: install {package}, which makes the sandbox");
         io::Error::new(io::ErrorKind::NotFound, missing)
     })?;
-    Ok((program, if is_root { unshare(held) } else { bubblewrap(held) }))
+    Ok((program, if is_root { unshare(paths) } else { bubblewrap(paths) }))
 }
 
 /// The arguments of `bwrap`. A folder that is mounted on itself can be written, and neither moved nor taken away.
-fn bubblewrap(held: &[HeldPath]) -> Vec<OsString> {
+fn bubblewrap(paths: &[SandboxPath]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["--dev-bind", "/", "/"].map(OsString::from).to_vec();
-    for HeldPath { path, access } in held {
+    for SandboxPath { path, access } in paths {
         let bind = if *access == Access::ReadOnly { "--ro-bind" } else { "--bind" };
         arguments.extend([OsStr::new(bind), path.as_os_str(), path.as_os_str()].map(OsStr::to_owned));
     }
@@ -101,21 +102,23 @@ fn bubblewrap(held: &[HeldPath]) -> Vec<OsString> {
 }
 
 /// The arguments of `unshare`, for the same.
-fn unshare(held: &[HeldPath]) -> Vec<OsString> {
+fn unshare(paths: &[SandboxPath]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
-        ["--mount", "--propagation", "slave", "sh", "-c", MOUNTS, "sh"].map(OsString::from).to_vec();
-    for HeldPath { path, access } in held {
+        ["--mount", "--propagation", "slave", "sh", "-c", MOUNT_SCRIPT, "sh"].map(OsString::from).to_vec();
+    for SandboxPath { path, access } in paths {
         let bind = if *access == Access::ReadOnly { "bind,ro" } else { "bind" };
         arguments.extend([OsStr::new(bind), path.as_os_str()].map(OsStr::to_owned));
     }
-    arguments.extend(["--", "--bounding-set", GIVEN_UP, "--inh-caps", GIVEN_UP, "--"].map(OsString::from));
+    arguments.extend(
+        ["--", "--bounding-set", DROPPED_CAPABILITIES, "--inh-caps", DROPPED_CAPABILITIES, "--"].map(OsString::from),
+    );
     arguments
 }
 
 /// A profile of Seatbelt: of the rules that fit, the last counts.
-fn seatbelt(held: &[HeldPath]) -> String {
+fn seatbelt(paths: &[SandboxPath]) -> String {
     let mut profile = "(version 1)(allow default)".to_owned();
-    for HeldPath { path, access } in held {
+    for SandboxPath { path, access } in paths {
         let path = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
         profile += &match access {
             Access::ReadOnly => format!("(deny file-write* (subpath \"{path}\"))"),
@@ -140,9 +143,9 @@ fn is_root() -> bool {
 mod tests {
     use super::*;
 
-    fn some() -> [HeldPath; 3] {
+    fn some() -> [SandboxPath; 3] {
         [(".git", Access::Fixed), (".portolan", Access::ReadOnly), (".portolan/a \"b\"", Access::Open)]
-            .map(|(path, access)| HeldPath { path: Path::new("/p").join(path), access })
+            .map(|(path, access)| SandboxPath { path: Path::new("/p").join(path), access })
     }
 
     #[test]

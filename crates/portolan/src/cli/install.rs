@@ -78,7 +78,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     }
     let direction = if args.uninstall { Direction::Uninstall } else { Direction::Install };
     if args.sandbox {
-        can_be_held(target)?;
+        check_sandbox(target)?;
     }
     let (program, note) = program()?;
     let mut plan = Plan::of(target, direction, args.sandbox, &project, &program)?;
@@ -119,16 +119,14 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     Ok(if changed && !done && !args.print { Exit::Refused } else { Exit::Done })
 }
 
-/// Nothing is put in that would keep every command of the shell from running.
-fn can_be_held(target: Target) -> Result<(), ServiceError> {
+/// Refuses a sandbox that would keep every command of the shell from running.
+fn check_sandbox(target: Target) -> Result<(), ServiceError> {
     if target != Target::Host(Host::ClaudeCode) {
         let message = format!("the shell of `{}` cannot be run in a sandbox", target.name());
         return Err(ServiceError::refused("no_sandbox", message, "leave `--sandbox` away; it is for `claude-code`"));
     }
-    sandbox::works().map_err(|why| {
-        let help = "install bubblewrap, let users make namespaces, or leave `--sandbox` away";
-        ServiceError::refused("no_sandbox", why, help)
-    })
+    let help = "make it possible (docs/sandbox.md says what it takes), or leave `--sandbox` away";
+    sandbox::check_available().map_err(|why| ServiceError::refused("no_sandbox", why, help))
 }
 
 /// A folder that is named on the command line is consent enough: nothing else is written.

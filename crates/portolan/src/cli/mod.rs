@@ -241,7 +241,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 }
 
 pub(crate) fn run() -> ExitCode {
-    match portolan_runtime::sandbox::forwarded() {
+    match portolan_runtime::sandbox::forward() {
         Ok(None) => {}
         Ok(Some(code)) => return ExitCode::from(code),
         Err(why) => {

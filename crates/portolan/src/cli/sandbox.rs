@@ -36,12 +36,12 @@ pub(super) struct Sandbox {
 pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
     let project = common.project()?;
     if args.print {
-        let (output, held) = (common.output(), sandbox::held(&project));
+        let (output, paths) = (common.output(), sandbox::sandbox_paths(&project));
         if output.is_json() {
-            output.json(&json!({ "held": held }))?;
+            output.json(&json!({ "paths": paths }))?;
             return Ok(Exit::Done);
         }
-        for sandbox::HeldPath { path, access } in &held {
+        for sandbox::SandboxPath { path, access } in &paths {
             let access = json!(access);
             let access = access.as_str().unwrap_or_default();
             output.line(format!("{access:<9}  {}", one_line(&path.display().to_string())))?;

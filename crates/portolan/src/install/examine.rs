@@ -71,7 +71,7 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
         findings.extend(switched_off(project, host));
         findings.push(refuses(project, record, host).await);
         if let Some(program) = shell::program(project, record, host) {
-            findings.push(is_held(project, host, &program).await);
+            findings.push(check_sandbox(project, host, &program).await);
         }
     }
     if record.of("git").next().is_some() {
@@ -88,8 +88,8 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
     findings
 }
 
-/// Whether what the shell of a host runs cannot write the record of what was installed, tried out.
-async fn is_held(project: &Path, host: Host, program: &Path) -> Finding {
+/// Runs the shell of a host, and checks that it cannot write the record of what was installed.
+async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
     const LIMIT: Duration = Duration::from_secs(10);
     let test = format!("if test -w {}; then echo open; else echo held; fi", super::record::PLACE);
     let runs = Runs::Exec([&program.to_string_lossy(), "-c", test.as_str()].map(str::to_owned).to_vec());
@@ -102,7 +102,7 @@ async fn is_held(project: &Path, host: Host, program: &Path) -> Finding {
             wrong("commands of the shell can write what holds the gates, in spite of the sandbox".to_owned())
         }
         Ok(reply) => {
-            let said = reply.stderr.lines().next().unwrap_or("it does not say why").to_owned();
+            let said = reply.stderr.lines().next().unwrap_or("it does not say why").trim_start_matches("error: ");
             wrong(format!("the shell cannot be run in the sandbox, and no command of it runs: {said}"))
         }
         Err(why) => wrong(format!("`{}` {why}", program.display())),

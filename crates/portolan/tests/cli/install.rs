@@ -161,7 +161,7 @@ fn a_sandbox_is_for_one_host_and_says_what_it_holds() {
         says(&project, "--format json sandbox --print").rsplit_once("exit: 0").expect("it ends well").0,
     )
     .expect("JSON");
-    assert!(json["held"].as_array().is_some_and(|held| held.iter().any(|held| held["access"] == "open")), "{json}");
+    assert!(json["paths"].as_array().is_some_and(|paths| paths.iter().any(|path| path["access"] == "open")), "{json}");
     let refused = says(&project, "sandbox");
     assert!(refused.contains("required arguments") && refused.ends_with("exit: 2\n"), "{refused}");
 }

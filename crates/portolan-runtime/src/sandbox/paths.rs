@@ -1,5 +1,5 @@
-//! What cannot be written in a sandbox: of the files that are protected those that are there. What is not there yet can be
-//! made, and is noticed after the call.
+//! The paths that a sandbox restricts: the protected files that exist. A file that does not exist yet can be created, and is
+//! noticed after the call.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +12,9 @@ use crate::inspection;
 use crate::project_folder;
 use crate::trust::data_dir;
 
-/// A path that is not as it was in a sandbox.
+/// A path with restricted access in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HeldPath {
+pub struct SandboxPath {
     /// The path, absolute, after all links.
     pub path: PathBuf,
     /// What may be done there.
@@ -36,9 +36,9 @@ pub enum Access {
 /// Folders in which a host would also find settings that are not there yet. What stands in their folders is the project's.
 const SETTINGS: [&str; 3] = [".claude", ".codex", ".cursor"];
 
-/// Makes the folders that cannot be held as long as they are not there. In a folder that is read-only nobody could make
-/// them; and whoever could make the user's data folder would have trusted whatever they write into it.
-pub(super) fn make_folders(project: &Path) {
+/// Creates the folders that can only be mounted once they exist: those that agents write, which nobody could create in a
+/// read-only folder, and the user's data folder, in which whoever creates it could forge what is trusted.
+pub(super) fn create_folders(project: &Path) {
     let open = open_folders(project).filter(|_| project.join(".portolan").is_dir());
     for folder in open.chain(data_dir().ok()) {
         let _there = project_folder::make(&folder);
@@ -50,54 +50,54 @@ fn open_folders(project: &Path) -> impl Iterator<Item = PathBuf> {
     OPEN.iter().filter_map(|pattern| Some(project.join(pattern.strip_suffix("/**")?)))
 }
 
-/// What is held in the sandbox of a project, outer folders before what lies in them.
+/// The restricted paths in the sandbox of a project; a folder stands before what it contains.
 #[must_use]
-pub fn held(project: &Path) -> Vec<HeldPath> {
-    let mut held = Held::default();
-    held.of_project(project);
+pub fn sandbox_paths(project: &Path) -> Vec<SandboxPath> {
+    let mut paths = SandboxPaths::default();
+    paths.add_project(project);
     if let Some(home) = std::env::home_dir() {
-        held.matching(&home, &[".git/**", ".portolan/**"]);
+        paths.add_matching(&home, &[".git/**", ".portolan/**"]);
     }
     let (own, hooks) = (inspection::own_paths(project), inspection::hook_folders(project));
-    own.iter().chain(&hooks).for_each(|path| held.add(path, Access::ReadOnly));
-    held.fix_folders(project);
-    held.told()
+    own.iter().chain(&hooks).for_each(|path| paths.add(path, Access::ReadOnly));
+    paths.fix_parents(project);
+    paths.sorted()
 }
 
 #[derive(Default)]
-struct Held(BTreeMap<PathBuf, Access>);
+struct SandboxPaths(BTreeMap<PathBuf, Access>);
 
-impl Held {
-    /// Adds a path that is there. A mount stands where a link leads to, and takes the place of none.
+impl SandboxPaths {
+    /// Adds a path if it exists. Symlinks are resolved, because a mount cannot take the place of one.
     fn add(&mut self, path: &Path, access: Access) {
         if let Ok(path) = path.canonicalize() {
             self.0.entry(path).or_insert(access);
         }
     }
 
-    /// A folder on the way to what is held is not moved away with it.
-    fn fix_folders(&mut self, project: &Path) {
+    /// Fixes the folders around restricted paths in the project, so that none is moved away with what it contains.
+    fn fix_parents(&mut self, project: &Path) {
         let Ok(project) = project.canonicalize() else { return };
-        let held: Vec<PathBuf> = self.0.keys().filter(|path| path.starts_with(&project)).cloned().collect();
-        for path in held {
+        let restricted: Vec<PathBuf> = self.0.keys().filter(|path| path.starts_with(&project)).cloned().collect();
+        for path in restricted {
             for folder in path.ancestors().skip(1).take_while(|folder| **folder != *project) {
                 self.0.entry(folder.to_owned()).or_insert(Access::Fixed);
             }
         }
     }
 
-    /// All of it but what is held with the folder that it lies in.
-    fn told(self) -> Vec<HeldPath> {
+    /// All paths, except those that are read-only with the folder around them.
+    fn sorted(self) -> Vec<SandboxPath> {
         let outer = |path: &Path| path.ancestors().skip(1).find_map(|folder| self.0.get(folder));
-        let is_held = |path: &Path, access| access != Access::Open && outer(path) == Some(&Access::ReadOnly);
-        let all = self.0.iter().filter(|(path, access)| !is_held(path, **access));
-        let mut all: Vec<HeldPath> =
-            all.map(|(path, access)| HeldPath { path: path.clone(), access: *access }).collect();
-        all.sort_by_key(|held| held.path.components().count());
+        let is_covered = |path: &Path, access| access != Access::Open && outer(path) == Some(&Access::ReadOnly);
+        let all = self.0.iter().filter(|(path, access)| !is_covered(path, **access));
+        let mut all: Vec<SandboxPath> =
+            all.map(|(path, access)| SandboxPath { path: path.clone(), access: *access }).collect();
+        all.sort_by_key(|entry| entry.path.components().count());
         all
     }
 
-    fn of_project(&mut self, project: &Path) {
+    fn add_project(&mut self, project: &Path) {
         self.add(&project.join(".portolan"), Access::ReadOnly);
         open_folders(project).for_each(|folder| self.add(&folder, Access::Open));
         for folder in SETTINGS.map(|name| project.join(name)) {
@@ -106,12 +106,12 @@ impl Held {
                 self.add(&inner, Access::Open);
             }
         }
-        self.matching(project, &[".git/**", ".portolan/**"]);
-        self.of_git(project);
+        self.add_matching(project, &[".git/**", ".portolan/**"]);
+        self.add_repository(project);
     }
 
     /// The hooks and the configuration of a repository; git itself writes the rest.
-    fn of_git(&mut self, project: &Path) {
+    fn add_repository(&mut self, project: &Path) {
         let entry = project.join(".git");
         self.add(&entry, if entry.is_file() { Access::ReadOnly } else { Access::Fixed });
         let Some((git_dir, common_dir)) = inspection::repository_folders(project) else { return };
@@ -122,7 +122,7 @@ impl Held {
     }
 
     /// What the patterns of protected files match in a folder, but for those that are told apart here.
-    fn matching(&mut self, root: &Path, but: &[&str]) {
+    fn add_matching(&mut self, root: &Path, but: &[&str]) {
         for pattern in PROTECTED.iter().filter(|pattern| !but.contains(pattern)) {
             if let Some(folder) = pattern.strip_suffix("/**") {
                 self.add(&root.join(folder), Access::ReadOnly);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_held_and_what_is_content_of_the_project_is_not() {
+    fn existing_settings_are_read_only_and_project_content_is_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
         for name in [".portolan/issues", ".claude/commands", ".git/objects", ".git/refs", ".git/hooks", ".github/hooks"]
@@ -161,8 +161,9 @@ mod tests {
         for name in [".git/HEAD", ".git/config", ".claude/settings.json", ".mcp.json", ".vscode-not", "src.rs"] {
             fs::write(root.join(name), "").expect("a file is written");
         }
-        let all = held(&root);
-        let inside = all.iter().filter_map(|held| Some((held.path.strip_prefix(&root).ok()?.to_str()?, held.access)));
+        let all = sandbox_paths(&root);
+        let inside =
+            all.iter().filter_map(|entry| Some((entry.path.strip_prefix(&root).ok()?.to_str()?, entry.access)));
         let mut inside: Vec<(&str, Access)> = inside.collect();
         inside.sort_unstable_by_key(|(path, _)| *path);
         assert_eq!(
@@ -180,7 +181,7 @@ mod tests {
                 (".portolan/issues", Access::Open),
             ]
         );
-        let place = |path: &str| all.iter().position(|held| held.path == root.join(path));
+        let place = |path: &str| all.iter().position(|entry| entry.path == root.join(path));
         assert!(place(".claude") < place(".claude/commands"), "what is mounted first is covered by what follows");
     }
 }
