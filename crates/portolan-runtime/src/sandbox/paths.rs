@@ -68,10 +68,14 @@ pub fn sandbox_paths(project: &Path) -> Vec<SandboxPath> {
 struct SandboxPaths(BTreeMap<PathBuf, Access>);
 
 impl SandboxPaths {
-    /// Adds a path if it exists. Symlinks are resolved, because a mount cannot take the place of one.
+    /// Adds a path if it exists; where it has been added before, read-only counts. Symlinks are resolved, because a mount cannot
+    /// take the place of one. They open nothing: a repository may contain one that leads to its hooks.
     fn add(&mut self, path: &Path, access: Access) {
-        if let Ok(path) = path.canonicalize() {
-            self.0.entry(path).or_insert(access);
+        let opens_by_link = access == Access::Open && path.is_symlink();
+        let Some(path) = path.canonicalize().ok().filter(|_| !opens_by_link) else { return };
+        let known = self.0.entry(path).or_insert(access);
+        if access == Access::ReadOnly {
+            *known = access;
         }
     }
 
@@ -161,6 +165,9 @@ mod tests {
         for name in [".git/HEAD", ".git/config", ".claude/settings.json", ".mcp.json", ".vscode-not", "src.rs"] {
             fs::write(root.join(name), "").expect("a file is written");
         }
+        // A repository may bring links along: they open nothing.
+        std::os::unix::fs::symlink("../.git/hooks", root.join(".claude/link")).expect("a link");
+        std::os::unix::fs::symlink("../.git/hooks", root.join(".portolan/specs")).expect("a link");
         let all = sandbox_paths(&root);
         let inside =
             all.iter().filter_map(|entry| Some((entry.path.strip_prefix(&root).ok()?.to_str()?, entry.access)));
