@@ -1,9 +1,10 @@
 //! What a tool call may do, from files under `tests/cases/guards`. A shell command stands behind `$ ` and its further
 //! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
-//! `must allow`, `must ask` and `must block` say what everything after them comes to, and other lines set the scene:
+//! `must allow`, `must stop` and `must hook` say what everything after them comes to: what is stopped is asked or refused,
+//! and what is left to git's own hooks is allowed here (the command line's tests run it). Other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
 //! `push.default <value>`, `blocked <request>`, `own <path>`, `tree <name>=<changed file> …`,
-//! `holds <folder>=<protected file> …`, `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not
+//! `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not
 //! what must come of it.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use portolan_core::value::Timestamp;
 use portolan_gates::bypass::{Bypass, Source, Uses};
 use portolan_gates::guards::{
-    self, FlowContext, FolderContents, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead,
+    self, FlowContext, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead,
 };
 use portolan_gates::guidelines::{IssueProvider, Level, Who};
 use portolan_gates::shell::{self, ShellContext};
@@ -32,9 +33,8 @@ struct World {
     aliases: BTreeMap<String, String>,
     /// The protected files that a tree has otherwise; `?` for one that cannot be looked at.
     trees: BTreeMap<String, String>,
-    /// What is in folders that are copied.
-    folders: BTreeMap<String, FolderContents>,
-    must: Option<Decision>,
+    /// Whether what follows must be stopped, or allowed.
+    must: Option<bool>,
 }
 
 fn worktree(root: &str, branch: &str) -> Worktree {
@@ -75,7 +75,6 @@ impl World {
             guidelines,
             aliases: BTreeMap::new(),
             trees: BTreeMap::new(),
-            folders: BTreeMap::new(),
             must: None,
         }
     }
@@ -125,10 +124,6 @@ impl World {
             scene.places.insert(path.clone(), self.place(path));
         }
         scene.home = Some("/home/me".to_owned());
-        for path in &wanted.copied {
-            let held = self.folders.iter().find(|(name, _)| self.place(path).path == **name);
-            scene.folders.extend(held.map(|(_, held)| (path.clone(), held.clone())));
-        }
         for (folder, name) in &wanted.trees {
             let changed = self.trees.get(name).map_or("", String::as_str);
             if changed != "?" {
@@ -140,23 +135,11 @@ impl World {
     }
 
     fn around(&self) -> ShellContext {
-        let branch = self.head.as_ref().and_then(|worktree| match &worktree.head {
-            WorktreeHead::Branch(branch) => Some(branch.clone()),
-            _ => None,
-        });
         let text = |text: &str| Some(text.to_owned());
-        let git = self.head.is_some().then(|| "/repo/.git".to_owned());
         ShellContext {
             folder: text("/repo"),
             home: text("/home/me"),
-            branch,
             root: text("/repo").filter(|_| self.head.is_some()),
-            git_dir: git.clone(),
-            common_dir: git,
-            programs: vec![
-                ("git".to_owned(), "/usr/bin/git".to_owned()),
-                ("portolan".to_owned(), "/opt/bin/portolan".to_owned()),
-            ],
         }
     }
 
@@ -168,7 +151,8 @@ impl World {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest) {
             ("afresh", _) => *self = World { must: self.must, ..World::new() },
-            ("must", _) => self.must = Some(decision(rest)),
+            ("must", "allow" | "hook") => self.must = Some(false),
+            ("must", "stop") => self.must = Some(true),
             ("on", "nothing") => self.head = None,
             ("on", branch) => self.head = Some(worktree("/repo", branch)),
             ("upstream", name) => self.with_head(|head| {
@@ -190,11 +174,6 @@ impl World {
             ("blocked", number) => {
                 let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
                 drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
-            }
-            ("holds", rest) => {
-                let (path, files) = rest.split_once('=').expect("a folder and files");
-                let protected = files.split(' ').filter(|file| !matches!(*file, "" | "…")).map(str::to_owned).collect();
-                self.folders.insert(path.to_owned(), FolderContents { protected, whole: !files.contains('…') });
             }
             ("tree", rest) => {
                 let (name, files) = rest.split_once('=').expect("a tree and files");
@@ -243,15 +222,6 @@ impl World {
     }
 }
 
-fn decision(text: &str) -> Decision {
-    match text {
-        "allow" => Decision::Allow,
-        "ask" => Decision::Ask,
-        "block" => Decision::Block,
-        _ => panic!("`{text}` is no decision"),
-    }
-}
-
 fn told(judgements: &[Judgement]) -> String {
     let mut told = format!("{:?}", guards::overall(judgements)).to_lowercase();
     for judgement in judgements {
@@ -296,8 +266,8 @@ fn retold(file: &str) -> (String, usize, Vec<String>) {
                 Case::Edit(path) => (path.clone(), world.judge(Tool::Edit { paths: vec![path] })),
             };
             let _ = writeln!(out, "= {}", told(&judgements));
-            let overall = guards::overall(&judgements);
-            if world.must.is_some_and(|must| must != overall) {
+            let stopped = guards::overall(&judgements) > Decision::Allow;
+            if world.must.is_some_and(|must| must != stopped) {
                 wrong.push(format!("{text}\n    {}", told(&judgements)));
             }
             for judgement in &judgements {

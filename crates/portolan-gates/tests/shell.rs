@@ -204,8 +204,7 @@ fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
     let around = ShellContext {
         folder: Some("/repo".to_owned()),
         home: Some("/home/me".to_owned()),
-        branch: Some("feat/1".to_owned()),
-        ..ShellContext::default()
+        root: Some("/repo".to_owned()),
     };
     lines(&shell::expand(&shell::read_in(text, &around), aliases))
 }

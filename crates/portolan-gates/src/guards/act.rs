@@ -4,7 +4,6 @@
 use std::cell::OnceCell;
 
 use super::context::{GuardContext, Place, Worktree, WorktreeHead};
-use super::made::{self, NewFolder};
 use super::named;
 use crate::shell::git::{self, Action, Invocation, Switch};
 use crate::shell::{Assignment, Command, Reading, Word};
@@ -19,8 +18,6 @@ pub(super) struct Act<'a> {
     pub(super) calls: Vec<Call<'a>>,
     /// The calls that check something else out, by their places.
     switches: Vec<(usize, On)>,
-    /// The worktrees and clones that the calls make.
-    made: Vec<NewFolder<'a>>,
     /// The text may have a loop, so that what is told later may have happened before.
     loops: bool,
     /// A `PATH` is set somewhere.
@@ -31,7 +28,7 @@ pub(super) struct Act<'a> {
     part_named: OnceCell<Option<String>>,
 }
 
-/// More calls than these that check something out, or make a worktree, are not told apart: each call would be held
+/// More calls than these that check something out are not told apart: each call would be held
 /// against each of them.
 const MAX_SWITCHES: usize = 64;
 
@@ -82,19 +79,24 @@ impl<'a> Act<'a> {
     ) -> Act<'a> {
         let call = |command| Call { command, git: git::invocation(command) };
         let calls: Vec<Call<'_>> = reading.commands.iter().map(call).collect();
-        let (switches, made, loops) = (Vec::new(), Vec::new(), loops(intent));
+        let (switches, loops) = (Vec::new(), loops(intent));
         let sets_path = calls.iter().any(|call| call.sets("PATH"));
         let (named, part_named) = (OnceCell::new(), OnceCell::new());
-        let mut act =
-            Act { intent, reading, scene, guidelines, calls, switches, made, loops, sets_path, named, part_named };
+        let mut act = Act { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
         act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
-        act.made = made::all(&act);
         act
     }
 
     /// The calls of git.
     pub(super) fn git(&self) -> impl Iterator<Item = (usize, &Call<'a>, &Invocation)> {
         self.calls.iter().enumerate().filter_map(|(at, call)| call.git.as_ref().map(|told| (at, call, told)))
+    }
+
+    /// Whether the text makes repositories of its own.
+    pub(super) fn clones(&self) -> bool {
+        self.git().any(|(_, call, told)| {
+            told.action == Action::NewRepository && subcommand(call.command).is_some_and(|(name, _)| name == "clone")
+        })
     }
 
     /// The paths that an edit names.
@@ -169,39 +171,10 @@ impl<'a> Act<'a> {
         let Some(place) = folder.and_then(|folder| self.place(folder)) else {
             return ActionPlace { worktree: None, on: vec![On::Unknown] };
         };
-        if let Some(ground) = self.made_ground(place) {
-            return ground;
-        }
         let Some(worktree) = place.worktree.as_deref() else {
             return ActionPlace { worktree: None, on: vec![On::Outside] };
         };
         ActionPlace { worktree: Some(worktree), on: self.heads(at, worktree) }
-    }
-
-    /// The ground of a place in a worktree that the text itself makes, in whatever order.
-    pub(super) fn made_ground(&self, place: &'a Place) -> Option<ActionPlace<'a>> {
-        if self.made.len() > MAX_SWITCHES {
-            return Some(ActionPlace { worktree: place.worktree.as_deref(), on: vec![On::Unknown] });
-        }
-        let around = || self.made.iter().filter(|made| made.holds(&place.path));
-        let made = around().find(|made| made.on.is_some() && (made.is_known() || place.worktree.is_none()))?;
-        let mut on: Vec<On> = around().filter_map(|made| made.on.clone()).collect();
-        let inside = |folder: &Option<String>| {
-            folder.as_deref().and_then(|folder| self.place(folder)).is_none_or(|place| made.holds(&place.path))
-        };
-        for (at, next) in &self.switches {
-            let Some(told) = &self.calls[*at].git else { continue };
-            if folders(&self.intent.folder, told).iter().any(inside) {
-                on.push(next.clone());
-            }
-        }
-        Some(ActionPlace { worktree: made.from, on })
-    }
-
-    /// Whether a folder may lie in a repository that the text makes.
-    pub(super) fn is_cloned(&self, folder: &str) -> bool {
-        let holds = |place: &Place| self.made.iter().any(|made| made.on.is_none() && made.holds(&place.path));
-        self.place(folder).is_some_and(holds)
     }
 
     /// The switches of this text count where they are known to have happened, and may have where they are not.
@@ -338,6 +311,15 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     paths
 }
 
+/// Each folder that something comes into, with what it is called there.
+pub(super) fn filled<'a>(from: &'a str, command: &'a Command) -> impl Iterator<Item = (String, Option<&'a str>)> + 'a {
+    let seen = move |folder: &Word, to: &Word| absolute(&absolute(from, folder)?, to);
+    command.fills.iter().flat_map(move |fill| {
+        let folders = command.folders.iter().filter_map(move |folder| seen(folder, &fill.to));
+        folders.map(|folder| (folder, fill.name.as_deref()))
+    })
+}
+
 /// A path, seen from a folder that is itself seen from `from`.
 pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
     if path.starts_with('/') {
@@ -419,7 +401,6 @@ mod tests {
         let own = On::Branch("feat/1".to_owned());
         assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
         assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
-        assert_eq!(held("git worktree add x m;"), (3000, 0, vec![On::Unknown]), "nor what they make");
     }
 
     /// What the whole text names is looked for where a file is written that only the run will name, and then once.

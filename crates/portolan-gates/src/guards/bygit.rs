@@ -3,12 +3,11 @@
 
 use super::act::{self, Act, is_in};
 use super::finding::Finding;
-use super::made;
+use crate::shell::Word;
 use crate::shell::git::{Action, Index, Invocation};
-use crate::shell::{Command, Word};
 
 /// The paths that a call changes or makes, seen from every folder that it may work in.
-pub(super) fn touched(from: &str, command: &Command, told: &Invocation) -> Vec<Option<String>> {
+pub(super) fn touched(from: &str, told: &Invocation) -> Vec<Option<String>> {
     let mut words: Vec<&Word> = told.places.iter().collect();
     if let Action::Files { paths, .. } = &told.action {
         words.extend(paths);
@@ -16,9 +15,6 @@ pub(super) fn touched(from: &str, command: &Command, told: &Invocation) -> Vec<O
     if let Some(Index { paths, .. }) = &told.index {
         words.extend(paths);
     }
-    let made = act::subcommand(command).filter(|(name, _)| *name != "init");
-    let made = made.and_then(|(_, arguments)| made::folder(told, arguments));
-    words.extend(&made);
     // Another place for the files of the working tree, and all that is written there.
     let other = told.work_tree.as_ref().filter(|_| told.action != Action::Reads);
     let mut found = Vec::new();

@@ -14,8 +14,6 @@ pub struct GuardContext {
     /// The protected files that each tree of [`FactRequest`] has otherwise than the index of its folder, seen from the root of
     /// the worktree. One that is missing could not be looked at; one that is no tree has none.
     pub trees: BTreeMap<(String, String), Vec<String>>,
-    /// What is in the folders that are copied, by their path in [`FactRequest`]. One that is missing could not be looked at.
-    pub folders: BTreeMap<String, FolderContents>,
     /// The folder of the person, after symlinks.
     pub home: Option<String>,
     /// The flow that is active for the session, if one is.
@@ -42,15 +40,6 @@ pub struct GuardContext {
     pub even: BTreeSet<(String, String)>,
     /// When the call is judged.
     pub now: Timestamp,
-}
-
-/// What is in a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FolderContents {
-    /// The paths that would hold the gates of a project with these files, seen from the folder.
-    pub protected: Vec<String>,
-    /// All of it was looked at.
-    pub whole: bool,
 }
 
 /// Where a path lies.
@@ -179,8 +168,6 @@ pub struct FactRequest {
     pub folders: BTreeSet<String>,
     /// What programs are told of that may write it, and folders in which patterns are looked for.
     pub named: BTreeSet<String>,
-    /// Folders that are copied with what is in them.
-    pub copied: BTreeSet<String>,
     /// Trees that come into the index, each with a folder that git works in.
     pub trees: BTreeSet<(String, String)>,
     /// Files that commit messages are taken from.

@@ -79,10 +79,6 @@ fn writes(act: &Act<'_>, at: usize, command: &Command) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for path in act::written(&act.intent.folder, command) {
         let finding = match path.as_deref().map(|path| (path, act.place(path))) {
-            Some((path, Some(place))) if act.made_ground(place).is_some() => {
-                let ground = act.made_ground(place);
-                on_file(act, path, &ground.map_or_else(Vec::new, |ground| ground.on))
-            }
             Some((path, Some(place))) => match (harmless(place), place.worktree.as_deref()) {
                 (None, Some(worktree)) => on_file(act, path, &act.heads(at, worktree)),
                 (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("lies in no repository"))),
@@ -113,14 +109,15 @@ fn somewhere(act: &Act<'_>, at: usize, command: &Command) -> Finding {
 
 fn calls(act: &Act<'_>, at: usize, command: &Command, told: &Invocation) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (ground, folder) in act.grounds(at, told).into_iter().zip(act::folders(&act.intent.folder, told)) {
+    for ground in act.grounds(at, told) {
         let outside = ground.on == [On::Outside];
-        let cloned = folder.is_none_or(|folder| act.is_cloned(&folder)) && matches!(told.action, Action::Push(_));
         let mut effects = settings::effects(act, command, told, &ground);
+        // A push from a repository that the text itself makes goes to the same branches.
+        let cloned = outside && matches!(told.action, Action::Push(_)) && act.clones();
         if !outside || cloned {
             effects.extend(moves::effects(act, command, told, &ground));
         }
-        let on = if cloned && outside { &[On::Unknown][..] } else { &ground.on };
+        let on = if cloned { &[On::Unknown][..] } else { &ground.on };
         found.extend(effects.into_iter().map(|effect| finding(act, on, effect).at(at)));
     }
     found

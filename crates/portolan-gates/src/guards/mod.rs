@@ -23,7 +23,6 @@ mod act;
 mod approvals;
 mod bygit;
 mod context;
-mod copied;
 mod edits;
 mod fetched;
 mod finding;
@@ -31,7 +30,6 @@ mod forge;
 mod hooks;
 mod integration;
 mod issue;
-mod made;
 mod moves;
 mod named;
 mod protect;
@@ -52,9 +50,7 @@ use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, ShellContext};
 
 pub use act::integrates;
-pub use context::{
-    FactRequest, FlowContext, FolderContents, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead,
-};
+pub use context::{FactRequest, FlowContext, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead};
 pub use edits::{Edit, edits};
 pub use push::ON_FORGE;
 pub use readers::only_reads;
@@ -103,17 +99,11 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
         wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named::paths(&intent.folder, command));
         wanted.requests.extend(forge::merged(command));
-        let (sources, targets) = copied::paths(&intent.folder, command);
-        wanted.copied.extend(sources);
-        wanted.named.extend(targets);
+        wanted.named.extend(act::filled(&intent.folder, command).map(|(folder, _)| folder));
         let Some(told) = git::invocation(command) else { continue };
-        wanted.paths.extend(bygit::touched(&intent.folder, command, &told).into_iter().flatten());
+        wanted.paths.extend(bygit::touched(&intent.folder, &told).into_iter().flatten());
         wanted.trees.extend(bygit::trees(&intent.folder, &told));
         let folders = act::folders(&intent.folder, &told);
-        // What is made is looked at where it will be.
-        if let Some(made) = act::subcommand(command).and_then(|(_, arguments)| made::folder(&told, arguments)) {
-            wanted.folders.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, &made)));
-        }
         if let Action::Commit(commit) = &told.action {
             wanted.typecheck |= !commit.dry_run;
             for message in &commit.message {

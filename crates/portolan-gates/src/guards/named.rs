@@ -5,147 +5,6 @@ use super::act::seen_from;
 use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
 
-/// Programs that only read what they are told of, or whose writes are told.
-const TOLD: &[&str] = &[
-    "cat",
-    "ls",
-    "head",
-    "tail",
-    "grep",
-    "egrep",
-    "fgrep",
-    "zgrep",
-    "rg",
-    "ag",
-    "ack",
-    "less",
-    "more",
-    "bat",
-    "wc",
-    "file",
-    "stat",
-    "diff",
-    "colordiff",
-    "delta",
-    "cmp",
-    "comm",
-    "join",
-    "paste",
-    "uniq",
-    "cut",
-    "tr",
-    "fold",
-    "fmt",
-    "nl",
-    "tac",
-    "rev",
-    "od",
-    "hexdump",
-    "strings",
-    "column",
-    "jq",
-    "echo",
-    "printf",
-    "test",
-    "[",
-    "du",
-    "df",
-    "tree",
-    "find",
-    "gfind",
-    "fd",
-    "fdfind",
-    "locate",
-    "md5sum",
-    "sha1sum",
-    "sha256sum",
-    "sha512sum",
-    "shasum",
-    "b2sum",
-    "b3sum",
-    "cksum",
-    "base64",
-    "basename",
-    "dirname",
-    "realpath",
-    "readlink",
-    "which",
-    "type",
-    "command",
-    "man",
-    "pwd",
-    "cd",
-    "pushd",
-    "popd",
-    "true",
-    "false",
-    ":",
-    "export",
-    "declare",
-    "local",
-    "readonly",
-    "typeset",
-    "unset",
-    "read",
-    "set",
-    "exit",
-    "return",
-    "sleep",
-    "date",
-    "kill",
-    "ps",
-    "tee",
-    "sponge",
-    "truncate",
-    "touch",
-    "rm",
-    "unlink",
-    "rmdir",
-    "shred",
-    "mkdir",
-    "chmod",
-    "chown",
-    "chgrp",
-    "chattr",
-    "mount",
-    "mv",
-    "cp",
-    "ln",
-    "install",
-    "rsync",
-    "scp",
-    "dd",
-    "sed",
-    "gsed",
-    "ed",
-    "ex",
-    "vi",
-    "vim",
-    "nvim",
-    "nano",
-    "emacs",
-    "patch",
-    "sort",
-    "git",
-    "unzip",
-    "zipinfo",
-    "sqlite3",
-    "trap",
-    "eval",
-    "alias",
-    "source",
-    ".",
-    "shopt",
-    "portolan",
-    "yamllint",
-    "actionlint",
-    "shellcheck",
-    "tokei",
-    "cloc",
-    "open",
-    "xdg-open",
-];
-
 /// Programs whose settings may stand on their standard input.
 const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
 
@@ -189,7 +48,7 @@ pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
 pub(super) fn arguments(command: &Command) -> Vec<String> {
     const LONGEST: usize = 512;
     let mut found = Vec::new();
-    if command.program().is_none_or(|program| TOLD.contains(&program)) {
+    if command.program().is_none_or(shell::writes_are_known) {
         return found;
     }
     let mut left_out = false;
@@ -260,17 +119,31 @@ const KEPT: [&str; 9] = [
     "runs.db",
 ];
 
+/// The programs that the gates stand on.
+pub(super) const PROGRAMS: &str = "git gh portolan";
+
+/// Whether the next word is a program that is looked for: `which git`, `command -v git`, `type -P git`.
+pub(super) fn is_search(word: &str) -> bool {
+    matches!(word, "which" | "-v" | "-P" | "-p")
+}
+
 /// A part of a path that only files have which hold the gates, in a text that may put the rest of it together.
 pub(super) fn part_named(text: &str) -> Option<String> {
+    const PLACES: [&str; 5] = ["OLDPWD", "--git-dir", "--git-common-dir", "--absolute-git-dir", "--git-path"];
     let is_part = |char: char| char.is_alphanumeric() || "._/-*?".contains(char);
     let tokens: Vec<&str> = text.split(|char| !is_part(char)).filter(|token| !token.is_empty()).collect();
     let searched = |at: usize| at > 0 && matches!(tokens[at - 1], "-name" | "-iname");
-    let found = (0..tokens.len()).find(|at| {
-        let token = tokens[*at].trim_start_matches('/');
+    let found = (0..tokens.len()).find(|&at| {
+        let token = tokens[at].trim_start_matches('/');
         let name = token.rsplit('/').next().unwrap_or_default();
+        let program =
+            at.checked_sub(1).is_some_and(|before| is_search(tokens[before])) && shell::lists(PROGRAMS, token);
+        if PLACES.contains(&token) || program {
+            return true;
+        }
         let hooks = token.contains("hooks/") || token.ends_with("hooks");
-        (KEPT.contains(&name) && (hooks || searched(*at) || !name.contains('-') || name.contains('.')))
-            || (searched(*at) && name.starts_with("pre-") && name.contains('*'))
+        (KEPT.contains(&name) && (hooks || searched(at) || !name.contains('-') || name.contains('.')))
+            || (searched(at) && name.starts_with("pre-") && name.contains('*'))
     });
     found.map(|at| tokens[at].to_owned())
 }

@@ -4,8 +4,8 @@
 use super::act::{self, Act, Call};
 use super::context::Place;
 use super::finding::Finding;
-use super::{bygit, copied, named, shadow, starters, taken};
-use crate::shell::{self, Word};
+use super::{bygit, named, shadow, starters, taken};
+use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
@@ -19,7 +19,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     for at in 0..act.calls.len() {
         found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
         found.extend(shadow::look(act, at));
-        found.extend(copied::look(act, act.calls[at].command).map(|finding| finding.at(at)));
+        found.extend(filled(act, act.calls[at].command).map(|finding| finding.at(at)));
         found.extend(taken::look(act, &act.calls[at]).map(|finding| finding.at(at)));
         let told = act.calls[at].git.as_ref();
         found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
@@ -44,7 +44,7 @@ fn takes(call: &Call<'_>) -> Takes {
     match program {
         "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
         // What is added to the rights of a hook leaves it a hook.
-        "chmod" | "chown" | "chgrp" if shell::only_adds_rights(call.command) => Takes::Nothing,
+        "chmod" if only_adds(call.command) => Takes::Nothing,
         "chmod" | "chown" | "chgrp" => Takes::Everything,
         // Its files would be written by their other name, and what is not in the source is taken away.
         "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
@@ -66,13 +66,13 @@ fn takes(call: &Call<'_>) -> Takes {
 fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
     let call = &act.calls[at];
     let takes = takes(call);
-    let program = call.command.program().unwrap_or_default();
     let from = &act.intent.folder;
     let mut paths = act::written(from, call.command);
-    paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, call.command, told)));
+    paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, told)));
     // What comes into a folder leaves it what it is.
-    let into = if matches!(program, "mv" | "cp") { copied::paths(from, call.command).1 } else { Vec::new() };
-    let taken = |path: &String| if into.contains(path) { takes.min(Takes::Named) } else { takes };
+    let into = matches!(call.command.program(), Some("mv" | "cp")).then(|| call.command.words.last()).flatten();
+    let into = act::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
+    let taken = |path: &String| if into.contains(&Some(path.clone())) { takes.min(Takes::Named) } else { takes };
     let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, taken(path))).collect();
     let mut patterns = named::patterns(from, call.command);
     // Git knows patterns of its own, also where they are quoted.
@@ -88,6 +88,48 @@ fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
             .map(|(folder, rest)| block(&format!("{folder}/{rest}"))),
     );
     found
+}
+
+/// What comes into a folder that has the gates in it: the root of a worktree, or what a person has for all projects.
+fn filled(act: &Act<'_>, command: &Command) -> Option<Finding> {
+    let mut asked = None;
+    for (folder, name) in act::filled(&act.intent.folder, command) {
+        let Some(place) = act.place(&folder) else { continue };
+        let inside = match &place.worktree {
+            Some(_) => place.inside.as_str(),
+            None if act.scene.home.as_deref() == Some(place.path.as_str()) => "",
+            None => continue,
+        };
+        let whole = |name: &str| if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
+        match name.map(whole) {
+            Some(path) if is_protected(&path) || named::is_named(&path) => return Some(block(&path)),
+            Some(_) => {}
+            None if inside.is_empty() || place.of_git || holds_protected(inside) => asked = Some(folder),
+            None => {}
+        }
+    }
+    let program = command.program().unwrap_or_default();
+    asked.map(|folder| {
+        let reason = format!("what `{program}` brings into `{folder}` may take the place of what holds the gates");
+        Finding::ask(act, "", reason)
+    })
+}
+
+/// `chmod +x`, `chmod 755`, `chmod go-w`: a hook stays one.
+fn only_adds(command: &Command) -> bool {
+    let takes = |mode: &str| mode.starts_with('-') && mode[1..].chars().all(|char| "rwxXst".contains(char));
+    let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
+    let mode = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let octal = mode.trim_start_matches('0');
+    let adds = |clause: &str| match clause.find(['+', '-', '=']) {
+        Some(at) => {
+            clause[at..].starts_with('+') && !clause[at + 1..].contains(['-', '='])
+                || (at > 0 && !clause[..at].contains(['u', 'a']))
+        }
+        None => false,
+    };
+    let adds = mode.split(',').all(adds) || (octal.len() == 3 && octal.starts_with('7'));
+    adds && !words.iter().any(|word| takes(word) || word.starts_with("--ref"))
 }
 
 /// Whether a pattern may match what holds the gates.
@@ -147,7 +189,9 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
         let reason = format!("`{path}` may hold the gates: its folder is only known when it runs");
         return Some(Finding::ask(act, "", reason));
     }
-    let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
+    let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
+    let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
+    let unknown = unknown || (nowhere && !command.writes.is_empty());
     let path = unknown.then(|| act.named().or_else(|| act.part_named())).flatten()?;
     Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
 }

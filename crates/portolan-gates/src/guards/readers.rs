@@ -2,67 +2,7 @@
 
 use super::act;
 use crate::shell::git::{self, Action};
-use crate::shell::{Command, Reading, Word};
-
-/// Programs that write nothing but what they print, whatever their arguments. `find`, `rg`, `sed` and `git` are told apart
-/// by theirs.
-const PRINTING: &[&str] = &[
-    "[",
-    ":",
-    "b2sum",
-    "basename",
-    "cat",
-    "cd",
-    "cksum",
-    "cmp",
-    "column",
-    "comm",
-    "cut",
-    "date",
-    "df",
-    "diff",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "false",
-    "fgrep",
-    "file",
-    "fold",
-    "grep",
-    "head",
-    "hexdump",
-    "jq",
-    "join",
-    "ls",
-    "md5sum",
-    "nl",
-    "od",
-    "paste",
-    "printf",
-    "ps",
-    "pwd",
-    "readlink",
-    "realpath",
-    "rev",
-    "sha1sum",
-    "sha256sum",
-    "sha512sum",
-    "sleep",
-    "stat",
-    "strings",
-    "tac",
-    "tail",
-    "test",
-    "tr",
-    "true",
-    "type",
-    "uname",
-    "uniq",
-    "wc",
-    "which",
-    "whoami",
-];
+use crate::shell::{self, Command, Reading, Word};
 
 /// What of git prints, when its action is to read.
 const GIT: &[&str] = &[
@@ -106,7 +46,7 @@ fn reads(command: &Command) -> bool {
             !known.iter().any(|word| word.starts_with("--pre") || word.starts_with("--hostname-bin"))
         }
         ("sed", Some(known)) => matches!(known.as_slice(), ["-n", script, ..] if is_print(script)),
-        (program, _) => PRINTING.contains(&program),
+        (program, _) => shell::only_prints(program),
     }
 }
 
@@ -139,7 +79,6 @@ fn git_reads(command: &Command, arguments: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell;
 
     #[test]
     fn what_is_known_to_only_read() {

@@ -3,10 +3,9 @@
 
 use super::act::{Act, Call};
 use super::finding::Finding;
+use super::named::PROGRAMS;
 use crate::shell::git::Action;
 use crate::shell::{self, Assignment, Word};
-
-const PROGRAMS: [&str; 3] = ["git", "gh", "portolan"];
 
 pub(super) fn look(act: &Act<'_>, at: usize) -> Option<Finding> {
     let call = &act.calls[at];
@@ -56,11 +55,15 @@ fn renamed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     if !matches!(call.command.program()?, "cp" | "ln" | "install" | "mv") {
         return None;
     }
+    let unknown = call.command.words.iter().any(|word| word.known().is_none());
+    if let Some(program) = act.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name)) {
+        return Some(Finding::ask(act, "", format!("`{program}` is not known by another name")));
+    }
     let sources: Vec<&str> = call.command.words.iter().skip(1).filter_map(Word::known).collect();
     let (_, sources) = sources.split_last()?;
     let is_program = |path: &&&str| {
         path.rsplit_once('/').is_some_and(|(folder, name)| {
-            PROGRAMS.contains(&name) && (folder.ends_with("bin") || folder.ends_with("git-core"))
+            shell::lists(PROGRAMS, name) && (folder.ends_with("bin") || folder.ends_with("git-core"))
         })
     };
     let program = sources.iter().find(is_program)?;
@@ -70,12 +73,12 @@ fn renamed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
 /// A program that is found on a `PATH` of the command's own.
 fn shadowed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     let command = call.command;
-    let name = |text: &str| PROGRAMS.contains(&text.rsplit('/').next().unwrap_or_default());
+    let name = |text: &str| shell::lists(PROGRAMS, text.rsplit('/').next().unwrap_or_default());
     if act.sets_path && command.writes.iter().filter_map(Word::known).any(name) {
         let reason = "it writes a program that would be found in the place of `git`, `gh` or `portolan`";
         return Some(Finding::ask(act, "", reason));
     }
-    let program = command.program().filter(|program| PROGRAMS.contains(program))?;
+    let program = command.program().filter(|program| shell::lists(PROGRAMS, program))?;
     let reads = call.git.as_ref().is_some_and(|told| matches!(told.action, Action::Reads));
     (call.sets("PATH") && !reads)
         .then(|| Finding::ask(act, "", format!("which `{program}` is run depends on the `PATH` that is set before it")))

@@ -15,30 +15,17 @@
 
 use std::sync::Arc;
 
-mod assign;
-mod branches;
-mod builtins;
-mod copies;
-mod databases;
 pub mod git;
-mod handed;
-mod late;
-mod making;
-mod memory;
 pub mod patches;
 mod programs;
-mod queue;
-mod rights;
+mod read;
 mod walk;
 mod words;
 mod wrap;
-mod wrappers;
 mod writes;
 
-pub(crate) use copies::{CopiedTree, copied};
 pub use git::alias::expand;
-pub(crate) use programs::{is_interpreter, starts_others};
-pub(crate) use rights::only_adds as only_adds_rights;
+pub(crate) use programs::{is_inert, is_interpreter, lists, only_prints, starts_others, writes_are_known};
 pub(crate) use writes::links;
 
 /// The longest text that is read.
@@ -105,6 +92,8 @@ pub struct Command {
     pub folders: Vec<Word>,
     /// The files that it writes, seen from the folder it runs in: redirections, and what the program is known to write.
     pub writes: Vec<Word>,
+    /// What it copies, moves or unpacks into folders.
+    pub fills: Vec<Fill>,
     /// What it reads from its standard input, where the text says so: a heredoc or a here-string.
     pub stdin: Option<Word>,
     /// The calls of git that have succeeded when it runs, in order: those before it in a row of `&&`.
@@ -120,6 +109,15 @@ impl Command {
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(Word::known).map(programs::base_name)
     }
+}
+
+/// Something that comes into a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The folder.
+    pub to: Word,
+    /// What it is called there; nothing where another folder, or an archive, says that.
+    pub name: Option<String>,
 }
 
 /// Something that cannot be told.
@@ -174,16 +172,8 @@ pub struct ShellContext {
     pub folder: Option<String>,
     /// The folder that `~` and `$HOME` lead to.
     pub home: Option<String>,
-    /// The branch that is checked out in `folder`.
-    pub branch: Option<String>,
     /// The worktree around `folder`.
     pub root: Option<String>,
-    /// Where the worktree has its state.
-    pub git_dir: Option<String>,
-    /// Where the state of all worktrees of the repository is.
-    pub common_dir: Option<String>,
-    /// Where the search path leads to programs that matter, by their names.
-    pub programs: Vec<(String, String)>,
 }
 
 /// Every simple command that could run when a shell is given `text`.
@@ -198,10 +188,10 @@ pub fn read(text: &str) -> Reading {
 /// use portolan_gates::shell::{self, ShellContext, Word};
 ///
 /// let around = ShellContext { home: Some("/home/me".into()), ..ShellContext::default() };
-/// let reading = shell::read_in("d=~/x; rm \"$d\"/{a,b}", &around);
+/// let reading = shell::read_in("rm ~/x/{a,b}", &around);
 /// assert_eq!(reading.commands[0].words[1..], [Word::from("/home/me/x/a"), Word::from("/home/me/x/b")]);
 /// ```
 #[must_use]
 pub fn read_in(text: &str, around: &ShellContext) -> Reading {
-    queue::read(queue::Pending::new(text, around.clone()))
+    read::read(read::Pending::new(text, around.clone()))
 }

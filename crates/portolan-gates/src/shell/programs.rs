@@ -1,7 +1,54 @@
-//! What is known of programs by their name: which change the folder, which run others, which are shells.
+//! What is known of programs by their names: which only print, which write what they are told, which run others. Each list
+//! stands for one answer, and a program that is in none of them may do anything.
 
-use super::git::{self, Action};
-use super::{Command, Word, words};
+use super::{Command, Word};
+
+/// Programs that write nothing but what they print, whatever their arguments.
+const PRINTING: &str = "[ : b2sum basename cat cksum cmp column comm cut date df diff dirname du echo egrep false fgrep file fold \
+    grep head hexdump jq join ls md5sum nl od paste printf ps pwd readlink realpath rev sha1sum sha256sum sha512sum sleep stat \
+    strings tac tail test tr true type uname wc which whoami cd";
+
+/// Programs that neither run what their arguments name nor write any of it, but for what [`super::writes`] knows.
+const WRITING: &str = "ack ag alias apply_patch b3sum base64 bat chattr chgrp chmod chown colordiff command cp declare delta exit \
+    export fmt install kill ln local locate mkdir mount mv open popd portolan pushd read readonly return rm rmdir \
+    scp set shasum shellcheck shopt shred sponge tee tokei cloc touch tree truncate typeset uniq unlink unset xdg-open yamllint \
+    actionlint zgrep zipinfo rg";
+
+/// Programs whose arguments may tell them to run something, but which write only what [`super::writes`] knows.
+const LED: &str = ". dd ed emacs eval ex fd fdfind find gfind git gsed less man more nano nvim patch rsync sed sort source sqlite3 trap unzip vi \
+    vim";
+
+/// Programs that run nothing of what their arguments name, but may write it.
+const INERT: &str = "apt apt-get brew code curl dnf gh glab hub notify-send pgrep pkill say tea wget yq";
+
+/// Programs that run others, which a file, a network or their own language names.
+const RUNNERS: &str = "act ant asdf bazel bundle bunx bwrap cargo cmake composer csh ctest direnv docker dotnet emacs entr ex \
+    firejail fish gdb gh git-lfs glab gmake go gradle gradlew hg hub husky irb java jj julia just kubectl lazygit lefthook \
+    lint-staged make meson mise mvn ninja nix nix-build nix-shell nox npm npx nvim parallel perf pip pipx pnpm podman poetry \
+    pre-commit pwsh pytest rake rscript sbt scons screen setarch sl ssh start-stop-daemon swift task tcsh tig tmux tox uv uvx \
+    vagrant valgrind vi vim watchexec yarn";
+
+/// Interpreters, whose arguments or input are a program themselves.
+const INTERPRETERS: &str =
+    "awk bun deno expect gawk lua luajit mawk node osascript perl php pypy3 python python2 python3 ruby tclsh";
+
+/// Shells whose language is read here.
+const SHELLS: &str = "ash bash dash ksh ksh93 mksh rbash sh zsh";
+
+/// Programs that start what stands behind their options.
+pub(super) const WRAPPERS: &str = "! - -- builtin busybox caffeinate command cross-env doas env exec flock genv gtime gtimeout \
+    ionice nice nocorrect noglob nohup setsid stdbuf sudo time timeout watch xargs gxargs";
+
+/// Whether a list has this word.
+pub(crate) fn lists(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|other| other == name)
+}
+
+/// Whether a list has this program, of whatever version: `python3.12`.
+fn lists_version(list: &str, name: &str) -> bool {
+    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
+    lists(list, name) || lists(list, plain)
+}
 
 /// The name of a program without its path.
 pub(super) fn base_name(program: &str) -> &str {
@@ -9,162 +56,31 @@ pub(super) fn base_name(program: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// The same, by one name for those that have many.
-pub(super) fn called(program: &str) -> &str {
-    let name = base_name(program);
-    let loads = ["ld-linux", "ld-musl", "ld64.so"].iter().any(|start| name.starts_with(start));
-    if loads { "ld.so" } else { name }
+pub(crate) fn only_prints(name: &str) -> bool {
+    lists(PRINTING, name)
 }
 
-/// Whether a shell is given variables that reach past the text which it runs.
-pub(super) fn is_reached(command: &Command) -> bool {
-    let given = || command.carried.iter().chain(&command.assignments);
-    let text = command.words.iter().any(|word| {
-        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
-    });
-    given().any(|given| match given.name.as_str() {
-        "BASH_ENV" | "ENV" | "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => true,
-        // What the text itself calls is judged by what is set for it.
-        name => !text && (name.starts_with("GIT_CONFIG") || matches!(name, "GIT_EXEC_PATH" | "GIT_DIR")),
-    })
+/// Whether all that a program writes of what it is told is known.
+pub(crate) fn writes_are_known(name: &str) -> bool {
+    [PRINTING, WRITING, LED].iter().any(|list| lists(list, name))
 }
 
-/// Whether a program starts others that are not to be seen.
-pub(crate) fn starts_others(program: &str) -> bool {
-    is_shell(base_name(program)) || runs_programs(base_name(program)) || is_script(program)
+/// Whether a program runs nothing that its arguments or its input name.
+pub(crate) fn is_inert(name: &str) -> bool {
+    [PRINTING, WRITING, INERT].iter().any(|list| lists(list, name))
 }
-
-/// Programs that run others, which a file, a network or their own language names.
-const RUNNERS: &[&str] = &[
-    "make",
-    "gmake",
-    "just",
-    "task",
-    "rake",
-    "ninja",
-    "cmake",
-    "meson",
-    "ctest",
-    "scons",
-    "bazel",
-    "npm",
-    "npx",
-    "pnpm",
-    "yarn",
-    "bunx",
-    "cargo",
-    "go",
-    "mvn",
-    "gradle",
-    "gradlew",
-    "ant",
-    "sbt",
-    "dotnet",
-    "pip",
-    "uv",
-    "uvx",
-    "pipx",
-    "poetry",
-    "tox",
-    "nox",
-    "pytest",
-    "irb",
-    "bundle",
-    "composer",
-    "rscript",
-    "julia",
-    "swift",
-    "java",
-    "docker",
-    "podman",
-    "kubectl",
-    "vagrant",
-    "ssh",
-    "parallel",
-    "pre-commit",
-    "lefthook",
-    "husky",
-    "lint-staged",
-    "act",
-    "tmux",
-    "screen",
-    "gdb",
-    "bwrap",
-    "firejail",
-    "perf",
-    "valgrind",
-    "setarch",
-    "start-stop-daemon",
-    "vim",
-    "vi",
-    "nvim",
-    "ex",
-    "emacs",
-    "direnv",
-    "nix",
-    "nix-shell",
-    "nix-build",
-    "mise",
-    "asdf",
-    "entr",
-    "watchexec",
-    "git-lfs",
-    "fish",
-    "pwsh",
-    "tcsh",
-    "csh",
-    "hg",
-    "jj",
-    "sl",
-    "gh",
-    "glab",
-    "tig",
-    "lazygit",
-    "hub",
-];
-
-/// Interpreters, whose arguments or input are a program themselves.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "python2",
-    "python3",
-    "pypy3",
-    "node",
-    "deno",
-    "bun",
-    "perl",
-    "ruby",
-    "php",
-    "lua",
-    "luajit",
-    "tclsh",
-    "expect",
-    "awk",
-    "gawk",
-    "mawk",
-    "osascript",
-];
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
-    is_one(INTERPRETERS, name)
+    lists_version(INTERPRETERS, name)
 }
-
-/// Whether a list has this program, of whatever version: `python3.12`.
-fn is_one(list: &[&str], name: &str) -> bool {
-    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    list.contains(&name) || (plain != name && list.contains(&plain))
-}
-
-/// Shells whose language is read here.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash"];
 
 pub(super) fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
+    lists(SHELLS, name)
 }
 
 /// Whether it runs other programs that are not to be seen in its arguments.
 pub(super) fn runs_programs(name: &str) -> bool {
-    is_interpreter(name) || is_one(RUNNERS, name)
+    is_interpreter(name) || lists_version(RUNNERS, name)
 }
 
 /// Whether it is a file of the project rather than a program of the machine: `./build.sh`.
@@ -173,73 +89,49 @@ pub(super) fn is_script(program: &str) -> bool {
     program.contains('/') && !homes.iter().any(|home| program.starts_with(home) && !program.contains("/../"))
 }
 
-/// Where the shell goes.
-pub(super) enum To {
-    /// Into a folder.
-    Folder(Word),
-    /// Into one whose name matches.
-    Matching(String),
-    /// Home.
-    Home,
-    /// Where it was before.
-    Previous,
-    /// What `pushd` has put aside.
-    Popped,
-    /// It cannot be told.
-    Anywhere,
+/// Whether a program starts others that are not to be seen.
+pub(crate) fn starts_others(program: &str) -> bool {
+    let name = base_name(program);
+    is_shell(name) || runs_programs(name) || is_script(program)
 }
 
-/// The folder that the shell goes on in after this command.
-pub(super) fn moves_to(command: &Command) -> Option<To> {
+/// Whether anything is known of it, so that a word is more likely this program than the value of an option.
+pub(super) fn is_known(word: &str) -> bool {
+    let name = base_name(word);
+    let list = [PRINTING, WRITING, LED, INERT, SHELLS, WRAPPERS].iter().any(|list| lists(list, name));
+    list || word.contains('/') || name.starts_with("git-") || runs_programs(name)
+}
+
+/// Whether a shell is given variables that reach past the text which it runs.
+pub(super) fn is_reached(command: &Command) -> bool {
+    let text = command.words.iter().any(|word| {
+        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
+    });
+    command.carried.iter().chain(&command.assignments).any(|given| match given.name.as_str() {
+        "BASH_ENV" | "ENV" | "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => true,
+        // What the text itself calls is judged by what is set for it.
+        name => !text && (name.starts_with("GIT_CONFIG") || matches!(name, "GIT_EXEC_PATH" | "GIT_DIR")),
+    })
+}
+
+/// The folder that the shell goes on in after this command: none for the person's own.
+pub(super) fn moves_to(command: &Command) -> Option<Option<Word>> {
     let name = command.words.first()?.known()?;
+    if !matches!(name, "cd" | "chdir" | "pushd" | "popd") {
+        return None;
+    }
     let searched = command.carried.iter().chain(&command.assignments).any(|given| given.name == "CDPATH");
-    if searched && matches!(name, "cd" | "pushd" | "chdir") {
-        return Some(To::Anywhere);
-    }
     let plain = |word: &&Word| !matches!(word.known(), Some("-P" | "-L" | "-e" | "-@" | "--"));
-    let mut rest = command.words.iter().skip(1).filter(plain);
-    match (name, rest.next()) {
-        ("cd" | "chdir", None) => Some(To::Home),
-        ("cd" | "chdir", Some(Word::Known(folder))) if folder == "-" => Some(To::Previous),
-        ("cd" | "pushd" | "chdir", Some(Word::Known(folder)))
-            if !folder.is_empty() && !folder.starts_with(['-', '+']) =>
-        {
-            Some(To::Folder(Word::Known(folder.clone())))
+    Some(match (name, command.words.iter().skip(1).find(plain)) {
+        ("popd", _) => Some(Word::Dynamic),
+        ("pushd", None) => Some(Word::Dynamic),
+        (_, None) => None,
+        (_, Some(Word::Known(folder))) if !searched && !folder.is_empty() && !folder.starts_with(['-', '+']) => {
+            Some(Word::from(folder.as_str()))
         }
-        ("cd" | "pushd" | "chdir", Some(Word::Pattern(pattern))) => Some(To::Matching(pattern.clone())),
-        ("popd", None) => Some(To::Popped),
-        ("cd" | "pushd" | "chdir" | "popd", _) => Some(To::Anywhere),
-        _ => None,
-    }
-}
-
-/// Whether another branch may be checked out after this command.
-pub(super) fn may_switch(command: &Command) -> bool {
-    if words::names_branch(command) {
-        return false;
-    }
-    let switches = |word: &str| matches!(word, "checkout" | "switch" | "co" | "sw");
-    match git::invocation(command) {
-        Some(told) => !matches!(
-            told.action,
-            Action::Reads | Action::Commit(_) | Action::Push(_) | Action::Merge(_) | Action::Pull(_) | Action::Reset(_)
-        ),
-        None => command.words.iter().filter_map(Word::known).any(switches),
-    }
-}
-
-/// Whether much follows from what a name means: a function of that name would be something else.
-pub(super) fn means_much(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "git", "gh", "portolan", "cd", "pushd", "popd", "eval", "exec", "command", "builtin", "source", "env", "sudo",
-        "export", "read", "trap", "rm", "mv", "cp", "echo", "cat", "test", "[", "true", "ls", "grep",
-    ];
-    NAMES.contains(&name) || is_shell(name)
-}
-
-/// Whether the command does nothing but to move the shell.
-pub(super) fn only_moves(command: &Command) -> bool {
-    moves_to(command).is_some()
+        (_, Some(Word::Pattern(pattern))) if !searched => Some(Word::Pattern(pattern.clone())),
+        (_, Some(_)) => Some(Word::Dynamic),
+    })
 }
 
 /// Whether `text` may move the shell that reads it.
@@ -247,6 +139,13 @@ pub(super) fn may_move(text: &str) -> bool {
     ["cd", "chdir", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word))
 }
 
-pub(super) fn exports(command: &Command) -> bool {
-    matches!(command.words.first().and_then(Word::known), Some("export" | "declare" | "typeset" | "readonly" | "local"))
+/// Whether much follows from what a name means: a function of that name would be something else.
+pub(super) fn means_much(name: &str) -> bool {
+    let names = "git gh portolan cd pushd popd eval exec command builtin source env sudo export read trap rm mv cp echo cat test [ \
+        true ls grep";
+    lists(names, name) || is_shell(name)
+}
+
+pub(super) fn declares(name: &str) -> bool {
+    matches!(name, "export" | "declare" | "typeset" | "readonly" | "local")
 }

@@ -1,21 +1,66 @@
-//! A word of the grammar as a [`Word`], and the substitutions that run while it is made.
+//! A word of the grammar as [`Word`]s, and the substitutions that run while it is made. Braces come apart before patterns
+//! count, as in a shell.
 
 use shuck_ast::{
     BourneParameterExpansion, CommandSubstitutionSyntax, ConditionalExpr, HeredocBody, HeredocBodyPart,
     ParameterExpansion, ParameterExpansionSyntax, SourceText, StmtSeq, Word as Syntax, WordPart, WordPartNode,
 };
 
-use std::sync::Arc;
+use super::walk::{Walk, join};
+use super::{Why, Word};
 
-use super::making::{Making, Piece};
-use super::walk::{Folders, Walk, join};
-use super::{Command, ShellContext, Why, Word};
+/// How long a word with braces may be, and how many words may come of it.
+const MAX_BRACED: usize = 512;
+const MAX_WORDS: usize = 64;
+
+/// One part of a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// A character as it is.
+    Char(char),
+    /// A character that means something where it stands.
+    Live(char),
+    /// What only the run will know; several words where it is not quoted.
+    Unknown { several: bool },
+}
+
+/// A word that is being put together.
+#[derive(Default)]
+struct Making {
+    pieces: Vec<Piece>,
+    /// It has quotes, so that it is a word even where nothing is in them.
+    quoted: bool,
+}
+
+impl Making {
+    fn push_text(&mut self, text: &str) {
+        self.pieces.extend(text.chars().map(Piece::Char));
+    }
+
+    fn unknown(&mut self, quoted: bool) {
+        self.pieces.push(Piece::Unknown { several: !quoted });
+    }
+
+    /// What is known of a part, or that it is not.
+    fn part(&mut self, known: Option<String>, quoted: bool) {
+        match known {
+            Some(text) => self.push_text(&text),
+            None => self.unknown(quoted),
+        }
+    }
+}
 
 impl Walk<'_> {
-    /// The words that `word` comes to; the commands in it are told on the way.
+    /// The words that `word` comes to; the commands in it are read on the way.
     pub(super) fn fields(&mut self, word: &Syntax) -> Vec<Word> {
         let making = self.making(word);
-        self.finished(making)
+        if making.pieces.is_empty() && !making.quoted {
+            return Vec::new();
+        }
+        match braced(making.pieces) {
+            Some(all) => all.into_iter().map(|pieces| self.finished(pieces)).collect(),
+            None => vec![Word::Spread],
+        }
     }
 
     /// The one word that `word` comes to.
@@ -28,37 +73,42 @@ impl Walk<'_> {
         }
     }
 
-    /// The program that a command names. One that a variable or a brace names is left to the run.
-    pub(super) fn program(&mut self, word: &Syntax) -> Vec<Word> {
-        let making = self.making(word);
-        if making.variable || making.has_braces() {
-            return vec![if making.quoted { Word::Dynamic } else { Word::Spread }];
-        }
-        self.finished(making)
-    }
-
     /// What a variable is given: braces, patterns and spaces mean nothing there.
     pub(super) fn value(&mut self, word: &Syntax) -> Word {
         let mut making = self.making(word);
         for piece in &mut making.pieces {
             match piece {
-                Piece::Live('~') => {}
+                Piece::Live('~') | Piece::Char(_) => {}
                 Piece::Live(character) => *piece = Piece::Char(*character),
                 Piece::Unknown { several } => *several = false,
-                Piece::Char(_) => {}
             }
         }
-        making.quoted = true;
-        self.finished(making).pop().unwrap_or(Word::Dynamic)
+        self.finished(making.pieces)
     }
 
-    fn finished(&self, making: Making) -> Vec<Word> {
-        making.words(|name| match name {
-            "" => self.variable("HOME")?.known().map(str::to_owned),
-            "+" => self.variable("PWD")?.known().map(str::to_owned),
-            "-" => self.variable("OLDPWD")?.known().map(str::to_owned),
-            _ => None,
-        })
+    fn finished(&self, mut pieces: Vec<Piece>) -> Word {
+        if pieces.first() == Some(&Piece::Live('~')) {
+            let end = pieces.iter().position(|piece| *piece == Piece::Char('/')).unwrap_or(pieces.len());
+            let whose = plain(&pieces[1..end]).unwrap_or_else(|| "?".to_owned());
+            let Some(home) = self.variable(match &*whose {
+                "" => "HOME",
+                "+" => "PWD",
+                _ => "",
+            }) else {
+                return Word::Dynamic;
+            };
+            drop(pieces.splice(..end, home.chars().map(Piece::Char)));
+        }
+        if pieces.contains(&Piece::Unknown { several: true }) {
+            return Word::Spread;
+        }
+        if pieces.contains(&Piece::Unknown { several: false }) {
+            return if is_pattern(&pieces) { Word::Spread } else { Word::Dynamic };
+        }
+        if is_pattern(&pieces) {
+            return Word::Pattern(pieces.iter().map(pattern_text).collect());
+        }
+        plain(&pieces).map_or(Word::Dynamic, Word::Known)
     }
 
     fn making(&mut self, word: &Syntax) -> Making {
@@ -70,6 +120,7 @@ impl Walk<'_> {
     }
 
     fn part(&mut self, node: &WordPartNode, first: bool, quoted: bool, making: &mut Making) {
+        let raw = node.span.slice(self.source);
         match &node.kind {
             WordPart::Literal(text) if quoted => {
                 self.live(text.syntax_str(self.source, node.span));
@@ -87,73 +138,52 @@ impl Walk<'_> {
                 }
             }
             WordPart::CommandSubstitution { body, syntax } => {
-                match self.substitution(body, *syntax, node.span.slice(self.source), quoted) {
-                    Some(text) => making.expand(&Word::Known(text), quoted),
-                    None => making.unknown(quoted),
-                }
+                let known = self.substitution(body, *syntax, raw, quoted);
+                making.part(known, quoted);
             }
             WordPart::ProcessSubstitution { body, .. } => {
                 making.unknown(true);
                 self.subshell(body);
             }
             // `"$@"` is as many words as there are arguments.
-            WordPart::Variable(name) => self.expanded(name.as_str(), quoted, making),
+            WordPart::Variable(name) => making.part(self.variable(name.as_str()), quoted && name.as_str() != "@"),
             WordPart::Parameter(expansion) => {
-                let raw = node.span.slice(self.source);
-                match plain_name(raw) {
-                    Some(name) => self.expanded(name, quoted, making),
-                    None => making.unknown(quoted && !raw.contains('@')),
-                }
+                making.part(plain_name(raw).and_then(|name| self.variable(name)), quoted && !raw.contains('@'));
                 self.parameter(expansion, raw);
             }
             WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
                 making.unknown(true);
-                let raw = node.span.slice(self.source);
-                self.late.calculates(raw);
-                self.calculated(raw);
                 // What is no arithmetic is a substitution that begins with a subshell.
                 if let (None, Some(inner)) =
                     (expression_ast, raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')))
                 {
                     self.text(inner.to_owned());
                 }
-                self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
+                self.calculated(raw);
+                self.operand(Some(expression), Some(expression_word_ast), raw);
             }
-            other => {
+            WordPart::ParameterExpansion { operand, operand_word_ast, .. } => {
                 making.unknown(false);
-                self.unwalked(other, node.span.slice(self.source));
+                self.expanded(raw);
+                self.operand(operand.as_deref(), operand_word_ast.as_deref(), raw);
+            }
+            _ => {
+                making.unknown(false);
+                self.expanded(raw);
+                self.maybe_hidden(raw);
             }
         }
     }
 
-    /// What stands for a variable, where the text tells it.
-    fn expanded(&self, name: &str, quoted: bool, making: &mut Making) {
-        let variable = making.variable;
-        match self.variable(name) {
-            Some(value) if self.memory.is_usual() || quoted => making.expand(&value, quoted),
-            _ => making.unknown(quoted && name != "@"),
-        }
-        // Where the shell is, and whose, is no name for something else.
-        making.variable = variable || (making.variable && !matches!(name, "HOME" | "PWD" | "OLDPWD"));
-    }
-
-    fn variable(&self, name: &str) -> Option<Word> {
-        let alone = |folders: &Folders| match &folders[..] {
-            [Word::Known(folder)] => join(&Word::from(self.memory.folder()?), &Word::from(folder.as_str())).into(),
-            _ => None,
-        };
-        match name {
-            "PWD" if self.memory.is_usual() => alone(&self.folders),
-            "OLDPWD" if self.memory.is_usual() => alone(&self.memory.previous()),
-            "PWD" | "OLDPWD" => None,
-            _ => self.memory.value(name).cloned(),
-        }
-    }
-
-    /// Arithmetic may give values to what it names.
-    pub(super) fn calculated(&mut self, raw: &str) {
-        if raw.contains('=') || raw.contains("++") || raw.contains("--") {
-            Arc::make_mut(&mut self.memory).forget_named(&raw.replace('$', " "));
+    /// The variables that are the same in every text: where the shell is, and whose.
+    fn variable(&self, name: &str) -> Option<String> {
+        let set = |name: &str| self.carried.iter().any(|given| given.name == name);
+        match (name, &self.folders[..]) {
+            ("HOME", _) if !set("HOME") => self.around.home.clone(),
+            ("PWD", [folder]) if !set("PWD") => {
+                join(&Word::from(self.around.folder.as_deref()?), folder).known().map(str::to_owned)
+            }
+            _ => self.settled.iter().find(|(settled, _)| settled == name).map(|(_, value)| value.clone()),
         }
     }
 
@@ -168,12 +198,12 @@ impl Walk<'_> {
                     Some('\n') | None => {}
                     Some(taken) => {
                         making.quoted = true;
-                        making.push(taken);
+                        making.pieces.push(Piece::Char(taken));
                     }
                 },
-                '*' | '?' | '[' | ']' | '{' | '}' | ',' => making.push_live(character),
-                '~' if begins => making.push_live(character),
-                _ => making.push(character),
+                '*' | '?' | '[' | ']' | '{' | '}' | ',' => making.pieces.push(Piece::Live(character)),
+                '~' if begins => making.pieces.push(Piece::Live(character)),
+                _ => making.pieces.push(Piece::Char(character)),
             }
             begins = false;
         }
@@ -185,19 +215,15 @@ impl Walk<'_> {
         while let Some(character) = characters.next() {
             match character {
                 '\\' => drop(characters.next()),
-                '`' => return self.hidden(raw),
-                '$' if characters.as_str().starts_with('(') => return self.hidden(raw),
+                '`' => return self.doubt(Why::Hidden, raw),
+                '$' if characters.as_str().starts_with('(') => return self.doubt(Why::Hidden, raw),
                 _ => {}
             }
         }
     }
 
-    /// A command that the grammar left as text.
-    fn hidden(&mut self, text: &str) {
-        self.doubt(Why::Hidden, text);
-    }
-
-    /// The commands of a substitution are told; what it comes to is known where it only repeats a heredoc.
+    /// The commands of a substitution are read. What it comes to is known where it only repeats a heredoc, and where it
+    /// says where the shell is: these are the ways in which everybody writes messages, branches and folders.
     fn substitution(
         &mut self,
         body: &StmtSeq,
@@ -205,87 +231,37 @@ impl Walk<'_> {
         raw: &str,
         quoted: bool,
     ) -> Option<String> {
-        match syntax {
-            CommandSubstitutionSyntax::DollarParen => self.repeated(body),
+        if let CommandSubstitutionSyntax::Backtick = syntax {
             // Backslashes are taken away before the text between backquotes is read.
-            CommandSubstitutionSyntax::Backtick => {
-                let inner = raw.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(raw);
-                let text = unescaped(inner, quoted);
-                self.text(text);
-                None
-            }
-        }
-    }
-
-    /// What a substitution comes to, where that is known: `$(cat <<E … E)`, the way in which most write a message of
-    /// several lines, and the branch that is checked out.
-    fn repeated(&mut self, body: &StmtSeq) -> Option<String> {
-        let before = self.told();
-        self.subshell(body);
-        if let Some(path) = located(self.memory.around(), body.span.slice(self.source)) {
-            return Some(path);
-        }
-        let [command] = self.told_since(before) else { return None };
-        if body.len() != 1 || !command.writes.is_empty() {
+            let inner = raw.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(raw);
+            self.text(unescaped(inner, quoted));
             return None;
         }
-        if command.words == [Word::from("cat")] {
-            let text = command.stdin.as_ref().and_then(Word::known)?;
-            return Some(text.trim_end_matches('\n').to_owned());
+        let before = self.found();
+        self.subshell(body);
+        let here = matches!(&self.folders[..], [folder] if folder.known() == Some("."));
+        match body.span.slice(self.source).trim() {
+            "pwd" => return self.variable("PWD"),
+            "git rev-parse --show-toplevel" if here => return self.around.root.clone(),
+            // A push and its like mean the branch by it that is checked out by then.
+            "git branch --show-current" | "git rev-parse --abbrev-ref HEAD" | "git symbolic-ref --short HEAD"
+                if here =>
+            {
+                return Some("HEAD".to_owned());
+            }
+            _ => {}
         }
-        match command.words.as_slice() {
-            [word] | [word, _] if word.known() == Some("pwd") => self.variable("PWD")?.known().map(str::to_owned),
-            _ => self.branch(command).or_else(|| self.of_repository(command)),
-        }
-    }
-
-    /// A folder of the repository that a call of git names, such as `git rev-parse --git-dir`: as an absolute path.
-    fn of_repository(&self, command: &Command) -> Option<String> {
-        let around = self.memory.around();
-        let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
-        let mut words = words?;
-        words.retain(|word| !word.starts_with("--path-format"));
-        let mut folder = match &command.folders[..] {
-            [folder] => folder.clone(),
-            _ => return None,
-        };
-        if let ["git", "-C", to, ..] = words[..] {
-            folder = join(&folder, &Word::from(to));
-            words.drain(1..3);
-        }
-        let plain =
-            !command.assignments.iter().chain(command.carried.iter()).any(|given| given.name.starts_with("GIT_"));
-        let ["git", "rev-parse", asked @ ..] = &words[..] else { return None };
-        let inside = is_within(around, folder.known()?);
-        let found = match asked {
-            ["--git-dir" | "--absolute-git-dir"] => around.git_dir.clone(),
-            ["--git-common-dir"] => around.common_dir.clone(),
-            ["--show-toplevel"] => around.root.clone(),
-            ["--git-path", path] => {
-                let shared = ["hooks", "config", "info", "refs", "objects", "packed-refs", "logs/refs"];
-                let is_shared =
-                    shared.iter().any(|name| path.strip_prefix(name).is_some_and(|rest| !rest.contains("..")));
-                let of = if is_shared { &around.common_dir } else { &around.git_dir };
-                of.as_ref().map(|folder| format!("{folder}/{path}"))
+        match self.found_since(before) {
+            [command] if body.len() == 1 && command.writes.is_empty() && command.words == [Word::from("cat")] => {
+                let text = command.stdin.as_ref().and_then(Word::known)?;
+                Some(text.trim_end_matches('\n').to_owned())
             }
             _ => None,
-        };
-        found.filter(|_| plain && inside)
-    }
-
-    /// The branch that a call of git names, as long as nothing in the text may have checked out another.
-    fn branch(&self, command: &Command) -> Option<String> {
-        let settled = self.level == 0 && !self.switched && self.repeats == 0 && self.pending.is_empty();
-        let here = command.folders == [Word::from(".")];
-        let plain =
-            !command.assignments.iter().chain(command.carried.iter()).any(|given| given.name.starts_with("GIT_"));
-        (settled && here && plain && names_branch(command)).then(|| self.memory.branch().map(str::to_owned)).flatten()
+        }
     }
 
     fn parameter(&mut self, expansion: &ParameterExpansion, raw: &str) {
-        self.late.expands(raw);
-        // `${x:=y}` gives `x` a value.
-        self.calculated(raw);
+        self.expanded(raw);
         match &expansion.syntax {
             ParameterExpansionSyntax::Bourne(BourneParameterExpansion::Operation {
                 operand,
@@ -313,20 +289,40 @@ impl Walk<'_> {
         }
     }
 
-    fn unwalked(&mut self, part: &WordPart, raw: &str) {
-        self.late.expands(raw);
-        match part {
-            WordPart::ParameterExpansion { operand, operand_word_ast, .. } => {
-                self.operand(operand.as_deref(), operand_word_ast.as_deref(), raw);
-            }
-            _ => self.maybe_hidden(raw),
-        }
-    }
-
     /// Text that is not taken apart: it may hold a command.
     pub(super) fn maybe_hidden(&mut self, raw: &str) {
         if ["`", "$(", "<(", ">("].iter().any(|sign| raw.replace("$((", "").contains(sign)) {
-            self.hidden(raw);
+            self.doubt(Why::Hidden, raw);
+        }
+    }
+
+    fn place(&mut self, text: &str) {
+        self.late.place.get_or_insert_with(|| text.to_owned());
+    }
+
+    /// Arithmetic or a subscript: it evaluates what the variables hold that it names.
+    fn calculated(&mut self, raw: &str) {
+        let text = raw.strip_prefix('$').unwrap_or(raw);
+        if text.contains(|char: char| char.is_ascii_alphabetic() || matches!(char, '_' | '$')) {
+            self.place(raw);
+        }
+    }
+
+    /// The same, where the text is not taken apart.
+    pub(super) fn evaluated(&mut self, raw: &str) {
+        self.maybe_hidden(raw);
+        self.calculated(raw);
+    }
+
+    /// `${…}`: a part by numbers, a subscript, another variable by its name, or a prompt evaluates what a variable holds.
+    fn expanded(&mut self, raw: &str) {
+        let inner = raw.trim_start_matches("${").trim_end_matches('}');
+        let name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        let rest = inner.trim_start_matches('#').trim_start_matches(name);
+        let part = rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '+', '?']));
+        let subscript = rest.strip_prefix('[').is_some_and(|rest| !rest.starts_with(['@', '*']));
+        if inner.starts_with(['!', '(']) || part || subscript || rest.starts_with('@') {
+            self.place(raw);
         }
     }
 
@@ -334,32 +330,26 @@ impl Walk<'_> {
     pub(super) fn heredoc(&mut self, body: &HeredocBody) -> Word {
         let mut making = Making::default();
         for node in &body.parts {
+            let raw = node.span.slice(self.source);
             match &node.kind {
                 HeredocBodyPart::Literal(text) => making.push_text(text.as_str(self.source, node.span)),
-                HeredocBodyPart::Variable(name) => self.expanded(name.as_str(), true, &mut making),
+                HeredocBodyPart::Variable(name) => making.part(self.variable(name.as_str()), true),
                 HeredocBodyPart::CommandSubstitution { body, syntax } => {
-                    match self.substitution(body, *syntax, node.span.slice(self.source), true) {
-                        Some(text) => making.push_text(&text),
-                        None => making.unknown(true),
-                    }
+                    let known = self.substitution(body, *syntax, raw, true);
+                    making.part(known, true);
                 }
                 HeredocBodyPart::ArithmeticExpansion { expression, expression_word_ast, .. } => {
                     making.unknown(true);
-                    self.late.calculates(node.span.slice(self.source));
-                    self.calculated(node.span.slice(self.source));
-                    self.operand(Some(expression), Some(expression_word_ast), node.span.slice(self.source));
+                    self.calculated(raw);
+                    self.operand(Some(expression), Some(expression_word_ast), raw);
                 }
                 HeredocBodyPart::Parameter(expansion) => {
-                    let raw = node.span.slice(self.source);
-                    match plain_name(raw) {
-                        Some(name) => self.expanded(name, true, &mut making),
-                        None => making.unknown(true),
-                    }
+                    making.part(plain_name(raw).and_then(|name| self.variable(name)), true);
                     self.parameter(expansion, raw);
                 }
             }
         }
-        making.text()
+        plain(&making.pieces).map_or(Word::Dynamic, Word::Known)
     }
 
     /// The commands in `[[ … ]]`. A long row of `&&` nests to the left, so this does not call itself for it.
@@ -393,7 +383,7 @@ impl Walk<'_> {
     /// Operators that evaluate what they are given: as arithmetic, or as the name of a variable.
     fn conditioned(&mut self, operator: &str) {
         if matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") {
-            self.late.evaluates(operator);
+            self.place(operator);
         }
     }
 
@@ -414,50 +404,84 @@ impl Walk<'_> {
     }
 }
 
+fn plain(pieces: &[Piece]) -> Option<String> {
+    let text = |piece: &Piece| match piece {
+        Piece::Char(character) | Piece::Live(character) => Some(*character),
+        Piece::Unknown { .. } => None,
+    };
+    pieces.iter().map(text).collect()
+}
+
+fn is_pattern(pieces: &[Piece]) -> bool {
+    let open = pieces.iter().position(|piece| *piece == Piece::Live('['));
+    pieces.iter().any(|piece| matches!(piece, Piece::Live('*' | '?')))
+        || open.is_some_and(|open| pieces[open..].contains(&Piece::Live(']')))
+}
+
+fn pattern_text(piece: &Piece) -> String {
+    match piece {
+        Piece::Char(character @ ('*' | '?' | '[' | ']' | '\\')) => format!("\\{character}"),
+        Piece::Char(character) | Piece::Live(character) => character.to_string(),
+        Piece::Unknown { .. } => "*".to_owned(),
+    }
+}
+
+/// What comes of a word with braces; nothing where that is too much, or where they count (`{1..9}`).
+fn braced(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
+    let mut done = Vec::new();
+    let mut waiting = vec![pieces];
+    while let Some(next) = waiting.pop() {
+        // Each open brace looks for its end.
+        if next.len() > MAX_BRACED && next.contains(&Piece::Live('{')) {
+            return None;
+        }
+        let found = (0..next.len()).find_map(|at| alternatives(&next, at).map(|found| (at, found)));
+        let Some((open, (close, choices))) = found else {
+            done.push(next);
+            continue;
+        };
+        if choices.is_empty() || waiting.len() + done.len() + choices.len() > MAX_WORDS {
+            return None;
+        }
+        let whole = |choice: &Vec<Piece>| [&next[..open], choice.as_slice(), &next[close + 1..]].concat();
+        waiting.extend(choices.iter().rev().map(whole));
+    }
+    Some(done)
+}
+
+/// Where the brace at `open` ends, and what it stands for; no choices where it counts.
+fn alternatives(pieces: &[Piece], open: usize) -> Option<(usize, Vec<Vec<Piece>>)> {
+    if pieces[open] != Piece::Live('{') {
+        return None;
+    }
+    let (mut depth, mut starts) = (0_usize, vec![open + 1]);
+    for (at, piece) in pieces.iter().enumerate().skip(open) {
+        match piece {
+            Piece::Live('{') => depth += 1,
+            Piece::Live(',') if depth == 1 => starts.push(at + 1),
+            Piece::Live('}') if depth == 1 => {
+                let ends = starts.iter().skip(1).map(|start| start - 1).chain([at]);
+                let choices: Vec<Vec<Piece>> =
+                    starts.iter().zip(ends).map(|(from, to)| pieces[*from..to].to_vec()).collect();
+                let counts = plain(&pieces[open + 1..at]).is_none_or(|inner| inner.contains(".."));
+                return match (choices.len(), counts) {
+                    (1, true) => Some((at, Vec::new())),
+                    (1, false) => None,
+                    _ => Some((at, choices)),
+                };
+            }
+            Piece::Live('}') => depth -= 1,
+            Piece::Char(_) | Piece::Live(_) | Piece::Unknown { .. } => {}
+        }
+    }
+    None
+}
+
 /// The variable that `${name}` is, where it is nothing more.
 fn plain_name(raw: &str) -> Option<&str> {
     let name = raw.strip_prefix("${")?.strip_suffix('}')?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
     (!name.is_empty() && name.chars().all(is_name)).then_some(name)
-}
-
-/// Whether a call of git says which branch is checked out, and nothing else.
-pub(super) fn names_branch(command: &Command) -> bool {
-    let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
-    words.is_some_and(|words| {
-        matches!(
-            words[..],
-            ["git", "branch", "--show-current"]
-                | ["git", "rev-parse", "--abbrev-ref", "HEAD"]
-                | ["git", "symbolic-ref", "--short", "HEAD"]
-        )
-    })
-}
-
-/// Where the search path leads to a program, for a text that asks it: `command -v git`.
-fn located(around: &ShellContext, text: &str) -> Option<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let name = match words[..] {
-        ["which", name] | ["command", "-v", name] | ["type", "-P" | "-p", name] => name,
-        _ => return None,
-    };
-    around.programs.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
-}
-
-/// Whether a folder, seen from where the shell begins, lies in the worktree around that.
-fn is_within(around: &ShellContext, folder: &str) -> bool {
-    let (Some(start), Some(root)) = (&around.folder, &around.root) else { return false };
-    let whole = if folder.starts_with('/') { folder.to_owned() } else { format!("{start}/{folder}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    let whole = format!("/{}", parts.join("/"));
-    whole.strip_prefix(root.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Text between backquotes as the inner shell reads it.

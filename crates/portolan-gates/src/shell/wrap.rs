@@ -1,12 +1,10 @@
 //! Programs that start other programs: `env`, `sudo`, `xargs`, `find -exec`, `sh -c` and their like are taken off until
-//! what they start is left. An option that is not known here makes a doubt: what follows it may be its value.
+//! what they start is left. Which of their options take a value is not known here: where a word may be one or the other,
+//! both are read.
 
 use std::sync::Arc;
 
-use super::handed::{handed, option_text};
 use super::walk::join;
-use super::wrappers::{Options, WRAPPERS, Wrapper, options};
-use super::writes::valued;
 use super::{Assignment, Command, Why, Word, git, programs};
 
 /// A text that is read on its own.
@@ -15,13 +13,11 @@ pub(super) struct Text {
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
     pub(super) assignments: Vec<Assignment>,
-    /// Whether this shell reads it itself, and not another program.
-    pub(super) own: bool,
 }
 
 /// What a command comes to.
 #[derive(Default)]
-pub(super) struct WrapperResult {
+pub(super) struct Started {
     pub(super) commands: Vec<Command>,
     pub(super) texts: Vec<Text>,
     pub(super) doubts: Vec<(Why, String)>,
@@ -29,324 +25,372 @@ pub(super) struct WrapperResult {
     pub(super) moves: bool,
 }
 
-/// How often something may be taken off one command.
+/// Options of wrappers that take no value. Any other with one letter, and every long one without `=`, may take the next
+/// word as its value.
+const FLAGS: &[(&str, &str)] = &[
+    ("sudo", "EnHkbSAPBisN"),
+    ("doas", "nLs"),
+    ("env genv", "i0v"),
+    ("xargs gxargs", "0rtpxo"),
+    ("time gtime", "pvaq"),
+    ("timeout gtimeout", "vfp"),
+    ("setsid", "fwc"),
+    ("flock", "sxenuoF"),
+    ("watch", "dtbegcxp"),
+    ("command", "p"),
+    ("exec", "cl"),
+    ("ionice", "t"),
+];
+
+/// Whether the word behind an option may be its value.
+fn may_take(name: &str, option: &str) -> bool {
+    let flags = FLAGS.iter().find(|(names, _)| programs::lists(names, name)).map_or("", |(_, flags)| flags);
+    match option.strip_prefix('-').unwrap_or_default() {
+        "-" | "" => false,
+        long if long.starts_with('-') => true,
+        // `-n10`, `-oL`: the value is attached; the last of a bundle of flags may take one.
+        bundle => bundle.trim_start_matches(|flag| flags.contains(flag)).chars().count() == 1,
+    }
+}
+
+/// How often something may be taken off one command, and how many commands may come of it.
 const MAX_LAYERS: usize = 64;
 
 /// Takes off what only starts something else.
-pub(super) fn unwrap(command: Command) -> WrapperResult {
-    let mut told = WrapperResult::default();
+pub(super) fn unwrap(command: Command) -> Started {
+    let mut started = Started::default();
     let mut waiting = vec![(command, 0)];
     while let Some((command, layers)) = waiting.pop() {
-        if layers > MAX_LAYERS {
-            told.doubts.push((Why::TooDeep, text_of(&command.words)));
-            continue;
+        if layers + started.commands.len() > MAX_LAYERS {
+            started.doubts.push((Why::TooDeep, text_of(&command.words)));
+            break;
         }
-        let more = step(command, &mut told);
+        let more = started.take_off(command);
         waiting.extend(more.into_iter().map(|command| (command, layers + 1)));
     }
-    told
+    started
 }
 
-/// One layer: what is left to be looked at, or nothing when the command itself was told.
-fn step(command: Command, told: &mut WrapperResult) -> Vec<Command> {
-    let Some(first) = command.words.first() else {
+impl Started {
+    fn doubt(&mut self, why: Why, command: &Command) {
+        self.doubts.push((why, text_of(&command.words)));
+    }
+
+    /// What is written by a program that is not looked at itself.
+    fn keep_writes(&mut self, mut command: Command) {
         if !command.writes.is_empty() {
-            told.commands.push(command);
+            command.words.clear();
+            self.commands.push(command);
         }
-        return Vec::new();
-    };
-    let Some(program) = first.known().map(str::to_owned) else {
-        told.doubts.push((Why::DynamicCommand, text_of(&command.words)));
-        told.commands.push(command);
-        return Vec::new();
-    };
-    let name = programs::called(&program).to_owned();
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) {
-        return started(wrapper, &name, command, told);
     }
-    if programs::is_shell(&name) {
-        shell(&command, told);
-        keep_writes(command, told);
-        return Vec::new();
-    }
-    if evaluates(&name, &command.words) {
-        told.doubts.push((Why::Hidden, text_of(&command.words)));
-    }
-    match name.as_str() {
-        "eval" => {
-            told.moves = true;
-            let words = command.words[1..].to_vec();
-            run_words(&words, &command, told);
-            keep_writes(command, told);
-            return Vec::new();
-        }
-        "." | "source" => {
-            told.moves = true;
-            told.doubts.push((Why::Script, text_of(&command.words)));
-        }
-        "alias" | "enable" | "hash" if command.words.len() > 1 => {
-            told.doubts.push((Why::Redefined, text_of(&command.words)))
-        }
-        "compgen" | "complete" | "bind" => told.doubts.push((Why::Hidden, text_of(&command.words))),
-        "mapfile" | "readarray" => {
-            for text in valued(&command.words, &["-C"]) {
-                run_words(&[text], &command, told);
-            }
-        }
-        "shopt" | "setopt"
-            if command.words.iter().any(|word| {
-                matches!(
-                    word.known(),
-                    Some(
-                        "dotglob"
-                            | "globdots"
-                            | "extglob"
-                            | "extendedglob"
-                            | "kshglob"
-                            | "cdable_vars"
-                            | "cdablevars"
-                            | "autocd"
-                    )
-                )
-            }) =>
-        {
-            told.doubts.push((Why::Redefined, text_of(&command.words)));
-        }
-        "trap" => {
-            let flag = |word: &&Word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"));
-            let text = command.words[1..].iter().find(flag).cloned();
-            run_words(text.as_slice(), &command, told);
-        }
-        "su" | "script" | "runuser" | "newgrp" => option_text(&command, told),
-        "sg" => {
-            let text = command.words[1..].iter().skip(1).find(|word| word.known() != Some("-c")).cloned();
-            run_words(text.as_slice(), &command, told);
-        }
-        "ssh" | "at" | "batch" | "crontab" | "npx" | "npm" => handed(&name, &command, told),
-        "find" | "gfind" | "fd" | "fdfind" => {
-            let started = found(&command);
-            told.commands.push(command);
-            return started;
-        }
-        _ if name.eq_ignore_ascii_case("git") || name.starts_with("git-") => {
-            // They run at the top of a repository, which need not be this one.
-            let elsewhere = git::without_programs(Command { folders: vec![Word::Dynamic], ..command.clone() });
-            for text in git::texts(&command) {
-                run_words(&[text], &elsewhere, told);
-            }
-            if git::runs_other_side(&command) {
-                told.doubts.push((Why::Hidden, text_of(&command.words)));
-            }
-        }
-        _ if programs::is_script(&program) => told.doubts.push((Why::Script, text_of(&command.words))),
-        _ if programs::runs_programs(&name) => told.doubts.push((Why::RunsPrograms, text_of(&command.words))),
-        _ => {}
-    }
-    handed_shell(&name, &command, told);
-    told.commands.push(command);
-    Vec::new()
-}
 
-/// What `wrapper` starts.
-fn started(wrapper: &Wrapper, name: &str, mut command: Command, told: &mut WrapperResult) -> Vec<Command> {
-    if name == "command" && matches!(command.words.get(1).and_then(Word::known), Some("-v" | "-V")) {
-        return Vec::new();
+    /// Words that are run as one text.
+    fn run(&mut self, words: &[Word], command: &Command) {
+        let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+        match known {
+            None => self.doubt(Why::DynamicText, command),
+            Some(known) => self.texts.push(Text {
+                text: known.join(" "),
+                folders: command.folders.clone(),
+                carried: command.carried.clone(),
+                assignments: command.assignments.clone(),
+            }),
+        }
     }
-    let Options { mut at, given } = match options(wrapper, &command.words, 1) {
-        Ok(options) => options,
-        Err(why) => {
-            told.doubts.push((why, text_of(&command.words)));
-            keep_writes(command, told);
+
+    /// One layer: what is left to be looked at, or nothing when the command itself was found.
+    fn take_off(&mut self, command: Command) -> Vec<Command> {
+        let Some(first) = command.words.first() else {
+            self.keep_writes(command);
+            return Vec::new();
+        };
+        let Some(program) = first.known().map(str::to_owned) else {
+            self.doubt(Why::DynamicCommand, &command);
+            self.commands.push(command);
+            return Vec::new();
+        };
+        let name = programs::base_name(&program);
+        if programs::lists(programs::WRAPPERS, name) {
+            return self.started(name, command);
+        }
+        if programs::is_shell(name) {
+            self.shell(&command);
+            self.keep_writes(command);
             return Vec::new();
         }
-    };
-    for (option, value) in &given {
-        match (name, option.as_str()) {
-            ("env" | "genv", "-C" | "--chdir") | ("sudo", "-D" | "--chdir") => {
-                command.folders = command.folders.iter().map(|from| join(from, value)).collect();
-            }
-            // It has escapes and variables of its own.
-            ("env" | "genv", "-S" | "--split-string")
-                if value.known().is_some_and(|text| text.contains(['\\', '$'])) =>
-            {
-                told.doubts.push((Why::DynamicText, text_of(&command.words)));
+        match name {
+            "eval" => {
+                self.moves = true;
+                self.run(&command.words[1..], &command);
+                self.keep_writes(command);
                 return Vec::new();
             }
-            ("env" | "genv", "-S" | "--split-string") => {
-                let rest = command.words.split_off(at);
-                run_words(&[std::slice::from_ref(value), rest.as_slice()].concat(), &command, told);
-                return Vec::new();
+            "find" | "gfind" | "fd" | "fdfind" => {
+                let started = found(&command);
+                self.commands.push(command);
+                return started;
             }
-            ("time" | "gtime" | "strace" | "ltrace", "-o" | "--output") => match value.known() {
-                Some(text) if text.starts_with(['|', '!']) => run_words(&[Word::from(&text[1..])], &command, told),
-                _ => command.writes.push(value.clone()),
-            },
+            _ => self.builtin(name, &command),
+        }
+        if name.eq_ignore_ascii_case("git") || name.starts_with("git-") {
+            self.git(&command);
+        } else if programs::is_script(&program) {
+            self.doubt(Why::Script, &command);
+        } else if programs::runs_programs(name) {
+            self.doubt(Why::RunsPrograms, &command);
+        }
+        self.handed(name, &command);
+        self.commands.push(command);
+        Vec::new()
+    }
+
+    /// Programs of the shell that run a text, or change what a name means.
+    fn builtin(&mut self, name: &str, command: &Command) {
+        const OPTIONS: &str = "dotglob globdots extglob extendedglob kshglob cdable_vars cdablevars autocd";
+        let arguments = &command.words[1..];
+        let mut known = arguments.iter().filter_map(Word::known);
+        match name {
+            "." | "source" => {
+                self.moves = true;
+                self.doubt(Why::Script, command);
+            }
+            "alias" | "enable" | "hash" if !arguments.is_empty() => self.doubt(Why::Redefined, command),
+            "shopt" | "setopt" if known.any(|word| programs::lists(OPTIONS, word)) => {
+                self.doubt(Why::Redefined, command);
+            }
+            "compgen" | "complete" | "bind" => self.doubt(Why::Hidden, command),
+            "mapfile" | "readarray" if known.any(|word| word.starts_with("-C")) => self.doubt(Why::Hidden, command),
+            "trap" => {
+                let flag = |word: &&Word| !matches!(word.known(), Some("-" | "-l" | "-p" | "--"));
+                let text = arguments.iter().find(flag).cloned();
+                self.run(text.as_slice(), command);
+            }
             _ => {}
         }
     }
-    at += wrapper.operands;
-    if matches!(name, "env" | "genv" | "sudo" | "cross-env") {
-        at = assigned(&mut command, at, told);
-    }
-    let whole = text_of(&command.words);
-    let mut rest = if at <= command.words.len() { command.words.split_off(at) } else { Vec::new() };
-    if name == "flock" && rest.first().and_then(Word::known) == Some("-c") {
-        run_words(&rest[1..], &command, told);
-        return Vec::new();
-    }
-    if name == "watch" {
-        run_words(&rest, &command, told);
-        return Vec::new();
-    }
-    if rest.is_empty() {
-        if matches!(name, "sudo" | "doas") && !given.is_empty() {
-            told.doubts.push((Why::Script, whole));
+
+    /// What git itself runs, at the top of a repository, which need not be this one.
+    fn git(&mut self, command: &Command) {
+        let elsewhere = git::without_programs(Command { folders: vec![Word::Dynamic], ..command.clone() });
+        for text in git::texts(command) {
+            self.run(&[text], &elsewhere);
         }
-        command.words.clear();
-        keep_writes(command, told);
-        return Vec::new();
+        if git::runs_other_side(command) {
+            self.doubt(Why::Hidden, command);
+        }
     }
-    if matches!(name, "xargs" | "gxargs") {
-        fed(&mut rest, &given);
+
+    /// Texts that a program hands to a shell, here or later: `su -c`, `at`, `npx -c`, and a shell among the arguments of
+    /// one that is not known to run nothing.
+    fn handed(&mut self, name: &str, command: &Command) {
+        let arguments = &command.words[1..];
+        let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
+        let is_local = |word: &Word| {
+            let host = word.known().and_then(|text| text.rsplit('@').next()).unwrap_or_default();
+            matches!(host, "localhost" | "::1" | "0.0.0.0" | "ip6-localhost") || host.starts_with("127.")
+        };
+        match name {
+            "ssh" if arguments.iter().any(is_local) => self.doubt(Why::DynamicText, command),
+            "crontab" if has("-l") || has("-r") || has("-e") => {}
+            "at" | "batch" | "crontab" if has("-f") || command.stdin.is_none() => self.doubt(Why::DynamicText, command),
+            "su" | "runuser" | "script" | "sg" | "npx" | "npm" | "at" | "batch" | "crontab" => {
+                let elsewhere = Command { folders: vec![Word::Dynamic], ..command.clone() };
+                let known = |word: &&Word| word.known().is_none_or(|text| text.contains(char::is_whitespace));
+                let npm = matches!(name, "npx" | "npm") && !has("-c") && !has("--call");
+                for text in arguments.iter().filter(known).filter(|_| !npm).chain(&command.stdin) {
+                    let text = text.known().map_or(Word::Dynamic, |text| text.trim_start_matches("-c").into());
+                    self.run(&[text], &elsewhere);
+                }
+                self.doubt(Why::RunsPrograms, command);
+            }
+            // What runs on other machines, or in a container, is in other folders.
+            "git" | "ssh" | "docker" | "podman" | "kubectl" | "vagrant" => {}
+            _ if programs::is_inert(name) => {}
+            _ => {
+                let is_text = |word: Option<&Word>| {
+                    let option = word.and_then(Word::known).unwrap_or_default();
+                    option.starts_with('-') && !option.starts_with("--") && option.contains('c')
+                };
+                let starts = |at: &usize| {
+                    let program = command.words[*at].known().map(programs::base_name);
+                    program.is_some_and(programs::is_shell) && is_text(command.words.get(at + 1))
+                };
+                if let Some(at) = (1..command.words.len()).find(starts) {
+                    let words = command.words[at..].to_vec();
+                    self.shell(&Command { words, writes: Vec::new(), ..command.clone() });
+                }
+            }
+        }
     }
-    command.words = rest;
-    vec![command]
+
+    /// What a wrapper starts: every word that may be the program begins a command.
+    fn started(&mut self, name: &str, mut command: Command) -> Vec<Command> {
+        let words = std::mem::take(&mut command.words);
+        if name == "command" && matches!(words.get(1).and_then(Word::known), Some("-v" | "-V")) {
+            return Vec::new();
+        }
+        let whole = Command { words: words.clone(), ..command.clone() };
+        let mut found: Vec<usize> = Vec::new();
+        let (mut at, mut option, mut guess) = (1, None::<&str>, None);
+        let mut operands = usize::from(matches!(name, "timeout" | "gtimeout" | "flock"));
+        while let Some(word) = words.get(at) {
+            let value = option.take();
+            match word.known() {
+                // The value of an option, or what the wrapper itself is told.
+                None if *word == Word::Dynamic && (value.is_some() || operands > 0) => {
+                    self.option(name, value, word, &mut command);
+                    operands -= usize::from(value.is_none());
+                }
+                None => {
+                    self.doubt(Why::DynamicCommand, &whole);
+                    return Vec::new();
+                }
+                Some(text) if text.starts_with('-') && text.len() > 1 => {
+                    if let Some(text) = self.splits(name, text, &words[at + 1..]) {
+                        self.run(&text, &whole);
+                        return Vec::new();
+                    }
+                    let (given, attached) =
+                        text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
+                    match attached {
+                        Some(value) => self.option(name, Some(given), &Word::from(value), &mut command),
+                        None => option = Some(text).filter(|text| may_take(name, text)),
+                    }
+                }
+                Some(text) if assigns(name, text) && value.is_none_or(|option| option != "-u") => {
+                    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+                    command.assignments.push(Assignment { name: name.to_owned(), value: value.into() });
+                }
+                Some(text) if value.is_some() => {
+                    self.option(name, value, word, &mut command);
+                    if programs::is_known(text) {
+                        found.push(at);
+                    }
+                    guess = guess.or(Some(at));
+                }
+                Some(_) if operands > 0 => operands -= 1,
+                Some(_) => {
+                    found.push(at);
+                    break;
+                }
+            }
+            at += 1;
+        }
+        if name == "watch" && !found.is_empty() {
+            self.run(&words[found[0]..], &whole);
+            return Vec::new();
+        }
+        if found.is_empty() {
+            found.extend(guess);
+        }
+        if found.is_empty() {
+            if matches!(name, "sudo" | "doas") && words.len() > 1 {
+                self.doubt(Why::Script, &whole);
+            }
+            self.keep_writes(command);
+            return Vec::new();
+        }
+        let inner = |from: &usize| {
+            let mut inner = Command { words: words[*from..].to_vec(), ..command.clone() };
+            if matches!(name, "xargs" | "gxargs") {
+                fed(&mut inner.words, &words[1..*from]);
+            }
+            inner
+        };
+        found.iter().map(inner).collect()
+    }
+
+    /// What an option of a wrapper does to what it starts.
+    fn option(&mut self, name: &str, option: Option<&str>, value: &Word, command: &mut Command) {
+        match (name, option.unwrap_or_default()) {
+            ("env" | "genv", "-C" | "--chdir") | ("sudo", "-D" | "--chdir") => {
+                command.folders = command.folders.iter().map(|from| join(from, value)).collect();
+            }
+            ("time" | "gtime", "-o" | "--output") => command.writes.push(value.clone()),
+            _ => {}
+        }
+    }
+
+    /// The text that an option has taken apart, or run by a shell: `env -S`, `flock -c`.
+    fn splits(&self, name: &str, option: &str, rest: &[Word]) -> Option<Vec<Word>> {
+        let text = match (name, option) {
+            ("env" | "genv", "-S" | "--split-string") => rest.to_vec(),
+            ("env" | "genv", _) => {
+                let attached = option.strip_prefix("-S").or_else(|| option.strip_prefix("--split-string="))?;
+                [&[Word::from(attached)], rest].concat()
+            }
+            ("flock", "-c" | "--command") => rest.to_vec(),
+            _ => return None,
+        };
+        // It has escapes and variables of its own.
+        let own = |word: &Word| word.known().is_some_and(|text| text.contains(['\\', '$']));
+        Some(if name != "flock" && text.iter().any(own) { vec![Word::Dynamic] } else { text })
+    }
+
+    /// `sh -c text`, `sh file`, `sh < text`.
+    fn shell(&mut self, command: &Command) {
+        if programs::is_reached(command) {
+            self.commands.push(Command { writes: Vec::new(), ..command.clone() });
+        }
+        let (mut at, mut text_follows, mut from_stdin) = (1, false, false);
+        while let Some(word) = command.words.get(at) {
+            let Some(option) = word.known() else { return self.doubt(Why::DynamicText, command) };
+            at += 1;
+            match option {
+                "--" | "-" => break,
+                "--norc" | "--noprofile" | "--login" | "--posix" | "--restricted" | "--verbose" | "--noediting" => {}
+                "--version" | "--help" => return,
+                // `--rcfile` and what is not known.
+                _ if option.starts_with("--") => return self.doubt(Why::UnknownOption, command),
+                _ if option.starts_with(['-', '+']) => {
+                    text_follows |= option.starts_with('-') && option.contains('c');
+                    from_stdin |= option.contains('s');
+                    at += option.matches(['o', 'O']).count();
+                }
+                _ => {
+                    at -= 1;
+                    break;
+                }
+            }
+        }
+        let operand = command.words.get(at).cloned();
+        match (text_follows, operand, &command.stdin) {
+            (true, operand, _) => self.run(operand.as_slice(), command),
+            (false, None, Some(text)) => self.run(std::slice::from_ref(text), command),
+            (false, Some(_), Some(text)) if from_stdin => self.run(std::slice::from_ref(text), command),
+            _ => self.doubt(Why::Script, command),
+        }
+    }
 }
 
-/// Whether an argument is a variable whose subscript runs a command: `printf -v 'a[$(b)]'`.
-fn evaluates(name: &str, words: &[Word]) -> bool {
-    let names_variables = match name {
-        "printf" | "test" | "[" => words.iter().any(|word| word.known() == Some("-v")),
-        "read" | "mapfile" | "readarray" | "unset" | "let" | "declare" | "typeset" | "local" | "export"
-        | "readonly" | "wait" | "getopts" => true,
-        _ => false,
-    };
-    names_variables && words.iter().filter_map(Word::known).any(|text| text.contains("$(") || text.contains('`'))
+/// Whether a word is an assignment, as `env` takes them.
+fn assigns(name: &str, text: &str) -> bool {
+    let takes = matches!(name, "env" | "genv" | "sudo" | "doas" | "cross-env");
+    takes && text.find('=').is_some_and(|at| at > 0)
 }
 
 /// What `xargs` adds: words from its input, at the end or where they are asked for.
-fn fed(words: &mut Vec<Word>, given: &[(String, Word)]) {
-    let place =
-        given.iter().find(|(option, _)| matches!(option.as_str(), "-I" | "-J" | "--replace")).map(|(_, value)| value);
-    let Some(place) = place else {
+fn fed(words: &mut Vec<Word>, options: &[Word]) {
+    let options: Vec<&str> = options.iter().filter_map(Word::known).collect();
+    let named = |option: &&str| {
+        option.starts_with("-I") || option.starts_with("-J") || option.starts_with("--replace") || *option == "-i"
+    };
+    let Some(at) = options.iter().position(named) else {
         words.push(Word::Spread);
         return;
     };
+    let attached = options[at].trim_start_matches("--replace").trim_start_matches(['-', 'I', 'J', '=']);
+    let place = if attached.is_empty() { options.get(at + 1).copied().unwrap_or("{}") } else { attached };
     for word in words {
-        match (word.known(), place.known()) {
-            (Some(text), Some(place)) if !text.contains(place) => {}
-            _ => *word = Word::Dynamic,
+        if word.known().is_none_or(|text| text.contains(place) || text.contains("{}")) {
+            *word = Word::Dynamic;
         }
     }
-}
-
-/// Assignments before the program, as `env` takes them.
-fn assigned(command: &mut Command, mut at: usize, told: &mut WrapperResult) -> usize {
-    while let Some(word) = command.words.get(at) {
-        match word.known().map(|text| text.split_once('=')) {
-            Some(Some((name, value))) => {
-                let value = Word::from(value);
-                command.assignments.push(Assignment { name: name.to_owned(), value });
-            }
-            Some(None) => break,
-            // It may be an assignment, or the program.
-            None => told.doubts.push((Why::DynamicCommand, text_of(&command.words))),
-        }
-        at += 1;
-    }
-    at
-}
-
-/// `sh -c text`, `sh file`, `sh < text`.
-fn shell(command: &Command, told: &mut WrapperResult) {
-    if programs::is_reached(command) {
-        told.commands.push(Command { writes: Vec::new(), ..command.clone() });
-    }
-    let (mut at, mut text_follows, mut from_stdin) = (1, false, false);
-    while let Some(word) = command.words.get(at) {
-        let Some(option) = word.known() else {
-            told.doubts.push((Why::DynamicText, text_of(&command.words)));
-            return;
-        };
-        at += 1;
-        match option {
-            "--" | "-" => break,
-            "--rcfile" | "--init-file" => {
-                told.doubts.push((Why::Script, text_of(&command.words)));
-                at += 1;
-            }
-            "--norc" | "--noprofile" | "--login" | "--posix" | "--restricted" | "--verbose" | "--noediting" => {}
-            "--version" | "--help" => return,
-            _ if option.starts_with("--") => {
-                told.doubts.push((Why::UnknownOption, text_of(&command.words)));
-                return;
-            }
-            _ if option.starts_with(['-', '+']) => {
-                text_follows |= option.starts_with('-') && option.contains('c');
-                from_stdin |= option.contains('s');
-                at += option.matches(['o', 'O']).count();
-            }
-            _ => {
-                at -= 1;
-                break;
-            }
-        }
-    }
-    let operand = command.words.get(at).cloned();
-    match (text_follows, operand) {
-        (true, operand) => run_words(operand.as_slice(), command, told),
-        (false, Some(_)) if !from_stdin => told.doubts.push((Why::Script, text_of(&command.words))),
-        _ => match &command.stdin {
-            Some(text) => run_words(std::slice::from_ref(text), command, told),
-            None => told.doubts.push((Why::Script, text_of(&command.words))),
-        },
-    }
-}
-
-/// A shell with its text among the arguments of a program that is not known to only print them: it may start it.
-fn handed_shell(name: &str, command: &Command, told: &mut WrapperResult) {
-    // What runs on other machines, or in a container, is in other folders.
-    const NOT_HERE: [&str; 14] = [
-        "echo", "printf", "grep", "rg", "which", "type", "git", "ssh", "docker", "podman", "kubectl", "vagrant",
-        "find", "su",
-    ];
-    if NOT_HERE.contains(&name) {
-        return;
-    }
-    let is_text = |word: Option<&Word>| {
-        let option = word.and_then(Word::known).unwrap_or_default();
-        option.starts_with('-') && !option.starts_with("--") && option.contains('c')
-    };
-    let starts = |at: &usize| {
-        let program = command.words[*at].known().map(programs::base_name);
-        program.is_some_and(programs::is_shell) && is_text(command.words.get(at + 1))
-    };
-    if let Some(at) = (1..command.words.len()).find(starts) {
-        let words = command.words[at..].to_vec();
-        shell(&Command { words, writes: Vec::new(), ..command.clone() }, told);
-    }
-}
-
-/// Words that are run as one text.
-pub(super) fn run_words(words: &[Word], command: &Command, told: &mut WrapperResult) {
-    let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
-    let Some(known) = known else {
-        told.doubts.push((Why::DynamicText, text_of(&command.words)));
-        return;
-    };
-    told.texts.push(Text {
-        text: known.join(" "),
-        folders: command.folders.clone(),
-        carried: command.carried.clone(),
-        assignments: command.assignments.clone(),
-        own: command.words.first().and_then(Word::known) == Some("eval"),
-    });
 }
 
 /// What `find -exec` starts.
 fn found(command: &Command) -> Vec<Command> {
     let mut started = Vec::new();
-    let base = Command { words: Vec::new(), writes: Vec::new(), ..command.clone() };
     let mut words = command.words.iter().skip(1);
     while let Some(word) = words.next() {
         let Some(option) = word.known() else { continue };
@@ -355,25 +399,13 @@ fn found(command: &Command) -> Vec<Command> {
         }
         let given = words.by_ref().take_while(|word| !matches!(word.known(), Some(";" | "+")));
         let given = given.map(|word| match word.known() {
-            Some(text) if !text.contains("{}") => word.clone(),
-            Some(_) => Word::Dynamic,
-            None => word.clone(),
+            Some(text) if text.contains("{}") => Word::Dynamic,
+            _ => word.clone(),
         });
-        let mut inner = Command { words: given.collect(), ..base.clone() };
-        if option.ends_with("dir") {
-            inner.folders = vec![Word::Dynamic];
-        }
-        started.push(inner);
+        let folders = if option.ends_with("dir") { vec![Word::Dynamic] } else { command.folders.clone() };
+        started.push(Command { words: given.collect(), writes: Vec::new(), folders, ..command.clone() });
     }
     started
-}
-
-/// What is written by a program that is not told itself.
-fn keep_writes(mut command: Command, told: &mut WrapperResult) {
-    if !command.writes.is_empty() {
-        command.words.clear();
-        told.commands.push(command);
-    }
 }
 
 pub(super) fn text_of(words: &[Word]) -> String {

@@ -1,75 +1,165 @@
 //! Which files a program writes, as far as its arguments say.
 
-use super::{Command, Word, copies, databases, git, patches, rights};
+use super::programs::lists;
+use super::{Command, Fill, Word, git, patches};
 
 /// Paths that are no files of anybody.
-const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+const NOWHERE: &str = "/dev/null /dev/stdout /dev/stderr /dev/tty";
+
+/// Programs that write all their operands, and those of their options that take a value.
+const OPERANDS: &[(&str, &str)] = &[
+    ("tee sponge rm unlink rmdir", ""),
+    ("shred", "-n -s"),
+    ("mkdir", "-m --mode"),
+    ("truncate", "-s --size -r --reference"),
+    ("touch", "-d -t -r --date --reference"),
+    ("mount", "-t -o -L -U"),
+    ("chattr", "-v -p"),
+    ("ed ex vi vim nvim nano emacs micro", "-c -p --cmd"),
+];
+
+/// Options of programs that copy which take a value.
+const COPYING: &str = "-t --target-directory -S -m -o -g -e --rsh --exclude --include --filter";
 
 /// The paths but for those that are no files.
 pub(super) fn kept(mut paths: Vec<Word>) -> Vec<Word> {
-    paths.retain(|path| !path.known().is_some_and(|path| path.is_empty() || NOWHERE.contains(&path)));
+    paths.retain(|path| !path.known().is_some_and(|path| path.is_empty() || lists(NOWHERE, path)));
     paths
 }
 
-/// Adds what the program itself writes.
+/// Adds what the program itself writes, and the folders that it fills with what others hold.
 pub(super) fn add(command: &mut Command) {
-    let Some(name) = command.program() else {
-        command.writes = kept(std::mem::take(&mut command.writes));
-        return;
-    };
-    let arguments = &command.words[1..];
-    let more = match name {
-        "uniq" => operands(arguments, &["-f", "-s", "-w"]).into_iter().skip(1).collect(),
-        "tee" | "sponge" => operands(arguments, &[]),
-        "truncate" => operands(arguments, &["-s", "--size", "-r", "--reference"]),
-        "touch" => operands(arguments, &["-d", "-t", "-r", "--date", "--reference"]),
-        "rm" | "unlink" | "rmdir" | "shred" | "mkdir" => operands(arguments, &["-m", "--mode", "-n", "-s"]),
-        "chmod" | "chown" | "chgrp" => {
-            let given = arguments.iter().any(|word| word.known().is_some_and(rights::is_dashed_mode));
-            let reference = !valued(arguments, &["--reference"]).is_empty();
-            operands(arguments, &["--reference"]).into_iter().skip(usize::from(!given && !reference)).collect()
-        }
-        "chattr" => operands(arguments, &["-v", "-p"]).into_iter().filter(|word| !is_mode(word)).collect(),
-        // What is linked to may be written by the other name.
-        "mv" | "ln" => moved(arguments, true),
-        "cp" if links(arguments) => moved(arguments, true),
-        "cp" | "install" | "rsync" | "scp" => moved(arguments, false),
-        "mount" => operands(arguments, &["-t", "-o", "-L", "-U"]),
-        "dd" => prefixed(arguments, "of="),
-        "sed" | "gsed" => in_place(arguments, &["-e", "--expression", "-f", "--file"]),
-        "perl" | "ruby" => in_place(arguments, &["-e", "-E"]),
-        "ed" | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" => operands(arguments, &["-c", "-p", "--cmd"]),
-        "patch" => patched(arguments),
-        "apply_patch" | "applypatch" => patches::written(command),
-        "sort" => valued(arguments, &["-o", "--output"]),
-        _ if name == "git" || name.starts_with("git-") => git::files(command),
-        "curl" => fetched(arguments, &["-o", "--output"], &["--output-dir"]),
-        "wget" => fetched(arguments, &["-O", "--output-document"], &["-P", "--directory-prefix"]),
-        "openssl" => next_to(arguments, "-out"),
-        "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
-            operands(arguments, &["-s", "-seek"]).into_iter().skip(1).collect()
-        }
-        "sqlite3" if databases::only_asks(arguments) => Vec::new(),
-        "sqlite3" => operands(arguments, &["-cmd", "-init"]).into_iter().take(1).collect(),
-        "tar" | "unzip" | "cpio" if copies::unpacks(name, arguments) => extracted(arguments),
-        "find" => found(arguments),
-        _ => Vec::new(),
-    };
-    command.writes.extend(more);
+    if let Some(name) = command.program().map(str::to_owned) {
+        let more = written(&name, command);
+        command.writes.extend(more);
+        command.fills = filled(&name, &command.words[1..]);
+    }
     command.writes = kept(std::mem::take(&mut command.writes));
     command.writes.dedup();
 }
 
+fn written(name: &str, command: &Command) -> Vec<Word> {
+    let arguments = &command.words[1..];
+    if let Some((_, options)) = OPERANDS.iter().find(|(names, _)| lists(names, name)) {
+        return operands(arguments, options);
+    }
+    match name {
+        "uniq" => operands(arguments, "-f -s -w").into_iter().skip(1).collect(),
+        "chmod" | "chown" | "chgrp" => {
+            let dashed = |text: &str| text.starts_with('-') && text[1..].chars().all(|char| "rwxXst".contains(char));
+            let given = |word: &Word| word.known().is_some_and(|text| text.starts_with("--ref") || dashed(text));
+            let skipped = usize::from(!arguments.iter().any(given));
+            operands(arguments, "--reference").into_iter().skip(skipped).collect()
+        }
+        // What is linked to may be written by the other name.
+        "mv" | "ln" => copied(arguments, true),
+        "cp" | "install" | "rsync" | "scp" => copied(arguments, name == "cp" && links(arguments)),
+        "dd" => prefixed(arguments, "of="),
+        "sed" | "gsed" => in_place(arguments, "-e --expression -f --file"),
+        "perl" | "ruby" => in_place(arguments, "-e -E"),
+        // Without a file it writes what the patch names.
+        "patch" => match valued(arguments, "-o --output") {
+            named if !named.is_empty() => named,
+            _ => {
+                operands(arguments, "-p -i -d --input --directory").into_iter().chain([Word::Dynamic]).take(1).collect()
+            }
+        },
+        "apply_patch" | "applypatch" => patches::written(command),
+        "sort" => valued(arguments, "-o --output"),
+        _ if name == "git" || name.starts_with("git-") => git::files(command),
+        "curl" => fetched(arguments, "-o --output", "--output-dir"),
+        "wget" => fetched(arguments, "-O --output-document", "-P --directory-prefix"),
+        "openssl" => valued(arguments, "-out"),
+        "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
+            operands(arguments, "-s -seek").into_iter().skip(1).collect()
+        }
+        "sqlite3" if arguments.iter().any(|word| word.known() == Some("-readonly")) => Vec::new(),
+        "sqlite3" => operands(arguments, "-cmd -init").into_iter().take(1).collect(),
+        "tar" | "gtar" | "bsdtar" | "unzip" | "cpio" if unpacks(name, arguments) => {
+            match valued(arguments, "-C --directory -d") {
+                folders if folders.is_empty() => vec![Word::Dynamic],
+                folders => folders.iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect(),
+            }
+        }
+        "find" => found(arguments),
+        _ => Vec::new(),
+    }
+}
+
+/// What comes into folders. What is in a folder that is copied, or in an archive, is not to be seen in the text.
+fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
+    if unpacks(name, arguments) {
+        let to = valued(arguments, "-C --directory -d -o").pop().filter(|_| name != "cpio");
+        return vec![Fill { to: to.unwrap_or_else(|| Word::from(".")), name: None }];
+    }
+    if !lists("cp gcp mv gmv rsync ditto install", name) {
+        return Vec::new();
+    }
+    let any = |long: &[&str], letter: Option<char>| {
+        let is_one = |text: &str| long.contains(&text) || letter.is_some_and(|letter| is_bundle(text, letter));
+        arguments.iter().filter_map(Word::known).any(is_one)
+    };
+    let syncs = name == "rsync";
+    let whole = any(&["--no-target-directory"], Some('T').filter(|_| !syncs));
+    let parents = any(&["--parents", "--relative"], Some('R').filter(|_| syncs));
+    let (sources, targets) = sources(arguments);
+    let called = |source: &Word| match source {
+        Word::Known(text) => {
+            let path = text.trim_end_matches('/');
+            let last = path.rsplit('/').next().unwrap_or_default();
+            let contents = whole || matches!(last, "" | "." | "..") || (syncs && text.ends_with('/'));
+            Some((!contents).then(|| if parents { path.trim_start_matches('/') } else { last }.to_owned()))
+        }
+        // Names that begin with a dot are matched by patterns that do.
+        Word::Pattern(pattern) => pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')).then_some(None),
+        Word::Dynamic | Word::Spread => Some(None),
+    };
+    let into = |to: &Word| {
+        let to = to.clone();
+        sources.iter().filter_map(called).map(move |name| Fill { to: to.clone(), name }).collect::<Vec<_>>()
+    };
+    targets.iter().flat_map(into).collect()
+}
+
+fn is_bundle(text: &str, letter: char) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
+/// Whether files come out of an archive.
+fn unpacks(name: &str, arguments: &[Word]) -> bool {
+    let first = arguments.first().and_then(Word::known).unwrap_or_default();
+    let any = |letters: &str, long: &[&str]| {
+        let texts = arguments.iter().filter_map(Word::known);
+        texts.into_iter().any(|text| long.contains(&text) || letters.chars().any(|letter| is_bundle(text, letter)))
+    };
+    match name {
+        "unzip" => !any("lptvZz", &[]),
+        "cpio" => any("ip", &["--extract", "--pass-through"]),
+        "7z" => matches!(first, "x" | "e"),
+        "tar" | "gtar" | "bsdtar" => {
+            (!first.starts_with('-') && first.contains('x')) || any("x", &["--extract", "--get"])
+        }
+        _ => false,
+    }
+}
+
+/// `cp -l`, `cp -s`.
+pub(crate) fn links(arguments: &[Word]) -> bool {
+    let links =
+        |text: &str| matches!(text, "--link" | "--symbolic-link") || is_bundle(text, 'l') || is_bundle(text, 's');
+    arguments.iter().filter_map(Word::known).any(links)
+}
+
 /// The arguments that are no options and no values of these options.
-pub(super) fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
+fn operands(arguments: &[Word], options: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
-    let mut options = true;
+    let mut ended = false;
     while let Some(word) = rest.next() {
         match word.known() {
-            Some("--") if options => options = false,
-            Some(option) if options && option.len() > 1 && option.starts_with('-') => {
-                if valued.contains(&option) {
+            Some("--") if !ended => ended = true,
+            Some(option) if !ended && option.len() > 1 && option.starts_with('-') => {
+                if lists(options, option) {
                     rest.next();
                 }
             }
@@ -79,21 +169,24 @@ pub(super) fn operands(arguments: &[Word], valued: &[&str]) -> Vec<Word> {
     found
 }
 
-/// `cp a b to`: the target, and for `mv` what was there before.
-fn moved(arguments: &[Word], all: bool) -> Vec<Word> {
-    let targets = valued(arguments, &["-t", "--target-directory"]);
-    let mut paths = operands(
-        arguments,
-        &["-t", "--target-directory", "-S", "-m", "-o", "-g", "-e", "--rsh", "--exclude", "--include", "--filter"],
-    );
-    let to = if targets.is_empty() { paths.pop().into_iter().collect() } else { targets };
-    let recursive = !all && copies_folders(arguments);
-    let mut found = if all { paths.clone() } else { Vec::new() };
-    found.extend(to.iter().cloned());
-    for target in &to {
-        found.extend(paths.iter().filter_map(|path| within(target, path, recursive)));
-    }
-    found
+/// What is copied, and where to.
+fn sources(arguments: &[Word]) -> (Vec<Word>, Vec<Word>) {
+    let targets = valued(arguments, "-t --target-directory");
+    let mut sources = operands(arguments, COPYING);
+    let targets = if targets.is_empty() { sources.pop().into_iter().collect() } else { targets };
+    (sources, targets)
+}
+
+/// `cp a b to`: the target, and where `all` is written what was there before.
+fn copied(arguments: &[Word], all: bool) -> Vec<Word> {
+    let (sources, targets) = sources(arguments);
+    let recursive = |text: &str| {
+        matches!(text, "--recursive" | "--archive") || ['r', 'R', 'a'].iter().any(|letter| is_bundle(text, *letter))
+    };
+    let recursive = !all && arguments.iter().filter_map(Word::known).any(recursive);
+    let inside = targets.iter().flat_map(|to| sources.iter().filter_map(move |path| within(to, path, recursive)));
+    let inside: Vec<Word> = inside.collect();
+    sources.into_iter().filter(|_| all).chain(targets).chain(inside).collect()
 }
 
 /// What a file is called once it is in a folder, where the target is, or may well be, one.
@@ -116,58 +209,23 @@ fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
 
 /// Any file in a folder.
 fn in_folder(folder: &str) -> Word {
-    let literal: String = folder
-        .chars()
-        .flat_map(|char| matches!(char, '*' | '?' | '[' | ']' | '\\').then_some('\\').into_iter().chain([char]))
-        .collect();
-    Word::Pattern(format!("{literal}/*"))
+    Word::Pattern(format!("{}/*", literal(folder)))
 }
 
-fn in_folders(folders: Vec<Word>) -> Vec<Word> {
-    folders.iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect()
-}
-
-fn copies_folders(arguments: &[Word]) -> bool {
-    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['r', 'R', 'a']);
-    arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--recursive" | "--archive") || bundled(text))
-}
-
-/// `cp -l`, `cp -s`.
-pub(crate) fn links(arguments: &[Word]) -> bool {
-    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(['l', 's']);
-    arguments.iter().filter_map(Word::known).any(|text| matches!(text, "--link" | "--symbolic-link") || bundled(text))
-}
-
-fn is_mode(word: &Word) -> bool {
-    word.known().is_some_and(|text| text.starts_with(['+', '=']))
+/// A text as a pattern that matches it alone.
+pub(super) fn literal(text: &str) -> String {
+    let special = |char: char| matches!(char, '*' | '?' | '[' | ']' | '\\');
+    text.chars().flat_map(|char| special(char).then_some('\\').into_iter().chain([char])).collect()
 }
 
 /// Files that are fetched: by their name, and into a folder.
-fn fetched(arguments: &[Word], files: &[&str], folders: &[&str]) -> Vec<Word> {
-    let named = valued(arguments, files);
-    let folders = valued(arguments, folders);
-    let own =
-        arguments.iter().any(|word| matches!(word.known(), Some("-O" | "--remote-name" | "-OL" | "-LO" | "-sSLO")));
-    let mut found = in_folders(folders);
-    if own && files.contains(&"-o") {
-        let urls = operands(arguments, &[]);
-        let names = urls.iter().filter_map(Word::known).filter_map(|url| url.rsplit('/').next());
-        found.extend(names.filter(|name| !name.is_empty()).map(Word::from));
-    }
-    found.extend(named);
+fn fetched(arguments: &[Word], files: &str, folders: &str) -> Vec<Word> {
+    let own = |word: &Word| word.known().is_some_and(|text| text == "--remote-name" || is_bundle(text, 'O'));
+    let mut found: Vec<Word> =
+        valued(arguments, folders).iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect();
+    found.extend((lists(files, "-o") && arguments.iter().any(own)).then_some(Word::Dynamic));
+    found.extend(valued(arguments, files));
     found
-}
-
-/// The word behind an option.
-fn next_to(arguments: &[Word], option: &str) -> Vec<Word> {
-    let at = arguments.iter().position(|word| word.known() == Some(option));
-    at.and_then(|at| arguments.get(at + 1)).cloned().into_iter().collect()
-}
-
-/// What comes out of an archive: files that the archive names, in the folder that is said.
-fn extracted(arguments: &[Word]) -> Vec<Word> {
-    let folders = valued(arguments, &["-C", "--directory", "-d"]);
-    if folders.is_empty() { vec![Word::Dynamic] } else { in_folders(folders) }
 }
 
 fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
@@ -178,77 +236,49 @@ fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
     arguments.iter().filter_map(known).collect()
 }
 
-/// The values of options: `-o x`, `-ox`, `--output=x`.
-pub(super) fn valued(arguments: &[Word], options: &[&str]) -> Vec<Word> {
+/// The values of options: `-o x`, `-ox`, `--output=x`, and long ones that are cut short.
+pub(super) fn valued(arguments: &[Word], options: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
         let Some(text) = word.known() else { continue };
-        for option in options {
-            if text == *option {
-                found.extend(arguments.get(at + 1).cloned());
-            } else if let Some((name, value)) = text.split_once('=')
-                && is_short_for(name, option)
-            {
-                found.push(Word::from(value));
-            } else if is_short_for(text, option) {
-                found.extend(arguments.get(at + 1).cloned());
-            } else if let Some(value) = text.strip_prefix(option) {
-                let long = option.starts_with("--");
-                match value.strip_prefix('=') {
-                    Some(value) if long => found.push(Word::from(value)),
-                    _ if !long => found.push(Word::from(value)),
-                    _ => {}
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        for option in options.split_ascii_whitespace() {
+            let long = option.starts_with("--") && name.len() > 3 && option.starts_with(name);
+            match value {
+                Some(value) if long => found.push(Word::from(value)),
+                None if long || text == option => found.extend(arguments.get(at + 1).cloned()),
+                _ if option.len() == 2 && text.len() > 2 && text.starts_with(option) => {
+                    found.push(Word::from(&text[2..]));
                 }
+                _ => {}
             }
         }
     }
     found
 }
 
-/// Whether a long option is cut short: `--out` for `--output`.
-fn is_short_for(text: &str, option: &str) -> bool {
-    option.starts_with("--") && text.len() > 3 && text.len() < option.len() && option.starts_with(text)
-}
-
 /// Files that are edited where they lie: all operands but the script.
-fn in_place(arguments: &[Word], scripts: &[&str]) -> Vec<Word> {
+fn in_place(arguments: &[Word], scripts: &str) -> Vec<Word> {
     let options: Vec<&str> = arguments.iter().filter_map(Word::known).filter(|word| word.starts_with('-')).collect();
-    let edits = |option: &&str| {
-        option.starts_with("--in-place")
-            || (!option.starts_with("--") && option[1..].contains('i') && !is_script(option))
-    };
+    // A bundle of short options whose last takes the script: `-e`, `-ne`, `-pie`.
+    let is_script =
+        |option: &&&str| !option.starts_with("--") && !option.contains("i.") && option.ends_with(['e', 'E', 'f']);
+    let edits = |option: &&str| option.starts_with("--in-place") || (is_bundle(option, 'i') && !is_script(&option));
     if !options.iter().any(edits) {
         return Vec::new();
     }
-    let given = options.iter().any(|option| is_script(option) || option.starts_with("--expression"));
-    let skip = usize::from(!given);
-    let mut bundled: Vec<&str> = options.iter().filter(|option| is_script(option)).copied().collect();
-    bundled.extend(scripts);
-    operands(arguments, &bundled).into_iter().skip(skip).collect()
-}
-
-/// A bundle of short options whose last takes the script: `-e`, `-ne`, `-pie`, `-i.bak -e`.
-fn is_script(option: &str) -> bool {
-    !option.starts_with("--") && !option.contains("i.") && option.ends_with(['e', 'E', 'f'])
-}
-
-fn patched(arguments: &[Word]) -> Vec<Word> {
-    let mut named = valued(arguments, &["-o", "--output"]);
-    named.extend(operands(arguments, &["-p", "-i", "-d", "-o", "--input", "--directory"]).into_iter().take(1));
-    // Without a file it writes what the patch names.
-    if named.is_empty() { vec![Word::Dynamic] } else { named }
+    let given = options.iter().any(|option| is_script(&option) || option.starts_with("--expression"));
+    let bundled: Vec<&str> = options.iter().filter(is_script).copied().chain([scripts]).collect();
+    operands(arguments, &bundled.join(" ")).into_iter().skip(usize::from(!given)).collect()
 }
 
 fn found(arguments: &[Word]) -> Vec<Word> {
-    let mut written = Vec::new();
-    for option in ["-fprint", "-fprint0", "-fls", "-fprintf"] {
-        if let Some(at) = arguments.iter().position(|word| word.known() == Some(option)) {
-            written.extend(arguments.get(at + 1).cloned());
-        }
-    }
+    let next = |at: usize| arguments.get(at + 1).cloned();
+    let prints = |word: &Word| word.known().is_some_and(|text| lists("-fprint -fprint0 -fls -fprintf", text));
+    let mut written: Vec<Word> = (0..arguments.len()).filter(|at| prints(&arguments[*at])).filter_map(next).collect();
     if arguments.iter().any(|word| word.known() == Some("-delete")) {
-        let roots =
-            arguments.iter().take_while(|word| !word.known().is_some_and(|text| text.starts_with(['-', '!', '('])));
+        let is_root = |word: &&Word| !word.known().is_some_and(|text| text.starts_with(['-', '!', '(']));
+        let roots = arguments.iter().take_while(is_root);
         written.extend(roots.filter(|root| root.known() != Some(".")).cloned());
         written.push(Word::Spread);
     }

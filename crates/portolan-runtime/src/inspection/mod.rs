@@ -7,7 +7,6 @@
 pub(super) mod ask;
 mod config;
 mod even;
-mod held;
 mod ignores;
 mod own;
 pub(crate) mod paths;
@@ -20,21 +19,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_gates::bypass;
-use portolan_gates::guards::{self, FactRequest, GuardContext, Place, Worktree, WorktreeHead};
+use portolan_gates::guards::{self, FactRequest, GuardContext, Place, Worktree};
 use portolan_gates::shell::git::{self, Action};
 use portolan_gates::shell::{self, Reading, ShellContext};
 use portolan_gates::{Guidelines, Intent, Tool};
 
 use crate::disk;
-use crate::pins;
 use paths::Links;
 
 /// A commit message longer than this is not looked at here.
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
 const MAX_PATHS: usize = 512;
-/// How many folders that are copied are looked into.
-const MAX_COPIED: usize = 16;
 /// How many trees are compared with the index.
 const MAX_TREES: usize = 4;
 /// In how many repositories aliases are asked for.
@@ -125,11 +121,9 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
     }
-    if !wanted.copied.is_empty() {
+    if reading.commands.iter().any(|command| !command.fills.is_empty()) {
         let home = std::env::home_dir().and_then(|home| search.links.resolve(home.to_str()?, true));
         scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
-        let held = |path: &String| Some((path.clone(), held::within(&search.links.resolve(path, true)?)?));
-        scene.folders.extend(wanted.copied.iter().take(MAX_COPIED).filter_map(held));
     }
     for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
         if let Some(changed) = ask::changed(Path::new(folder), tree) {
@@ -149,22 +143,9 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
 fn around(intent: &Intent, search: &mut Search) -> ShellContext {
     let Tool::Shell { .. } = intent.tool.deed() else { return ShellContext::default() };
     let worktree = search.place(&intent.folder).and_then(|place| place.worktree);
-    let branch = worktree.as_ref().and_then(|worktree| match &worktree.head {
-        WorktreeHead::Branch(branch) => Some(branch.clone()),
-        WorktreeHead::Unborn(_) | WorktreeHead::Detached(_) | WorktreeHead::Unknown => None,
-    });
     let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
-    let found = |name: &str| Some((name.to_owned(), pins::on_path(name)?.to_str()?.to_owned()));
-    let programs = ["git", "gh", "portolan"].into_iter().filter_map(found).collect();
-    let around =
-        ShellContext { folder: Some(intent.folder.clone()), home, branch, programs, ..ShellContext::default() };
-    let Some(worktree) = worktree else { return around };
-    ShellContext {
-        root: (!worktree.bare).then(|| worktree.root.clone()),
-        git_dir: Some(worktree.git_dir.clone()),
-        common_dir: Some(worktree.common_dir.clone()),
-        ..around
-    }
+    let root = worktree.filter(|worktree| !worktree.bare).map(|worktree| worktree.root.clone());
+    ShellContext { folder: Some(intent.folder.clone()), home, root }
 }
 
 /// The variables of this process that ask for a bypass.

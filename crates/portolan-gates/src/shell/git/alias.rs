@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
-use super::super::queue::{MAX_COMMANDS, Pending, doubt, read};
+use super::super::read::{MAX_COMMANDS, Pending, doubt, read};
 use super::super::{Command, Reading, Why, Word};
 use super::actions::{Action, ConfigWrite};
 
@@ -100,7 +100,7 @@ fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
         carried: carried.clone(),
         after: command.after.clone(),
         level: command.level,
-        memory: Arc::default(),
+        around: Arc::default(),
     };
     match text.strip_prefix('!') {
         // It runs at the top of the repository, and gets the arguments behind its last command.

@@ -82,6 +82,10 @@ fn begun(prefix: &Word) -> Word {
     Word::Pattern(format!("{}*", literal.collect::<String>()))
 }
 
+/// Options of `clone` that take a value.
+const CLONE: &[&str] =
+    &["-b", "--branch", "-o", "--origin", "-u", "--upload-pack", "--depth", "-c", "--config", "--reference"];
+
 /// Folders that a call makes, and files that take the place of git's own, seen from where git works.
 pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item = &'a Assignment>) -> Vec<Word> {
     let mut found: Vec<Word> = set.filter_map(set_file).collect();
@@ -99,7 +103,11 @@ pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item
             }
             found.push(folder);
         }
-        "clone" => found.extend(values(arguments, &["--separate-git-dir"])),
+        "clone" => {
+            found.extend(values(arguments, &["--separate-git-dir"]));
+            found.extend(operands(arguments, CLONE).into_iter().skip(1));
+        }
+        "worktree" => found.extend(operands(arguments, &["-b", "-B", "--reason"]).into_iter().skip(1).take(1)),
         "submodule" => {
             let words = operands(arguments, &["-b", "--branch", "--name", "--reference", "--depth"]);
             if words.first().and_then(Word::known) == Some("add") {

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use shuck_parser::parser::Parser;
 use shuck_parser::{ShellDialect, ShellProfile};
 
-use super::late::Late;
-use super::memory::Memory;
 use super::walk::Walk;
 use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, ShellContext, Why, Word};
 
@@ -34,7 +32,7 @@ pub(super) struct Pending {
     pub(super) carried: Arc<Vec<Assignment>>,
     pub(super) after: Arc<Vec<Command>>,
     pub(super) level: usize,
-    pub(super) memory: Arc<Memory>,
+    pub(super) around: Arc<ShellContext>,
 }
 
 impl Pending {
@@ -45,9 +43,20 @@ impl Pending {
             carried: Arc::default(),
             after: Arc::default(),
             level: 0,
-            memory: Arc::new(Memory::new(Arc::new(around))),
+            around: Arc::new(around),
         }
     }
+}
+
+/// Text that a shell evaluates later than it reads it: the value of a variable in arithmetic, a subscript, a reference, a
+/// prompt. Where a text has such a place, and anywhere data that would be a command there, neither is followed: together
+/// they make a doubt.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// The first place that evaluates what variables hold.
+    pub(super) place: Option<String>,
+    /// Whether data would run something there.
+    pub(super) holds: bool,
 }
 
 /// Reads `first`, and every text that it leads to.
@@ -68,24 +77,25 @@ pub(super) fn read(first: Pending) -> Reading {
         };
         match bound {
             Some(why) => reading.doubts.push(doubt(why, &next.text)),
-            None => waiting.extend(read_one(next, &mut reading, &mut late)),
+            None => waiting.extend(read_one(&next, &mut reading, &mut late)),
         }
     }
-    reading.doubts.extend(late.doubt());
+    reading.doubts.extend(late.place.filter(|_| late.holds).map(|place| doubt(Why::Hidden, &place)));
     reading.doubts.dedup();
     reading
 }
 
-fn read_one(next: Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pending> {
+fn read_one(next: &Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pending> {
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parsed = Parser::with_limits_and_profile(&next.text, MAX_DEPTH, MAX_BYTES * 2, profile).parse();
     if parsed.is_err() {
         reading.doubts.push(doubt(Why::Unparsed, &next.text));
     }
-    // What was understood before the fault is told as well: bash runs it before it comes to the fault.
-    let mut walk = Walk::new(&next, reading);
+    // What was understood before the fault is read as well: bash runs it before it comes to the fault.
+    let mut walk = Walk::new(next, reading);
     walk.file(&parsed.file.body);
-    late.join(walk.late);
+    late.place = late.place.take().or(walk.late.place);
+    late.holds |= walk.late.holds;
     walk.pending
 }
 
