@@ -4,11 +4,8 @@
 
 use super::act::{self, Act, Call};
 use super::finding::Finding;
-use crate::shell::{Command, Word};
+use crate::shell::{self, Command, Word};
 use crate::{Decision, Tool};
-
-mod programs;
-mod web;
 
 /// What a call does on a forge.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +24,43 @@ enum ForgeAction {
     Unknown(String),
 }
 
+/// Groups of commands of `gh`, `glab` and `tea`, and those of each that change nothing that counts. The others are asked.
+const GROUPS: &[(&str, &str, &str)] = &[
+    (
+        "gh",
+        "issue search status browse org attestation completion help version ruleset label gist project copilot licenses pr",
+        "*",
+    ),
+    ("gh", "repo", "list view clone set-default gitignore license read-dir read-file"),
+    ("gh", "release", "list ls view download verify verify-asset"),
+    ("gh", "run", "list ls view watch download rerun cancel"),
+    ("gh", "auth", "status"),
+    ("gh", "variable config", "list ls get"),
+    ("gh", "extension", "list ls search browse"),
+    ("gh", "workflow secret ssh-key gpg-key alias codespace cache", "list ls view"),
+    (
+        "glab",
+        "issue label milestone incident snippet user version check-update completion help changelog iteration mr",
+        "*",
+    ),
+    ("glab", "repo project", "list view clone search contributors archive"),
+    ("glab", "release", "list view download"),
+    ("glab", "ci pipeline pipe", "list view status get trace lint artifact"),
+    ("glab", "auth", "status"),
+    ("glab", "job variable ssh-key deploy-key schedule token alias config", "list get artifact"),
+    (
+        "tea",
+        "issues issue labels milestones comment open times notifications whoami clone organizations help pulls pull pr",
+        "*",
+    ),
+    ("tea", "releases release repos repo branches webhooks logins login admin actions", "list ls search assets"),
+    ("hub", "pull-request issue browse ci-status compare gist help version status log diff show", "*"),
+    ("hub", "pr", "list show"),
+];
+
+/// Options that may stand before the commands themselves, with a value.
+const VALUED: &str = "-R --repo --hostname -g --group --login --remote --output -o";
+
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
     let found = |(at, call): (usize, &Call<'_>)| Some(finding(act, deed(act, call)?)?.at(at));
     act.calls.iter().enumerate().filter_map(found).collect()
@@ -35,16 +69,13 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
 fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<ForgeAction> {
     let arguments = call.command.words.get(1..)?;
     Some(match call.command.program()? {
-        "gh" => match programs::gh(arguments) {
-            ForgeAction::Merges(_) => ForgeAction::Merges(merged(call.command).filter(|_| is_own(act, call.command))),
+        program @ ("gh" | "glab" | "hub" | "tea") => match grouped(program, arguments) {
+            ForgeAction::Merges(number) => ForgeAction::Merges(number.filter(|_| is_own(act, call.command))),
             deed => deed,
         },
-        "glab" => programs::glab(arguments),
-        "hub" => programs::hub(arguments),
-        "tea" => programs::tea(arguments),
         program @ ("curl" | "wget" | "http" | "https" | "xh" | "xhs") => {
             let Tool::Shell { command } = act.intent.tool.deed() else { return None };
-            web::deed(program, arguments, command)
+            web(program, arguments, command)
         }
         _ => return None,
     })
@@ -53,7 +84,7 @@ fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<ForgeAction> {
 /// The number of the pull request that a command merges, where it is said in plain words.
 pub(super) fn merged(command: &Command) -> Option<u64> {
     let arguments = command.words.get(1..).filter(|_| command.program() == Some("gh"))?;
-    match programs::gh(arguments) {
+    match grouped("gh", arguments) {
         ForgeAction::Merges(number) => number,
         _ => None,
     }
@@ -68,11 +99,9 @@ fn is_own(act: &Act<'_>, command: &Command) -> bool {
         folder.and_then(|folder| worktree(&folder)).is_some_and(|other| other.common_dir == own.common_dir)
     };
     let is_set = command.carried.iter().chain(&command.assignments).any(|set| set.name == "GH_REPO");
-    !is_set
-        && command.folders.iter().all(here)
-        && programs::repository(&command.words).is_none_or(|named| {
-            named.is_some_and(|named| own.repository.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(named)))
-        })
+    let named = value(&command.words, "-R --repo");
+    let is_own = |named: &str| own.repository.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(named));
+    !is_set && command.folders.iter().all(here) && named.is_none_or(|named| named.known().is_some_and(is_own))
 }
 
 fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
@@ -115,13 +144,162 @@ fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
     })
 }
 
+/// What a command of a forge's own program does.
+fn grouped(program: &str, arguments: &[Word]) -> ForgeAction {
+    let has = |options: &str| arguments.iter().filter_map(Word::known).any(|word| shell::lists(options, word));
+    let words = operands(arguments, VALUED);
+    let at = |at: usize| words.get(at).copied().and_then(Word::known);
+    let (group, verb) = match (at(0), at(1)) {
+        _ if has("--help") || words.is_empty() => return ForgeAction::Fine,
+        (Some(group), verb) => (group, verb),
+        (None, _) => return ForgeAction::Unknown(program.to_owned()),
+    };
+    match (group, verb) {
+        ("pr" | "mr" | "pulls" | "pull", Some("merge" | "accept" | "m")) if !has("--disable-auto") => {
+            return ForgeAction::Merges(number(arguments).filter(|_| program == "gh"));
+        }
+        ("mr" | "pulls" | "pull" | "pr", Some("approve" | "lgtm" | "a")) => return ForgeAction::Approves,
+        ("pr", Some("review")) if program == "gh" => return review(arguments),
+        ("api", _) => return request(&format!("{program} api"), at(1), arguments),
+        ("auth", Some("status")) if has("-t --show-token") => {
+            return ForgeAction::Changes(format!("{program} auth status --show-token"));
+        }
+        _ => {}
+    }
+    let known = GROUPS.iter().find(|(of, groups, _)| *of == program && shell::lists(groups, group));
+    match (known, verb) {
+        (Some((_, _, "*")), Some(_)) => ForgeAction::Fine,
+        (Some((_, _, reads)), Some(verb)) if shell::lists(reads, verb) => ForgeAction::Fine,
+        // A group alone only says what it has, unless its command is known to the run alone.
+        (Some(_), None) if words.len() < 2 => ForgeAction::Fine,
+        (Some(_), Some(verb)) => ForgeAction::Changes(format!("{program} {group} {verb}")),
+        // An alias or an extension; `hub` also stands in the place of git.
+        (Some(_) | None, _) => ForgeAction::Unknown(format!("{program} {group}")),
+    }
+}
+
+/// The pull request that `gh pr merge` names by its number.
+fn number(arguments: &[Word]) -> Option<u64> {
+    let valued = "-R --repo -b --body -F --body-file -t --subject -A --author-email --match-head-commit";
+    match operands(arguments, valued)[..] {
+        [_, _, named] => named.known()?.trim_start_matches('#').parse().ok(),
+        _ => None,
+    }
+}
+
+fn review(arguments: &[Word]) -> ForgeAction {
+    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('a');
+    let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || bundled(text));
+    let mut before = "";
+    for word in arguments {
+        // A body may begin with a hyphen, and is no option.
+        if !shell::lists("-b --body -F --body-file -R --repo", before) && approves(word) {
+            return ForgeAction::Approves;
+        }
+        before = word.known().unwrap_or_default();
+    }
+    ForgeAction::Fine
+}
+
+/// What the addresses of interfaces of forges have.
+const FORGES: &str = "api.github.com uploads.github.com /api/graphql /api/v3/ /api/v4/ api.bitbucket.org /api/v1/repos";
+
+/// What a program that sends requests does to a forge; `whole` is the text that it stands in.
+fn web(program: &str, arguments: &[Word], whole: &str) -> ForgeAction {
+    let is_forge = |text: &str| FORGES.split_ascii_whitespace().any(|forge| text.to_ascii_lowercase().contains(forge));
+    let address = arguments.iter().filter_map(Word::known).find(|text| is_forge(text) && !text.starts_with('-'));
+    // Of an address with a variable in it nothing is known here, but it is written somewhere.
+    let hidden = arguments.iter().any(|word| word.known().is_none()) && is_forge(whole);
+    let config = |word: &Word| word.known().is_some_and(|text| text.starts_with("--config") || is_short(text, 'K'));
+    match address {
+        None if !hidden => ForgeAction::Fine,
+        // A file says the rest.
+        _ if program == "curl" && arguments.iter().any(config) => ForgeAction::Unknown(program.to_owned()),
+        address => request(program, address, arguments),
+    }
+}
+
+fn is_short(text: &str, letter: char) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
+/// What a request does: it only asks when it sends nothing, and when it is a query that is told.
+fn request(what: &str, address: Option<&str>, arguments: &[Word]) -> ForgeAction {
+    let unknown = ForgeAction::Unknown(what.to_owned());
+    let texts: Vec<&str> = arguments.iter().filter_map(Word::known).collect();
+    let any = |names: &[&str]| texts.iter().any(|text| names.iter().any(|name| text.contains(name)));
+    let Some(method) = method(what, arguments).filter(|_| !arguments.iter().any(Word::is_several)) else {
+        return unknown;
+    };
+    let path = address.unwrap_or_default().split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    if path.ends_with("graphql") {
+        let hidden =
+            texts.len() < arguments.len() || any(&["=@", "--input"]) || texts.iter().any(|text| text.starts_with('@'));
+        return match () {
+            () if any(&["mergePullRequest", "enablePullRequestAutoMerge"]) => ForgeAction::Merges(None),
+            () if any(&["createCommitOnBranch", "updateRef", "createRef", "deleteRef", "mergeBranch"]) => {
+                ForgeAction::Writes(format!("{what} graphql"))
+            }
+            () if any(&["mutation"]) => ForgeAction::Changes(format!("{what} graphql")),
+            () if hidden => unknown,
+            () => ForgeAction::Fine,
+        };
+    }
+    let merges = path.ends_with("/merge") && (path.contains("/pulls/") || path.contains("/merge_requests/"));
+    let writes = ["/merges", "/git/refs", "/contents", "/merge-upstream", "/branches", "/repository/"];
+    match method.as_str() {
+        "GET" | "HEAD" | "OPTIONS" => ForgeAction::Fine,
+        _ if merges => ForgeAction::Merges(None),
+        _ if writes.iter().any(|part| path.contains(part)) => ForgeAction::Writes(format!("{what} {method}")),
+        _ => ForgeAction::Changes(format!("{what} {method}")),
+    }
+}
+
+/// The method of a request: the one that is named, or what sends it where something is sent. None: it is not known.
+fn method(what: &str, arguments: &[Word]) -> Option<String> {
+    const METHODS: &str = "GET HEAD POST PUT PATCH DELETE";
+    let (named, sending) = match what {
+        "curl" => ("-X --request", "-d -F -T --data --json --form --upload-file"),
+        "wget" => ("--method", "--post --body"),
+        "http" | "https" | "xh" | "xhs" => ("", ""),
+        _ => ("-X --method", "-f -F -d --field --raw-field --form --input --data"),
+    };
+    if let Some(method) = value(arguments, named) {
+        return method.known().map(str::to_ascii_uppercase);
+    }
+    let texts = || arguments.iter().filter_map(Word::known);
+    if let Some(method) = texts().find(|text| named.is_empty() && shell::lists(METHODS, text)) {
+        return Some(method.to_owned());
+    }
+    let bundled = |text: &str, letter: char| what == "curl" && is_short(text, letter);
+    if let Some(bundle) = texts().find(|text| bundled(text, 'X')) {
+        let rest = bundle.rsplit('X').next().unwrap_or_default();
+        let next = texts().skip_while(|text| *text != bundle).nth(1).unwrap_or_default();
+        return Some(if rest.is_empty() { next } else { rest }.to_ascii_uppercase());
+    }
+    let is_sent = |text: &str| {
+        let option = |option: &str| match option.strip_prefix("--") {
+            Some(_) => text.starts_with(option),
+            None => text.starts_with(option) || bundled(text, option.chars().nth(1).unwrap_or_default()),
+        };
+        let field = named.is_empty()
+            && !text.starts_with('-')
+            && text.contains('=')
+            && !text.contains("==")
+            && !text.contains("://");
+        field || sending.split_ascii_whitespace().any(option)
+    };
+    let gets = what == "curl" && texts().any(|text| text == "--get" || is_short(text, 'G'));
+    Some(if texts().any(is_sent) && !gets { "POST" } else { "GET" }.to_owned())
+}
+
 /// The words that are no options and no values of `valued`.
-fn operands<'a>(arguments: &'a [Word], valued: &[&str]) -> Vec<&'a Word> {
+fn operands<'a>(arguments: &'a [Word], valued: &str) -> Vec<&'a Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         match word.known() {
-            Some(option) if valued.contains(&option) => drop(rest.next()),
+            Some(option) if shell::lists(valued, option) => drop(rest.next()),
             Some(option) if option.starts_with('-') && option.len() > 1 => {}
             _ => found.push(word),
         }
@@ -129,61 +307,20 @@ fn operands<'a>(arguments: &'a [Word], valued: &[&str]) -> Vec<&'a Word> {
     found
 }
 
-/// A request to the interface of a forge, as far as its words tell it.
-#[derive(Default)]
-struct Request<'a> {
-    address: Option<&'a str>,
-    method: Option<Word>,
-    /// It has a body.
-    sends: bool,
-    /// The body, where it is told.
-    body: Vec<&'a Word>,
-}
-
-impl Request<'_> {
-    /// `what` is the program, for the reason.
-    fn deed(&self, what: &str) -> ForgeAction {
-        let address = self.address.unwrap_or_default();
-        let method = match &self.method {
-            None if self.sends => "POST".to_owned(),
-            None => "GET".to_owned(),
-            Some(word) => match word.known() {
-                Some(method) => method.to_ascii_uppercase(),
-                None => return ForgeAction::Unknown(what.to_owned()),
-            },
+/// The value of one of these options, apart or attached.
+fn value(arguments: &[Word], options: &str) -> Option<Word> {
+    for (at, word) in arguments.iter().enumerate() {
+        let Some(text) = word.known() else { continue };
+        if shell::lists(options, text) {
+            return Some(arguments.get(at + 1).cloned().unwrap_or(Word::Dynamic));
+        }
+        let attached = |option: &str| match text.strip_prefix(option)? {
+            rest if option.starts_with("--") => rest.strip_prefix('='),
+            rest => Some(rest.trim_start_matches('=')),
         };
-        if address.trim_end_matches('/').ends_with("graphql") {
-            return self.graphql(what);
-        }
-        let path = address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        let merges = path.ends_with("/merge") && (path.contains("/pulls/") || path.contains("/merge_requests/"));
-        let writes = ["/merges", "/git/refs", "/contents", "/merge-upstream", "/branches", "/repository/"];
-        match method.as_str() {
-            "GET" | "HEAD" | "OPTIONS" => ForgeAction::Fine,
-            _ if merges => ForgeAction::Merges(None),
-            _ if writes.iter().any(|part| path.contains(part)) => ForgeAction::Writes(format!("{what} {method}")),
-            _ => ForgeAction::Changes(format!("{what} {method}")),
+        if let Some(value) = options.split_ascii_whitespace().find_map(attached) {
+            return Some(Word::from(value));
         }
     }
-
-    fn graphql(&self, what: &str) -> ForgeAction {
-        let texts: Vec<&str> = self.body.iter().filter_map(|word| word.known()).collect();
-        let any = |name: &str| texts.iter().any(|text| text.contains(name));
-        if any("mergePullRequest") || any("enablePullRequestAutoMerge") {
-            return ForgeAction::Merges(None);
-        }
-        if any("createCommitOnBranch") || any("updateRef") || any("createRef") || any("deleteRef") || any("mergeBranch")
-        {
-            return ForgeAction::Writes(format!("{what} graphql"));
-        }
-        if any("mutation") {
-            return ForgeAction::Changes(format!("{what} graphql"));
-        }
-        let hidden = texts.len() < self.body.len() || texts.iter().any(|text| text.contains("query=@"));
-        if hidden || (self.sends && self.body.is_empty()) {
-            ForgeAction::Unknown(what.to_owned())
-        } else {
-            ForgeAction::Fine
-        }
-    }
+    None
 }

@@ -9,7 +9,7 @@ use crate::{holds_protected, is_protected, may_be_protected};
 const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
 
 /// Programs beside interpreters whose arguments or input tell them what to write.
-const SCRIPTED: &[&str] = &["sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "patch", "parallel"];
+const SCRIPTED: &str = "sed gsed ed ex vi vim nvim emacs sqlite3 patch parallel";
 
 /// A pattern's folder, as far as it is literal, and the rest of it.
 pub(super) fn split(pattern: &str) -> (&str, &str) {
@@ -81,7 +81,7 @@ fn leaves_out(text: &str) -> bool {
 pub(super) fn in_program(command: &Command) -> Option<String> {
     let program = command.program()?;
     let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
-    let language = shell::is_interpreter(program) || SCRIPTED.contains(&program);
+    let language = shell::is_interpreter(program) || shell::lists(SCRIPTED, program);
     let words = command.words.iter().skip(1).filter(|_| language);
     let input = command.stdin.iter().filter(|_| language || applies || SET_BY_INPUT.contains(&program));
     // An argument that is a path alone is one that is read or edited, and is looked at as such.
@@ -107,17 +107,8 @@ pub(super) fn named(text: &str) -> Option<String> {
 }
 
 /// Hooks of git that hold the gates, and what is kept of them.
-const KEPT: [&str; 9] = [
-    "pre-commit",
-    "commit-msg",
-    "pre-push",
-    "reference-transaction",
-    "post-commit",
-    "post-checkout",
-    "flow-events.jsonl",
-    "installed.json",
-    "runs.db",
-];
+const KEPT: &str = "pre-commit commit-msg pre-push reference-transaction post-commit post-checkout flow-events.jsonl \
+    installed.json runs.db";
 
 /// The programs that the gates stand on.
 pub(super) const PROGRAMS: &str = "git gh portolan";
@@ -142,7 +133,7 @@ pub(super) fn part_named(text: &str) -> Option<String> {
             return true;
         }
         let hooks = token.contains("hooks/") || token.ends_with("hooks");
-        (KEPT.contains(&name) && (hooks || searched(at) || !name.contains('-') || name.contains('.')))
+        (shell::lists(KEPT, name) && (hooks || searched(at) || !name.contains('-') || name.contains('.')))
             || (searched(at) && name.starts_with("pre-") && name.contains('*'))
     });
     found.map(|at| tokens[at].to_owned())
@@ -151,7 +142,7 @@ pub(super) fn part_named(text: &str) -> Option<String> {
 /// Whether a path, seen from a folder that only the run will know, may be one that holds the gates.
 pub(super) fn may_hold(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    is_named(path) || KEPT.contains(&name)
+    is_named(path) || shell::lists(KEPT, name)
 }
 
 /// Whether a path holds the gates, or is a folder that is there for them.

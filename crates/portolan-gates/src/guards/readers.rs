@@ -5,27 +5,8 @@ use crate::shell::git::{self, Action};
 use crate::shell::{self, Command, Reading, Word};
 
 /// What of git prints, when its action is to read.
-const GIT: &[&str] = &[
-    "blame",
-    "branch",
-    "cat-file",
-    "describe",
-    "diff",
-    "diff-tree",
-    "for-each-ref",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "version",
-];
+const GIT: &str = "blame branch cat-file describe diff diff-tree for-each-ref log ls-files ls-tree merge-base name-rev rev-list \
+    rev-parse shortlog show show-ref status version";
 
 /// Whether all that a text would run is known to change no file. What is not known may change any.
 pub fn only_reads(reading: &Reading) -> bool {
@@ -73,7 +54,7 @@ fn git_reads(command: &Command, arguments: &[&str]) -> bool {
     let here = told.git_dir.is_none() && told.work_tree.is_none() && told.index_file.is_none();
     let plain = here && told.config.is_empty() && told.unclear.is_empty() && !arguments.iter().any(runs);
     let subcommand = act::subcommand(command).map_or("version", |(name, _)| name);
-    plain && matches!(told.action, Action::Reads) && GIT.contains(&subcommand)
+    plain && matches!(told.action, Action::Reads) && shell::lists(GIT, subcommand)
 }
 
 #[cfg(test)]

@@ -130,36 +130,11 @@ fn is_flagged(rest: &str) -> bool {
 
 /// Whether a text names git and a verb that counts.
 pub(super) fn calls_git(text: &str) -> bool {
-    const VERBS: [&str; 25] = [
-        "commit",
-        "push",
-        "merge",
-        "rebase",
-        "reset",
-        "cherry-pick",
-        "revert",
-        "am",
-        "update-ref",
-        "symbolic-ref",
-        "branch",
-        "filter-branch",
-        "config",
-        "pull",
-        "update-index",
-        "read-tree",
-        "send-pack",
-        "receive-pack",
-        "fast-import",
-        "commit-tree",
-        "pack-refs",
-        "worktree",
-        "replace",
-        "bundle",
-        "fetch",
-    ];
+    const VERBS: &str = "commit push merge rebase reset cherry-pick revert am update-ref symbolic-ref branch filter-branch config \
+        pull update-index read-tree send-pack receive-pack fast-import commit-tree pack-refs worktree replace bundle fetch";
     let mut words =
         text.split(|char: char| !(char.is_alphanumeric() || "-_./".contains(char))).filter(|word| !word.is_empty());
-    words.any(|word| word == "git" || word.ends_with("/git")) && words.any(|word| VERBS.contains(&word))
+    words.any(|word| word == "git" || word.ends_with("/git")) && words.any(|word| shell::lists(VERBS, word))
 }
 
 #[cfg(test)]

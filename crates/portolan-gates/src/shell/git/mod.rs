@@ -16,7 +16,7 @@ pub(super) use targets::files;
 
 use std::sync::Arc;
 
-use super::programs::base_name;
+use super::programs::{base_name, lists};
 use super::walk::join;
 use super::{Assignment, Command, Word};
 
@@ -115,21 +115,8 @@ pub(super) struct Globals {
 }
 
 /// Options that take no value and change nothing that is told.
-const QUIET: &[&str] = &[
-    "-p",
-    "--paginate",
-    "-P",
-    "--no-pager",
-    "--no-replace-objects",
-    "--bare",
-    "--literal-pathspecs",
-    "--glob-pathspecs",
-    "--noglob-pathspecs",
-    "--icase-pathspecs",
-    "--no-optional-locks",
-    "--no-lazy-fetch",
-    "--no-advice",
-];
+const QUIET: &str = "-p --paginate -P --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs \
+    --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice";
 
 /// What stands before the subcommand of a call of git.
 pub(super) fn globals(command: &Command) -> Option<Globals> {
@@ -249,7 +236,7 @@ impl Globals {
             "--exec-path" | "--version" | "-v" | "--help" | "-h" | "--html-path" | "--man-path" | "--info-path" => {
                 return 1;
             }
-            _ if QUIET.contains(&text) => return 1,
+            _ if lists(QUIET, text) => return 1,
             _ => {
                 self.unclear.push(text.to_owned());
                 return 1;
@@ -268,44 +255,14 @@ fn setting(word: &Word) -> (String, Word) {
 }
 
 /// Keys of configuration, and variables, whose value is a program.
-const PROGRAMS: &[&str] = &[
-    "core.pager",
-    "core.editor",
-    "core.sshcommand",
-    "core.fsmonitor",
-    "core.askpass",
-    "sequence.editor",
-    "diff.external",
-    "gpg.program",
-    "credential.helper",
-    "gpg.ssh.defaultkeycommand",
-    "interactive.difffilter",
-    "sendemail.smtpserver",
-    "sendemail.sendmailcmd",
-    "sendemail.tocmd",
-    "sendemail.cccmd",
-    "sendemail.headercmd",
-    "uploadpack.packobjectshook",
-    "gc.recentobjectshook",
-    "core.alternaterefscommand",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_PAGER",
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "GIT_SSH",
-    "GIT_PROXY_COMMAND",
-    "SSH_ASKPASS",
-    "SUDO_EDITOR",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-];
+const PROGRAMS: &str = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass sequence.editor diff.external gpg.program \
+    credential.helper gpg.ssh.defaultkeycommand interactive.difffilter sendemail.smtpserver sendemail.sendmailcmd \
+    sendemail.tocmd sendemail.cccmd sendemail.headercmd uploadpack.packobjectshook gc.recentobjectshook \
+    core.alternaterefscommand GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS \
+    GIT_SSH GIT_PROXY_COMMAND SSH_ASKPASS SUDO_EDITOR EDITOR VISUAL PAGER";
 
 /// Ends of such keys: `diff.x.textconv`.
-const PROGRAM_ENDS: &[&str] =
-    &[".textconv", ".command", ".driver", ".cmd", ".clean", ".smudge", ".process", ".program", ".helper"];
+const PROGRAM_ENDS: &str = ".textconv .command .driver .cmd .clean .smudge .process .program .helper";
 
 /// The texts that a call of git hands to a shell, or words that it runs.
 pub(super) fn texts(command: &Command) -> Vec<Word> {
@@ -335,7 +292,9 @@ pub(super) fn without_programs(command: Command) -> Command {
 
 /// Whether the value of a key of configuration, or of a variable, is a program.
 fn runs(name: &str) -> bool {
-    PROGRAMS.contains(&name) || name.starts_with("pager.") || PROGRAM_ENDS.iter().any(|end| name.ends_with(end))
+    lists(PROGRAMS, name)
+        || name.starts_with("pager.")
+        || PROGRAM_ENDS.split_ascii_whitespace().any(|end| name.ends_with(end))
 }
 
 /// The program that `git config` writes down, where it writes one.

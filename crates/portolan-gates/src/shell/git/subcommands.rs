@@ -1,6 +1,7 @@
 //! The subcommands of git: their options, and what they do.
 
 use super::super::Word;
+use super::super::programs::lists;
 use super::actions::{
     Action, Branch, CommitCall, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind, Reset,
     Switch, WorkingTreeChange,
@@ -58,153 +59,25 @@ const FILES: &str = "s,source= p,patch W,worktree S,staged ignore-unmerged overl
     inaccurate-eof directory= include= whitespace= ignore-space-change ignore-whitespace allow-empty unsafe-paths N,intent-to-add allow-overlap U=";
 
 /// Subcommands that only tell, or that change nothing but the index and the copies of other repositories.
-const READING: &[&str] = &[
-    "add",
-    "annotate",
-    "archive",
-    "blame",
-    "bugreport",
-    "bundle",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "check-mailmap",
-    "check-ref-format",
-    "cherry",
-    "column",
-    "commit-graph",
-    "count-objects",
-    "describe",
-    "diagnose",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "difftool",
-    "fmt-merge-msg",
-    "for-each-ref",
-    "format-patch",
-    "fsck",
-    "get-tar-commit-id",
-    "grep",
-    "hash-object",
-    "help",
-    "index-pack",
-    "interpret-trailers",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "mailinfo",
-    "mailsplit",
-    "merge-base",
-    "merge-tree",
-    "mktag",
-    "mktree",
-    "name-rev",
-    "pack-objects",
-    "patch-id",
-    "range-diff",
-    "refs",
-    "request-pull",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-index",
-    "show-ref",
-    "stage",
-    "status",
-    "stripspace",
-    "unpack-file",
-    "var",
-    "verify-commit",
-    "verify-pack",
-    "verify-tag",
-    "version",
-    "whatchanged",
-    "write-tree",
-    "commit-tree",
-    "rerere",
-    "update-index",
-    "credential-store",
-    "upload-pack",
-    "upload-archive",
-    "read-tree",
-    "instaweb",
-    "gui",
-    "gitk",
-    "credential",
-    "update-server-info",
-    "daemon",
-];
+const READING: &str = "add annotate archive blame bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format \
+    cherry column commit-graph count-objects describe diagnose diff diff-files diff-index diff-tree difftool \
+    fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep hash-object help index-pack \
+    interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit merge-base merge-tree mktag mktree name-rev \
+    pack-objects patch-id range-diff refs request-pull rev-list rev-parse shortlog show show-branch show-index \
+    show-ref stage status stripspace unpack-file var verify-commit verify-pack verify-tag version whatchanged \
+    write-tree commit-tree rerere update-index credential-store upload-pack upload-archive read-tree instaweb gui \
+    gitk credential update-server-info daemon";
 
 /// Subcommands with a meaning of their own below.
-const OTHERS: &[&str] = &[
-    "commit",
-    "push",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "am",
-    "pull",
-    "fetch",
-    "reset",
-    "branch",
-    "switch",
-    "checkout",
-    "update-ref",
-    "symbolic-ref",
-    "tag",
-    "notes",
-    "replace",
-    "stash",
-    "worktree",
-    "config",
-    "clean",
-    "restore",
-    "rm",
-    "mv",
-    "apply",
-    "gc",
-    "prune",
-    "reflog",
-    "repack",
-    "maintenance",
-    "filter-branch",
-    "filter-repo",
-    "fast-import",
-    "init",
-    "clone",
-    "submodule",
-    "bisect",
-    "sparse-checkout",
-    "remote",
-    "send-pack",
-    "checkout-index",
-    "hook",
-    "subtree",
-    "receive-pack",
-    "fetch-pack",
-    "pack-refs",
-    "svn",
-    "p4",
-    "quiltimport",
-    "merge-file",
-    "mergetool",
-    "merge-index",
-    "unpack-objects",
-    "http-push",
-    "fast-export",
-    "replay",
-    "history",
-];
+const OTHERS: &str = "commit push merge rebase cherry-pick revert am pull fetch reset branch switch checkout update-ref symbolic-ref \
+    tag notes replace stash worktree config clean restore rm mv apply gc prune reflog repack maintenance \
+    filter-branch filter-repo fast-import init clone submodule bisect sparse-checkout remote send-pack \
+    checkout-index hook subtree receive-pack fetch-pack pack-refs svn p4 quiltimport merge-file mergetool \
+    merge-index unpack-objects http-push fast-export replay history";
 
 /// Whether it is git's own, so that no alias can stand in its place.
 pub(super) fn is_own(name: &str) -> bool {
-    READING.contains(&name) || OTHERS.contains(&name)
+    lists(READING, name) || lists(OTHERS, name)
 }
 
 /// What `name` with `arguments` does.
@@ -299,7 +172,7 @@ fn untabled(name: &str, arguments: &[Word]) -> SubcommandResult {
     let action = match name {
         // It sets the files to a tree.
         "read-tree" if arguments.iter().any(sets_files) => changes(WorkingTreeChange::Other),
-        _ if READING.contains(&name) => Action::Reads,
+        _ if lists(READING, name) => Action::Reads,
         "update-ref" if has("--stdin") => Action::References { names: vec![Word::Dynamic] },
         "update-ref" => Action::References { names: reference(arguments) },
         "symbolic-ref" if operands().len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
