@@ -7,6 +7,7 @@ mod announcements;
 mod calls;
 mod git;
 mod late;
+mod left;
 mod pins;
 mod record;
 mod runs;
