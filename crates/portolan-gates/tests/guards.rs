@@ -3,7 +3,7 @@
 //! `must allow`, `must stop` and `must hook` say what everything after them comes to: what is stopped is asked or refused,
 //! and what is left to git's own hooks is allowed here (the command line's tests run it). Other lines set the scene:
 //! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `push.default <value>`, `blocked <request>`, `own <path>`, `tree <name>=<changed file> …`,
+//! `blocked <request>`, `own <path>`,
 //! `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not
 //! what must come of it.
 
@@ -31,8 +31,6 @@ struct World {
     scene: GuardContext,
     guidelines: Guidelines,
     aliases: BTreeMap<String, String>,
-    /// The protected files that a tree has otherwise; `?` for one that cannot be looked at.
-    trees: BTreeMap<String, String>,
     /// Whether what follows must be stopped, or allowed.
     must: Option<bool>,
 }
@@ -69,14 +67,7 @@ impl World {
         guidelines.commits.require_reference = false;
         let scene =
             GuardContext { typecheck: TypecheckVerdict::NotConfigured, now: Timestamp(1), ..GuardContext::default() };
-        World {
-            head: Some(worktree("/repo", "main")),
-            scene,
-            guidelines,
-            aliases: BTreeMap::new(),
-            trees: BTreeMap::new(),
-            must: None,
-        }
+        World { head: Some(worktree("/repo", "main")), scene, guidelines, aliases: BTreeMap::new(), must: None }
     }
 
     /// Where a path lies, as text alone says it.
@@ -124,13 +115,6 @@ impl World {
             scene.places.insert(path.clone(), self.place(path));
         }
         scene.home = Some("/home/me".to_owned());
-        for (folder, name) in &wanted.trees {
-            let changed = self.trees.get(name).map_or("", String::as_str);
-            if changed != "?" {
-                let files = changed.split(' ').filter(|file| !file.is_empty()).map(str::to_owned).collect();
-                scene.trees.insert((folder.clone(), name.clone()), files);
-            }
-        }
         guards::judge(&intent, &reading, &scene, &self.guidelines)
     }
 
@@ -160,8 +144,6 @@ impl World {
                 head.upstreams.insert(own, ("origin".to_owned(), name.to_owned()));
             }),
             ("no-remotes", _) => self.with_head(|head| head.remotes.clear()),
-            ("push.default", value) => self.with_head(|head| head.push_default = Some(value.to_owned())),
-            ("push", refspec) => self.with_head(|head| head.push_refspecs.push(refspec.to_owned())),
             ("issue", number) => {
                 let (issue, key) = (number.parse().ok(), Some(number.to_owned()).filter(|key| key.contains('-')));
                 let (task, phase) = ("login".to_owned(), "commit".to_owned());
@@ -174,10 +156,6 @@ impl World {
             ("blocked", number) => {
                 let why = "at `c0ffee`, src/a.rs:1: a test goes".to_owned();
                 drop(self.scene.blocked.insert(number.parse().expect("a number"), why));
-            }
-            ("tree", rest) => {
-                let (name, files) = rest.split_once('=').expect("a tree and files");
-                self.trees.insert(name.to_owned(), files.to_owned());
             }
             ("own", path) => drop(self.scene.own.insert(path.to_owned())),
             ("question", id) => drop(self.scene.human_questions.insert(id.to_owned())),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use portolan_gates::shell::git::{Action, Branch, Fetch, Invocation, Message, Push, Refspec};
+use portolan_gates::shell::git::{Action, Invocation, Message, Push, Refspec, Switch};
 use portolan_gates::shell::{self, Command, Reading, ShellContext, Word, git};
 use proptest::prelude::*;
 
@@ -39,115 +39,68 @@ fn message(message: &Message) -> String {
         Message::Text(word) => format!(" message={}", text(word)),
         Message::File(word) => format!(" file={}", text(word)),
         Message::Stdin(known) => format!(" stdin={}", known.as_ref().map_or_else(|| "?".to_owned(), text)),
-        Message::Reuse(word) => format!(" reuse={}", text(word)),
-        Message::Editor => " editor".to_owned(),
+        Message::Elsewhere => " message elsewhere".to_owned(),
     }
 }
 
-fn push(push: &Push) -> String {
-    let spec = |Refspec { source, target, force }: &Refspec| {
-        let plus = if *force { "+" } else { "" };
-        let source = source.as_ref().map_or_else(String::new, text);
-        format!(" {plus}{source}:{}", text(target))
-    };
-    let remote = push.remote.as_ref().map_or_else(String::new, |remote| format!(" to {}", text(remote)));
-    let specs: String = push.refspecs.iter().map(spec).collect();
-    let flags = flags(&[
-        ("force", push.force),
-        ("all", push.all),
-        ("mirror", push.mirror),
-        ("tags", push.tags),
-        ("no-verify", push.no_verify),
-        ("dry-run", push.dry_run),
-    ]);
-    format!("push{remote}{specs}{flags}")
-}
-
-fn fetch(fetch: &Fetch) -> String {
+fn refspecs(all: &[Refspec]) -> String {
     let spec = |Refspec { source, target, force }: &Refspec| {
         let plus = if *force { "+" } else { "" };
         format!(" {plus}{}:{}", source.as_ref().map_or_else(String::new, text), text(target))
     };
-    let remote = fetch.remote.as_ref().map_or_else(String::new, |remote| format!(" from {}", text(remote)));
-    let specs: String = fetch.refspecs.iter().map(spec).collect();
-    let flags = flags(&[("tags", fetch.tags), ("sets-upstream", fetch.sets_upstream), ("dry-run", fetch.dry_run)]);
-    format!("fetch{remote}{specs}{flags}")
+    all.iter().map(spec).collect()
 }
 
-fn branch(branch: &Branch) -> String {
-    match branch {
-        Branch::Create { name, at, force } => {
-            let at = at.as_ref().map_or_else(String::new, |at| format!(" at {}", text(at)));
-            format!("branch create {}{at}{}", text(name), flags(&[("force", *force)]))
-        }
-        Branch::Delete { names, force } => format!("branch delete {}{}", texts(names), flags(&[("force", *force)])),
-        Branch::Move { names, force, copy } => {
-            format!("branch {} {}{}", if *copy { "copy" } else { "move" }, texts(names), flags(&[("force", *force)]))
-        }
-        Branch::Follow { name, to } => {
-            let word = |word: &Option<Word>| word.as_ref().map_or_else(|| "-".to_owned(), text);
-            format!("branch {} follows {}", word(name), word(to))
-        }
-        Branch::Describe => "branch describe".to_owned(),
-    }
+fn push(push: &Push) -> String {
+    let remote = push.remote.as_ref().map_or_else(String::new, |remote| format!(" to {}", text(remote)));
+    let flags = flags(&[("all", push.all), ("tags", push.tags), ("dry-run", push.dry_run)]);
+    format!("push{remote}{}{flags}", refspecs(&push.refspecs))
+}
+
+fn switch(given: &Switch) -> String {
+    let flags = flags(&[
+        ("create", given.create),
+        ("force", given.force),
+        ("detach", given.detach),
+        ("or-path", given.or_path),
+    ]);
+    let at = given.at.as_ref().map_or_else(String::new, |at| format!(" at {}", text(at)));
+    format!("switch {}{at}{flags}", given.to.as_ref().map_or_else(|| "-".to_owned(), text))
 }
 
 fn action(action: &Action) -> String {
     let listed =
         |name: &str, words: &[Word], flags: String| format!("{name} {}{flags}", texts(words)).trim_end().to_owned();
+    let to = |to: &Option<Word>| to.as_ref().map_or_else(String::new, |to| format!(" to {}", text(to)));
     match action {
         Action::Reads => "reads".to_owned(),
+        Action::Free => "writes nothing that counts".to_owned(),
         Action::Commit(given) => {
-            let flags = flags(&[
-                ("amend", given.amend),
-                ("no-verify", given.no_verify),
-                ("allow-empty", given.allow_empty),
-                ("all", given.all),
-                ("dry-run", given.dry_run),
-            ]);
+            let flags = flags(&[("dry-run", given.dry_run)]);
             format!("commit{flags}{}", given.message.iter().map(message).collect::<String>())
         }
-        Action::Fetch(given) => fetch(given),
+        Action::Fetch(given) => format!("fetch{}", refspecs(given)),
         Action::Push(given) => push(given),
         Action::Merge(given) => {
-            let flags = flags(&[
-                ("ff-only", given.ff_only),
-                ("no-ff", given.no_ff),
-                ("squash", given.squash),
-                ("abort", given.abort),
-                ("no-verify", given.no_verify),
-            ]);
+            let flags = flags(&[("ff-only", given.ff_only), ("squash", given.squash), ("abort", given.abort)]);
             listed("merge", &given.refs, flags)
         }
-        Action::Pull(given) => {
-            listed("pull", &given.from, flags(&[("rebase", given.rebase), ("ff-only", given.ff_only)]))
-        }
+        Action::Pull { from, refspecs: given } => listed("pull", from, refspecs(given)),
         Action::Replay(given) => {
-            let flags =
-                flags(&[("abort", given.abort), ("no-commit", given.no_commit), ("no-verify", given.no_verify)]);
-            listed(&format!("{:?}", given.kind).to_lowercase(), &given.refs, flags)
+            let flags = flags(&[("abort", given.abort), ("no-commit", given.no_commit)]);
+            let branch = given.branch.as_ref().map_or_else(String::new, |branch| format!(" of {}", text(branch)));
+            format!("replay{branch}{flags}")
         }
-        Action::Reset(given) => {
-            let target = given.target.as_ref().map_or_else(String::new, |target| format!(" to {}", text(target)));
-            listed(&format!("reset {}{target}", given.mode), &given.paths, String::new())
+        Action::Reset { target, paths } => listed(&format!("reset{}", to(target)), paths, String::new()),
+        Action::References { verb, names, to: target } => listed(&format!("{verb} references"), names, to(target)),
+        Action::Switch(given) => switch(given),
+        Action::Files { restores, paths } => {
+            listed(if *restores { "restore files" } else { "files" }, paths, String::new())
         }
-        Action::Branch(given) => branch(given),
-        Action::Switch(given) => {
-            let flags = flags(&[
-                ("create", given.create),
-                ("force", given.force),
-                ("detach", given.detach),
-                ("or-path", given.or_path),
-            ]);
-            format!("switch {}{flags}", given.to.as_ref().map_or_else(|| "-".to_owned(), text))
-        }
-        Action::References { names } => listed("references", names, String::new()),
-        Action::Files { change, paths } => listed(&format!("files {change:?}").to_lowercase(), paths, String::new()),
         Action::Config(given) => {
             format!("config {}={}", given.key, given.value.as_ref().map_or_else(String::new, text))
         }
-        Action::Worktree { arguments } => listed("worktree", arguments, String::new()),
-        Action::History(history) => format!("history {history:?}").to_lowercase(),
+        Action::Rewrite(names) => listed("rewrite", names, String::new()),
         Action::NewRepository => "new repository".to_owned(),
         Action::Unknown(name) => format!("unknown {name}").trim_end().to_owned(),
     }

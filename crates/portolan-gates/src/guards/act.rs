@@ -83,7 +83,7 @@ impl<'a> Act<'a> {
         let sets_path = calls.iter().any(|call| call.sets("PATH"));
         let (named, part_named) = (OnceCell::new(), OnceCell::new());
         let mut act = Act { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
-        act.switches = act.git().filter_map(|(at, call, told)| Some((at, act.switched(call.command, told)?))).collect();
+        act.switches = act.git().filter_map(|(at, _, told)| Some((at, act.switched(told)?))).collect();
         act
     }
 
@@ -187,7 +187,7 @@ impl<'a> Act<'a> {
         let mut last = None;
         for before in command.after.iter() {
             let Some(told) = git::invocation(before) else { continue };
-            if let (Some(next), true) = (self.switched(before, &told), self.surely_in(&told, worktree)) {
+            if let (Some(next), true) = (self.switched(&told), self.surely_in(&told, worktree)) {
                 on = vec![next];
                 last = Some(before);
             }
@@ -210,11 +210,7 @@ impl<'a> Act<'a> {
     }
 
     /// What a call of git leaves checked out, where it switches.
-    fn switched(&self, command: &Command, told: &Invocation) -> Option<On> {
-        // A bisection ends where it began, or where it is told to.
-        if subcommand(command).is_some_and(|(name, _)| name == "bisect") {
-            return matches!(told.action, Action::Files { .. }).then_some(On::Unknown);
-        }
+    fn switched(&self, told: &Invocation) -> Option<On> {
         let Action::Switch(Switch { to, create, detach, or_path, .. }) = &told.action else { return None };
         if *detach && !create {
             return Some(On::Detached);

@@ -11,9 +11,6 @@ use portolan_core::value::Timestamp;
 pub struct GuardContext {
     /// Where each path of [`FactRequest`] lies. One that is missing could not be looked at.
     pub places: BTreeMap<String, Place>,
-    /// The protected files that each tree of [`FactRequest`] has otherwise than the index of its folder, seen from the root of
-    /// the worktree. One that is missing could not be looked at; one that is no tree has none.
-    pub trees: BTreeMap<(String, String), Vec<String>>,
     /// The folder of the person, after symlinks.
     pub home: Option<String>,
     /// The flow that is active for the session, if one is.
@@ -35,9 +32,6 @@ pub struct GuardContext {
     /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
     /// to it, and what a person has for all projects.
     pub own: BTreeSet<String>,
-    /// Integration branches that have no commit which the branch that they follow does not have, by the folder of their
-    /// repository ([`Worktree::common_dir`]) and their name.
-    pub even: BTreeSet<(String, String)>,
     /// When the call is judged.
     pub now: Timestamp,
 }
@@ -78,10 +72,6 @@ pub struct Worktree {
     pub remotes: Vec<String>,
     /// What branches follow, by their names: the remote, and the branch's name there.
     pub upstreams: BTreeMap<String, (String, String)>,
-    /// What `git push` sends where nothing is said: `push.default`, and the refspecs of the remotes.
-    pub push_default: Option<String>,
-    /// The refspecs of `remote.<name>.push`, all of them.
-    pub push_refspecs: Vec<String>,
     /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
     pub repository: Option<String>,
     /// The same of every remote; nothing where there is none, or one that does not say.
@@ -168,8 +158,6 @@ pub struct FactRequest {
     pub folders: BTreeSet<String>,
     /// What programs are told of that may write it, and folders in which patterns are looked for.
     pub named: BTreeSet<String>,
-    /// Trees that come into the index, each with a folder that git works in.
-    pub trees: BTreeSet<(String, String)>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
     /// Pull requests that would be merged, by their numbers.

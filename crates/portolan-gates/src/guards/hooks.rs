@@ -3,7 +3,6 @@
 
 use super::act::Act;
 use super::finding::Finding;
-use super::settings;
 use crate::shell::Command;
 use crate::shell::git::{Action, Invocation};
 
@@ -15,7 +14,7 @@ pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
             let block = Finding::block(rule, "`--no-verify` skips the hooks that check it");
             found.push(block.remedy("run it again without `--no-verify`").at(at));
         }
-        if told.hooks.replaced && settings::acts(call.command, told) {
+        if told.hooks.replaced && told.action != Action::Reads {
             found.push(replaced(act, rule, call.command, told).at(at));
         }
     }

@@ -111,12 +111,10 @@ fn calls(act: &Act<'_>, at: usize, command: &Command, told: &Invocation) -> Vec<
     let mut found = Vec::new();
     for ground in act.grounds(at, told) {
         let outside = ground.on == [On::Outside];
-        let mut effects = settings::effects(act, command, told, &ground);
+        found.extend(settings::look(act, command, told, outside).into_iter().map(|finding| finding.at(at)));
         // A push from a repository that the text itself makes goes to the same branches.
         let cloned = outside && matches!(told.action, Action::Push(_)) && act.clones();
-        if !outside || cloned {
-            effects.extend(moves::effects(act, command, told, &ground));
-        }
+        let effects = if !outside || cloned { moves::effects(act, told, &ground) } else { Vec::new() };
         let on = if cloned { &[On::Unknown][..] } else { &ground.on };
         found.extend(effects.into_iter().map(|effect| finding(act, on, effect).at(at)));
     }
@@ -156,6 +154,5 @@ fn finding(act: &Act<'_>, on: &[On], effect: Effect) -> Finding {
             let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
             Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it")
         }
-        Effect::Fine(why) => Finding::allow("I-2", why),
     }
 }

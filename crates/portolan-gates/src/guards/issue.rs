@@ -50,7 +50,7 @@ fn message(act: &Act<'_>, told: &Invocation, commit: &CommitCall) -> Option<Stri
             let [Some(folder)] = &folders[..] else { return None };
             act.scene.messages.get(&act::absolute(folder, file)?).cloned()
         }
-        Message::Reuse(_) | Message::Editor => None,
+        Message::Elsewhere => None,
     };
     let parts: Option<Vec<String>> = commit.message.iter().map(part).collect();
     parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join("\n\n"))

@@ -24,7 +24,6 @@ mod approvals;
 mod bygit;
 mod context;
 mod edits;
-mod fetched;
 mod finding;
 mod forge;
 mod hooks;
@@ -33,7 +32,6 @@ mod issue;
 mod moves;
 mod named;
 mod protect;
-mod push;
 mod readers;
 mod settings;
 mod shadow;
@@ -52,7 +50,7 @@ use crate::shell::{self, Reading, ShellContext};
 pub use act::integrates;
 pub use context::{FactRequest, FlowContext, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead};
 pub use edits::{Edit, edits};
-pub use push::ON_FORGE;
+pub use moves::ON_FORGE;
 pub use readers::only_reads;
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
@@ -102,7 +100,6 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
         wanted.named.extend(act::filled(&intent.folder, command).map(|(folder, _)| folder));
         let Some(told) = git::invocation(command) else { continue };
         wanted.paths.extend(bygit::touched(&intent.folder, &told).into_iter().flatten());
-        wanted.trees.extend(bygit::trees(&intent.folder, &told));
         let folders = act::folders(&intent.folder, &told);
         if let Action::Commit(commit) = &told.action {
             wanted.typecheck |= !commit.dry_run;

@@ -1,9 +1,13 @@
 //! What a command names without being known to write it: the arguments of programs that are not known to only read, the
 //! texts of interpreters, and patterns of files.
 
-use super::act::seen_from;
+use super::act::{self, seen_from};
 use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
+
+/// Subcommands of git that write files which they are told in many ways.
+const OF_GIT: &str = "bugreport bundle config credential-store daemon diagnose fast-export fast-import index-pack interpret-trailers \
+    mailinfo mailsplit merge-file pack-objects read-tree";
 
 /// Programs whose settings may stand on their standard input.
 const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
@@ -48,7 +52,8 @@ pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
 pub(super) fn arguments(command: &Command) -> Vec<String> {
     const LONGEST: usize = 512;
     let mut found = Vec::new();
-    if command.program().is_none_or(shell::writes_are_known) {
+    let verb = act::subcommand(command).map_or("", |(verb, _)| verb);
+    if !shell::lists(OF_GIT, verb) && command.program().is_none_or(shell::writes_are_known) {
         return found;
     }
     let mut left_out = false;

@@ -21,7 +21,7 @@ use super::act::{Act, On};
 use super::finding::Finding;
 use super::starters;
 use crate::Decision;
-use crate::shell::git::{Action, History, Invocation};
+use crate::shell::git::{Action, Invocation};
 use crate::shell::{Doubt, Why};
 
 pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
@@ -87,7 +87,7 @@ fn unclear(act: &Act<'_>, at: usize, told: &Invocation) -> Option<Finding> {
             Some(Finding::ask(act, "", "what git is asked to do is only known when it runs"))
         }
         Action::Unknown(name) => Some(unknown(act, at, told, name)),
-        Action::Reads | Action::Files { .. } | Action::NewRepository | Action::History(History::Expire) => None,
+        Action::Reads | Action::Free | Action::Files { .. } | Action::NewRepository => None,
         _ if told.unclear.is_empty() => None,
         _ => Some(Finding::ask(act, "", format!("what `{}` means to git cannot be told", told.unclear.join(" ")))),
     }

@@ -151,7 +151,7 @@ pub(crate) fn links(arguments: &[Word]) -> bool {
 }
 
 /// The arguments that are no options and no values of these options.
-fn operands(arguments: &[Word], options: &str) -> Vec<Word> {
+pub(super) fn operands(arguments: &[Word], options: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
     let mut ended = false;

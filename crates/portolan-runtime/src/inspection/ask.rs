@@ -11,7 +11,6 @@ use std::thread;
 use std::time::Duration;
 
 use portolan_gates::guards::WorktreeHead;
-use portolan_gates::{PROTECTED, is_protected};
 
 use crate::pins;
 use crate::program::own;
@@ -32,16 +31,6 @@ pub(super) fn ignored(root: &Path, paths: &[String]) -> BTreeSet<String> {
     answer
         .map(|(_, text)| text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
         .unwrap_or_default()
-}
-
-/// The files that hold the gates and that a tree has otherwise than the index, seen from the root of the worktree: none
-/// where it is no tree. Nothing where git does not say.
-pub(super) fn changed(folder: &Path, tree: &str) -> Option<Vec<String>> {
-    let mut arguments = vec!["diff-index", "--cached", "--no-renames", "--name-only", "-z", tree, "--"];
-    let patterns: Vec<String> = PROTECTED.iter().map(|pattern| format!(":(top,icase,glob)**/{pattern}")).collect();
-    arguments.extend(patterns.iter().map(String::as_str));
-    let (_, text) = ask(folder, &arguments, Vec::new())?;
-    Some(text.split('\0').filter(|path| is_protected(path)).map(str::to_owned).collect())
 }
 
 /// The aliases of git in a folder.

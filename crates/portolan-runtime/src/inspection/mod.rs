@@ -6,7 +6,6 @@
 
 pub(super) mod ask;
 mod config;
-mod even;
 mod ignores;
 mod own;
 pub(crate) mod paths;
@@ -31,8 +30,6 @@ use paths::Links;
 const MAX_MESSAGE: u64 = 64 * 1024;
 /// How many paths of one call are looked at; the guards ask about others.
 const MAX_PATHS: usize = 512;
-/// How many trees are compared with the index.
-const MAX_TREES: usize = 4;
 /// In how many repositories aliases are asked for.
 const MAX_ALIASES: usize = 4;
 
@@ -125,12 +122,6 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
         let home = std::env::home_dir().and_then(|home| search.links.resolve(home.to_str()?, true));
         scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
     }
-    for (folder, tree) in wanted.trees.iter().take(MAX_TREES) {
-        if let Some(changed) = ask::changed(Path::new(folder), tree) {
-            scene.trees.insert((folder.clone(), tree.clone()), changed);
-        }
-    }
-    scene.even = even::branches(&scene, &reading, guidelines);
     for path in &wanted.messages {
         if let Some(text) = disk::text(Path::new(path), MAX_MESSAGE) {
             scene.messages.insert(path.clone(), text);

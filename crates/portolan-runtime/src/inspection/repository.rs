@@ -91,8 +91,6 @@ pub(super) fn worktree(found: &RepositoryPlace) -> Option<Worktree> {
         bare,
         remotes,
         upstreams: upstreams.collect(),
-        push_default: config.last("push.default").map(str::to_lowercase),
-        push_refspecs: config.each("remote", "push").map(|(_, refspec)| refspec.to_owned()).collect(),
         repository: address.and_then(names::repository),
         repositories: repositories.filter(|all| !all.is_empty()),
     })

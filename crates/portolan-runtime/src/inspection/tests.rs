@@ -257,21 +257,15 @@ fn every_name_of_a_program_of_the_hooks_is_protected() {
 }
 
 #[test]
-fn what_another_tree_would_bring_into_the_index_is_looked_at() {
+fn what_another_tree_would_bring_into_the_index_is_asked() {
     let scratch = Scratch::new();
     scratch.git("repo", &["switch", "-q", "-c", "feat/42-login"]);
-    scratch.git("repo", &["commit", "-q", "--allow-empty", "-m", "before"]);
-    scratch.write("repo/.claude/settings.json", "{}");
-    scratch.git("repo", &["add", "-A"]);
-    scratch.git("repo", &["commit", "-q", "-m", "installed"]);
-    scratch.write("repo/src/a.rs", "fn b() {}\n");
-    scratch.git("repo", &["commit", "-qam", "work"]);
-    for blocked in ["git checkout HEAD~2 -- .", "git -C src restore --source=HEAD~2 ..", "git reset HEAD~2 -- .claude"]
-    {
-        assert_eq!(scratch.shell("repo", blocked), Decision::Block, "{blocked}");
+    assert_eq!(scratch.shell("repo", "git reset HEAD~2 -- .claude"), Decision::Block);
+    for asked in ["git checkout HEAD~2 -- .", "git -C src restore --source=HEAD~2 ..", "git checkout feat/7-x -- src"] {
+        assert_eq!(scratch.shell("repo", asked), Decision::Ask, "{asked}");
     }
     for free in
-        ["git checkout HEAD~1 -- .", "git checkout HEAD~2 -- src", "git checkout src/a.rs src/b.rs", "git checkout ."]
+        ["git checkout HEAD~2 -- src", "git checkout main -- .", "git checkout src/a.rs src/b.rs", "git checkout ."]
     {
         assert_eq!(scratch.shell("repo", free), Decision::Allow, "{free}");
     }

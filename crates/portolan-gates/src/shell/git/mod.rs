@@ -5,19 +5,15 @@ pub(super) mod alias;
 mod options;
 mod subcommands;
 mod targets;
-mod transfer;
 
-pub use actions::{
-    Action, Branch, CommitCall, ConfigWrite, Fetch, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind,
-    Reset, Switch, WorkingTreeChange,
-};
-pub use targets::Index;
+pub use actions::{Action, CommitCall, ConfigWrite, Merge, Message, Push, Refspec, Replay, Switch};
 pub(super) use targets::files;
 
 use std::sync::Arc;
 
 use super::programs::{base_name, lists};
 use super::walk::join;
+use super::writes::valued;
 use super::{Assignment, Command, Word};
 
 /// A call of git.
@@ -38,10 +34,12 @@ pub struct Invocation {
     pub hooks: Hooks,
     /// What it does.
     pub action: Action,
-    /// Folders that it makes, and files that take the place of git's own, seen from `folders`.
+    /// Folders that it makes, files that take the place of git's own, and paths of the index, seen from `folders`.
     pub places: Vec<Word>,
-    /// What it puts into the index.
-    pub index: Option<Index>,
+    /// The tree that it takes files, or what the index has of them, from, and which paths.
+    pub takes: Option<(Word, Vec<Word>)>,
+    /// It sets what the index has of paths (`update-index`).
+    pub updates: bool,
     /// What is not understood of it: unknown options, and words that only the run will know where an option could stand.
     pub unclear: Vec<String>,
 }
@@ -55,12 +53,6 @@ pub struct Hooks {
     pub replaced: bool,
 }
 
-/// The refspec that a value of `remote.<name>.fetch` is, where it names what is written.
-#[must_use]
-pub fn refspec(value: &Word) -> Option<Refspec> {
-    transfer::written(value, false)
-}
-
 /// The call of git that `command` is, if it is one.
 #[must_use]
 pub fn invocation(command: &Command) -> Option<Invocation> {
@@ -72,7 +64,7 @@ pub fn invocation(command: &Command) -> Option<Invocation> {
     };
     let told = subcommands::told(&name, &arguments, command.stdin.as_ref());
     let places = targets::places(&name, &arguments, command.carried.iter().chain(&command.assignments));
-    let index = targets::index(&name, &arguments, command.stdin.as_ref());
+    let takes = targets::taken(&name, &arguments);
     let mut unclear = globals.unclear;
     unclear.extend(told.unclear);
     unclear.dedup();
@@ -87,7 +79,8 @@ pub fn invocation(command: &Command) -> Option<Invocation> {
         hooks: Hooks { skipped: told.skips_hooks, replaced },
         action: told.action,
         places,
-        index,
+        takes,
+        updates: name == "update-index",
         unclear,
     })
 }
@@ -319,8 +312,8 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
         ("rebase", _) => subcommands::executed(arguments),
         // It is given both files behind its own words.
-        ("difftool", _) => values(arguments, &["-x", "--extcmd"]).iter().map(with_files).collect(),
-        ("grep", _) => values(arguments, &["-O", "--open-files-in-pager"]),
+        ("difftool", _) => valued(arguments, "-x --extcmd").iter().map(with_files).collect(),
+        ("grep", _) => valued(arguments, "-O --open-files-in-pager"),
         ("for-each-repo", _) => {
             let call = arguments.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
             vec![joined(std::iter::once(&Word::from("git")).chain(call))]
@@ -334,7 +327,7 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
         ("remote-ext" | "shell", _) => vec![Word::Dynamic],
         // Git runs what is written there later on.
         ("config", _) => written_program(globals, arguments),
-        ("filter-branch", _) => values(arguments, &["--tree-filter", "--index-filter", "--msg-filter", "--env-filter"]),
+        ("filter-branch", _) => valued(arguments, "--tree-filter --index-filter --msg-filter --env-filter"),
         _ => Vec::new(),
     }
 }
@@ -347,10 +340,10 @@ fn with_files(text: &Word) -> Word {
 fn other_sides(subcommand: &Option<(Word, Vec<Word>)>) -> Vec<Word> {
     let Some((Word::Known(name), arguments)) = subcommand else { return Vec::new() };
     match name.as_str() {
-        "fetch" | "fetch-pack" | "pull" | "ls-remote" => values(arguments, &["--upload-pack", "--exec"]),
-        "clone" => values(arguments, &["-u", "--upload-pack"]),
-        "push" | "send-pack" => values(arguments, &["--receive-pack", "--exec"]),
-        "archive" => values(arguments, &["--exec"]),
+        "fetch" | "fetch-pack" | "pull" | "ls-remote" => valued(arguments, "--upload-pack --exec"),
+        "clone" => valued(arguments, "-u --upload-pack"),
+        "push" | "send-pack" => valued(arguments, "--receive-pack --exec"),
+        "archive" => valued(arguments, "--exec"),
         _ => Vec::new(),
     }
 }
@@ -369,20 +362,4 @@ fn joined<'a>(words: impl Iterator<Item = &'a Word>) -> Word {
     let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let known: Option<Vec<String>> = words.map(|word| word.known().map(quoted)).collect();
     known.map_or(Word::Dynamic, |known| Word::Known(known.join(" ")))
-}
-
-fn values(arguments: &[Word], options: &[&str]) -> Vec<Word> {
-    let mut found = Vec::new();
-    for (at, word) in arguments.iter().enumerate() {
-        let Some(text) = word.known() else { continue };
-        if options.contains(&text) {
-            found.extend(arguments.get(at + 1).cloned());
-        }
-        let attached = |option: &&str| {
-            let rest = text.strip_prefix(*option)?;
-            if option.starts_with("--") { rest.strip_prefix('=') } else { Some(rest) }
-        };
-        found.extend(options.iter().find_map(attached).filter(|rest| !rest.is_empty()).map(Word::from));
-    }
-    found
 }

@@ -2,13 +2,8 @@
 
 use super::super::Word;
 use super::super::programs::lists;
-use super::actions::{
-    Action, Branch, CommitCall, ConfigWrite, History, Merge, Message, Pull, Push, Refspec, Replay, ReplayKind, Reset,
-    Switch, WorkingTreeChange,
-};
+use super::actions::{Action, CommitCall, ConfigWrite, Merge, Message, Push, Refspec, Replay, Switch};
 use super::options::{CallOptions, read};
-use super::targets::Index;
-use super::transfer::{FETCH, fetch, remote};
 
 /// What a subcommand comes to.
 pub(super) struct SubcommandResult {
@@ -58,26 +53,33 @@ const FILES: &str = "s,source= p,patch W,worktree S,staged ignore-unmerged overl
     e,exclude= x X i,interactive stat numstat summary check index 3,3way apply R,reverse reject z C= p= unidiff-zero \
     inaccurate-eof directory= include= whitespace= ignore-space-change ignore-whitespace allow-empty unsafe-paths N,intent-to-add allow-overlap U=";
 
-/// Subcommands that only tell, or that change nothing but the index and the copies of other repositories.
-const READING: &str = "add annotate archive blame bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format \
-    cherry column commit-graph count-objects describe diagnose diff diff-files diff-index diff-tree difftool \
-    fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep hash-object help index-pack \
-    interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit merge-base merge-tree mktag mktree name-rev \
-    pack-objects patch-id range-diff refs request-pull rev-list rev-parse shortlog show show-branch show-index \
-    show-ref stage status stripspace unpack-file var verify-commit verify-pack verify-tag version whatchanged \
-    write-tree commit-tree rerere update-index credential-store upload-pack upload-archive read-tree instaweb gui \
-    gitk credential update-server-info daemon";
+const FETCH: &str = "all a,append atomic depth= deepen= shallow-since= shallow-exclude= unshallow update-shallow \
+    negotiation-tip= negotiate-only dry-run porcelain write-fetch-head f,force k,keep multiple auto-maintenance auto-gc \
+    write-commit-graph prefetch p,prune P,prune-tags n,no-tags t,tags refmap= j,jobs= recurse-submodules? set-upstream \
+    submodule-prefix= recurse-submodules-default= u,update-head-ok upload-pack= q,quiet v,verbose progress o,server-option= \
+    show-forced-updates 4,ipv4 6,ipv6 stdin filter= refetch bundle-uri= thin include-tag exec=";
+
+/// Subcommands that only show something.
+const READING: &str = "annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry column count-objects \
+    describe diff diff-files diff-index diff-tree fast-export for-each-ref fsck get-tar-commit-id grep help log ls-files ls-remote \
+    ls-tree merge-base merge-tree name-rev patch-id range-diff request-pull rev-list rev-parse shortlog show show-branch show-index \
+    show-ref status stripspace unpack-file var verify-commit verify-pack verify-tag version whatchanged";
+
+/// Subcommands that write something, but nothing that counts.
+const FREE: &str = "add archive bugreport bundle commit-graph commit-tree credential credential-store daemon diagnose difftool \
+    fmt-merge-msg format-patch gc gitk gui hash-object hook index-pack instaweb interpret-trailers mailinfo mailsplit maintenance \
+    mergetool mktag mktree notes pack-objects pack-refs prune read-tree refs remote repack replace rerere sparse-checkout stage \
+    unpack-objects update-index update-server-info upload-archive upload-pack write-tree";
 
 /// Subcommands with a meaning of their own below.
-const OTHERS: &str = "commit push merge rebase cherry-pick revert am pull fetch reset branch switch checkout update-ref symbolic-ref \
-    tag notes replace stash worktree config clean restore rm mv apply gc prune reflog repack maintenance \
-    filter-branch filter-repo fast-import init clone submodule bisect sparse-checkout remote send-pack \
-    checkout-index hook subtree receive-pack fetch-pack pack-refs svn p4 quiltimport merge-file mergetool \
-    merge-index unpack-objects http-push fast-export replay history";
+const OTHERS: &str = "am apply bisect branch checkout checkout-index cherry-pick clean clone commit config fast-import fetch \
+    fetch-pack filter-branch filter-repo history http-push init merge merge-file merge-index mv p4 pull push quiltimport rebase \
+    receive-pack reflog replay reset restore revert rm send-pack stash submodule subtree svn switch symbolic-ref tag update-ref \
+    worktree";
 
 /// Whether it is git's own, so that no alias can stand in its place.
 pub(super) fn is_own(name: &str) -> bool {
-    lists(READING, name) || lists(OTHERS, name)
+    [READING, FREE, OTHERS].iter().any(|list| lists(list, name))
 }
 
 /// What `name` with `arguments` does.
@@ -85,40 +87,54 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Subc
     if arguments.first().and_then(Word::known) == Some("--help") {
         return SubcommandResult { action: Action::Reads, skips_hooks: false, unclear: Vec::new() };
     }
-    let Some(table) = table(name) else { return untabled(name, arguments) };
+    let Some(table) = table(name) else {
+        let unclear = if name.is_empty() { vec!["?".to_owned()] } else { Vec::new() };
+        return SubcommandResult { action: untabled(name, arguments), skips_hooks: false, unclear };
+    };
     let joined = format!("{} {table}", if name == "pull" || name == "merge" { MERGING } else { "" });
     let given = read(&joined, arguments);
     let action = match name {
         "commit" => commit(&given, stdin),
         "push" | "send-pack" => push(&given),
-        "merge" => merge(&given),
-        "fetch" | "fetch-pack" => fetch(&given, stdin),
-        "pull" => pull(&given),
-        "rebase" => replay(ReplayKind::Rebase, &given),
-        "cherry-pick" => replay(ReplayKind::CherryPick, &given),
-        "revert" => replay(ReplayKind::Revert, &given),
-        "am" => replay(ReplayKind::Am, &given),
+        "merge" => Action::Merge(Merge {
+            ff_only: given.on("ff-only"),
+            squash: given.on("squash"),
+            abort: given.any(&["abort", "quit"]),
+            refs: given.operands.clone(),
+        }),
+        "fetch" | "fetch-pack" if given.on("dry-run") => Action::Reads,
+        "fetch" | "fetch-pack" => Action::Fetch(fetched(&given)),
+        "pull" => Action::Pull { from: given.operands.clone(), refspecs: fetched(&given) },
+        "rebase" | "cherry-pick" | "revert" | "am" => Action::Replay(replay(name, &given)),
         "reset" => reset(&given),
         "branch" => branch(&given),
-        "switch" => switch(&given),
+        "switch" => switch(&given, ["create", "force-create"]),
         "checkout" => checkout(&given),
-        "tag" => tag(&given),
+        "tag" if given.operands.is_empty() || given.any(&["list", "verify", "contains", "merged", "points-at"]) => {
+            Action::Reads
+        }
+        "tag" => Action::Free,
         "config" => config(&given),
-        "restore" => files(WorkingTreeChange::Restore, &given, !given.on("staged") || given.on("worktree")),
-        "clean" | "rm" => files(WorkingTreeChange::Remove, &given, !given.any(&["dry-run", "cached"])),
-        "mv" => files(WorkingTreeChange::Move, &given, !given.on("dry-run")),
-        _ => files(
-            WorkingTreeChange::Apply,
-            &given,
-            !given.any(&["check", "stat", "numstat", "summary"]) || given.on("apply"),
-        ),
+        // What the index has, or what was committed last.
+        "restore" => match given.on("staged") && !given.on("worktree") {
+            true => Action::Free,
+            false => Action::Files { restores: given.value("source").is_none(), paths: given.operands.clone() },
+        },
+        _ => {
+            let shows = ["check", "stat", "numstat", "summary", "dry-run"];
+            match given.any(&shows) && !given.on("apply") {
+                true => Action::Reads,
+                false if name == "rm" && given.on("cached") => Action::Free,
+                false => Action::Files { restores: false, paths: given.operands.clone() },
+            }
+        }
     };
     let skips = matches!(name, "commit" | "push" | "merge" | "pull" | "rebase" | "am") && given.on("no-verify");
     SubcommandResult { action, skips_hooks: skips, unclear: given.unclear }
 }
 
-/// What comes into the index from another tree: the paths that are named behind it.
-pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<Index> {
+/// The tree that files, or what the index has of them, are taken from, and which paths those are.
+pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<(Word, Vec<Word>)> {
     let given = read(table(name)?, arguments);
     let (before, after) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
     let listed = given.on("patch") || given.value("pathspec-from-file").is_some();
@@ -130,8 +146,7 @@ pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<Index> {
     if paths.is_empty() && !listed {
         return None;
     }
-    let paths = if paths.is_empty() { vec![Word::from(".")] } else { paths };
-    Some(Index { paths, trees: vec![tree?] })
+    Some((tree?, if paths.is_empty() { vec![Word::from(".")] } else { paths }))
 }
 
 /// What `git rebase` runs after each commit.
@@ -161,60 +176,60 @@ fn table(name: &str) -> Option<&'static str> {
 }
 
 /// Subcommands whose first words say enough.
-fn untabled(name: &str, arguments: &[Word]) -> SubcommandResult {
-    let verb = arguments.iter().find(|word| !word.known().is_some_and(|text| text.starts_with('-')));
-    let verb = verb.and_then(Word::known).unwrap_or_default();
-    let operands = || -> Vec<Word> {
-        arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-'))).cloned().collect()
-    };
+fn untabled(name: &str, arguments: &[Word]) -> Action {
+    let operands: Vec<Word> =
+        arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-'))).cloned().collect();
+    let verb = operands.first().and_then(Word::known).unwrap_or_default();
     let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
-    let changes = |change: WorkingTreeChange| Action::Files { change, paths: Vec::new() };
-    let action = match name {
+    let writes = |names: Vec<Word>| Action::References { verb: "write", names, to: None };
+    let files = || Action::Files { restores: false, paths: Vec::new() };
+    match name {
         // It sets the files to a tree.
-        "read-tree" if arguments.iter().any(sets_files) => changes(WorkingTreeChange::Other),
+        "read-tree" if arguments.iter().any(sets_files) => files(),
+        "commit-graph" | "maintenance" | "bundle" | "notes" | "replace" | "remote" | "sparse-checkout"
+            if matches!(verb, "" | "list" | "show" | "get-url" | "verify" | "list-heads") && !has("-d") =>
+        {
+            Action::Reads
+        }
         _ if lists(READING, name) => Action::Reads,
-        "update-ref" if has("--stdin") => Action::References { names: vec![Word::Dynamic] },
-        "update-ref" => Action::References { names: reference(arguments) },
-        "symbolic-ref" if operands().len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
-        "symbolic-ref" => Action::References { names: reference(arguments) },
-        "notes" | "replace" if matches!(verb, "" | "list" | "show" | "get-ref") => Action::Reads,
-        "notes" => Action::References { names: vec![Word::from("refs/notes/commits")] },
-        "replace" | "receive-pack" | "http-push" | "pack-refs" => Action::References { names: vec![Word::Dynamic] },
-        "stash" if matches!(verb, "list" | "show" | "create" | "store") => Action::Reads,
-        "stash" if matches!(verb, "pop" | "apply" | "branch") => changes(WorkingTreeChange::Apply),
-        "stash" => changes(WorkingTreeChange::Stash),
+        _ if lists(FREE, name) => Action::Free,
+        "symbolic-ref" if operands.len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
+        // What follows `-m` is a text, which names no branch that counts unless it is called like one.
+        "update-ref" | "symbolic-ref" => writes(operands),
+        "receive-pack" | "http-push" => {
+            Action::Push(Push { refspecs: vec![refspec(&Word::Dynamic, false, false)], ..Push::default() })
+        }
+        "stash" if matches!(verb, "list" | "show") => Action::Reads,
+        "stash" if matches!(verb, "pop" | "apply" | "branch") => files(),
+        "stash" => Action::Free,
         "worktree" if verb == "list" => Action::Reads,
-        "worktree" => Action::Worktree { arguments: arguments.to_vec() },
-        "gc" | "prune" | "repack" => Action::History(History::Expire),
-        "maintenance" if matches!(verb, "run" | "start" | "register") => Action::History(History::Expire),
-        "reflog" if matches!(verb, "expire" | "delete" | "drop") => Action::History(History::Expire),
-        "reflog" | "hook" | "fast-export" | "maintenance" | "unpack-objects" => Action::Reads,
-        "filter-branch" | "filter-repo" | "fast-import" | "replay" | "history" => Action::History(History::Rewrite),
+        "worktree" => match arguments.iter().position(|word| word.known().is_some_and(|text| text.starts_with("-B"))) {
+            Some(at) => {
+                let attached =
+                    arguments[at].known().and_then(|text| text.strip_prefix("-B")).filter(|name| !name.is_empty());
+                let name = attached.map(Word::from).or_else(|| arguments.get(at + 1).cloned());
+                Action::References { verb: "move", names: name.into_iter().collect(), to: None }
+            }
+            None => Action::Free,
+        },
+        "reflog" if !matches!(verb, "expire" | "delete" | "drop") => Action::Reads,
+        "reflog" => Action::Free,
+        "filter-branch" if !has("--all") && !has("--branches") => {
+            let named = operands.into_iter().filter(|word| word.known().is_some_and(|text| !text.contains(' ')));
+            Action::Rewrite(named.chain([Word::from("HEAD")]).collect())
+        }
+        "filter-branch" | "filter-repo" | "fast-import" | "replay" | "history" => Action::Rewrite(Vec::new()),
         "init" | "clone" => Action::NewRepository,
         "submodule" if matches!(verb, "" | "status" | "summary" | "foreach") => Action::Reads,
-        "sparse-checkout" if verb == "list" => Action::Reads,
+        "submodule" => Action::Free,
         "bisect" if matches!(verb, "log" | "view" | "visualize" | "terms") => Action::Reads,
-        "submodule" | "sparse-checkout" | "bisect" | "checkout-index" | "merge-file" | "mergetool" | "merge-index" => {
-            changes(WorkingTreeChange::Other)
+        // It ends where it began, or where it is told to.
+        "bisect" => {
+            Action::Switch(Switch { to: None, create: false, force: false, at: None, detach: false, or_path: false })
         }
-        "remote" => remote(verb, &operands()),
+        "checkout-index" | "merge-file" | "merge-index" => files(),
         _ => Action::Unknown(name.to_owned()),
-    };
-    let unclear = if name.is_empty() { vec!["?".to_owned()] } else { Vec::new() };
-    SubcommandResult { action, skips_hooks: false, unclear }
-}
-
-/// The name that `update-ref` and `symbolic-ref` write: the first word that is no option and no value of one.
-fn reference(arguments: &[Word]) -> Vec<Word> {
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        match word.known() {
-            Some("-m") => drop(rest.next()),
-            Some(text) if text.starts_with('-') => {}
-            _ => return vec![word.clone()],
-        }
     }
-    vec![Word::Dynamic]
 }
 
 /// Whether an option has `read-tree` set the files as well: `-u`, also in a bundle, and `--reset`.
@@ -231,19 +246,11 @@ fn commit(given: &CallOptions, stdin: Option<&Word>) -> Action {
         Some("-") => Message::Stdin(stdin.cloned()),
         _ => Message::File(file),
     }));
-    let reused = ["reuse-message", "reedit-message", "fixup", "squash"];
-    message.extend(reused.iter().flat_map(|name| given.values(name)).map(Message::Reuse));
-    if (message.is_empty() && !given.on("no-edit")) || given.any(&["edit", "reedit-message"]) {
-        message.push(Message::Editor);
+    let reused = ["reuse-message", "reedit-message", "fixup", "squash"].iter().any(|name| given.value(name).is_some());
+    if reused || message.is_empty() || given.on("edit") {
+        message.push(Message::Elsewhere);
     }
-    Action::Commit(CommitCall {
-        amend: given.on("amend"),
-        no_verify: given.on("no-verify"),
-        allow_empty: given.on("allow-empty"),
-        all: given.on("all"),
-        dry_run: given.on("dry-run"),
-        message,
-    })
+    Action::Commit(CommitCall { dry_run: given.on("dry-run"), message })
 }
 
 fn push(given: &CallOptions) -> Action {
@@ -254,23 +261,18 @@ fn push(given: &CallOptions) -> Action {
     let mut refspecs = Vec::new();
     while let Some(word) = operands.next() {
         if word.known() == Some("tag") {
-            let name = operands
-                .next()
-                .and_then(Word::known)
-                .map_or(Word::Dynamic, |name| Word::Known(format!("refs/tags/{name}")));
+            let name = operands.next().and_then(Word::known);
+            let name = name.map_or(Word::Dynamic, |name| Word::Known(format!("refs/tags/{name}")));
             refspecs.push(Refspec { source: Some(name.clone()), target: name, force });
-            continue;
+        } else {
+            refspecs.push(refspec(word, force, delete));
         }
-        refspecs.push(refspec(word, force, delete));
     }
     Action::Push(Push {
         remote,
         refspecs,
-        force,
-        all: given.any(&["all", "branches"]),
-        mirror: given.on("mirror"),
-        tags: given.any(&["tags", "follow-tags"]),
-        no_verify: given.on("no-verify"),
+        all: given.any(&["all", "branches", "mirror"]),
+        tags: given.on("tags") && !given.on("follow-tags"),
         dry_run: given.on("dry-run"),
     })
 }
@@ -291,152 +293,122 @@ fn refspec(word: &Word, force: bool, delete: bool) -> Refspec {
     Refspec { source, target, force }
 }
 
-fn merge(given: &CallOptions) -> Action {
-    Action::Merge(Merge {
-        ff_only: given.on("ff-only"),
-        no_ff: given.on("no-ff"),
-        squash: given.on("squash"),
-        abort: given.any(&["abort", "quit"]),
-        no_verify: given.on("no-verify"),
-        refs: given.operands.clone(),
-    })
+/// What a fetch writes by name, where that is known: `+a:b`.
+fn fetched(given: &CallOptions) -> Vec<Refspec> {
+    let force = given.on("force");
+    let named = given.operands.iter().skip(1).filter(|_| !given.on("multiple"));
+    let written = |word: &Word| {
+        let text = word.known()?;
+        let (force, text) = text.strip_prefix('+').map_or((force, text), |rest| (true, rest));
+        let (source, target) = text.split_once(':').filter(|(_, target)| !target.is_empty())?;
+        Some(Refspec { source: Some(Word::from(source)), target: Word::from(target), force })
+    };
+    given.values("refmap").iter().chain(named).filter_map(written).collect()
 }
 
-fn pull(given: &CallOptions) -> Action {
-    let merges = given.value("rebase").and_then(Word::known).is_some_and(|value| matches!(value, "false" | "no"));
-    let rebase = given.on("rebase") && !merges;
-    let fetch = super::transfer::fetched(given, None);
-    Action::Pull(Pull { rebase, ff_only: given.on("ff-only"), from: given.operands.clone(), fetch })
-}
-
-fn replay(kind: ReplayKind, given: &CallOptions) -> Action {
-    Action::Replay(Replay {
-        kind,
+fn replay(name: &str, given: &CallOptions) -> Replay {
+    // `rebase upstream branch` checks out the branch first.
+    let before = usize::from(!given.on("root"));
+    Replay {
         abort: given.any(&["abort", "quit", "show-current-patch", "edit-todo"]),
-        no_commit: kind != ReplayKind::Rebase && given.on("no-commit"),
-        no_verify: given.on("no-verify"),
-        refs: given.values("onto").into_iter().chain(given.operands.iter().cloned()).collect(),
-    })
+        no_commit: name != "rebase" && given.on("no-commit"),
+        branch: given.operands.get(before).filter(|_| name == "rebase").cloned(),
+    }
 }
 
 fn reset(given: &CallOptions) -> Action {
-    let mode = ["soft", "hard", "merge", "keep"].into_iter().find(|mode| given.on(mode)).unwrap_or("mixed");
     let (targets, paths) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
     let target = targets.first().filter(|word| !matches!(word.known(), Some("HEAD" | "@"))).cloned();
-    let mut paths = paths.to_vec();
-    paths.extend(targets.iter().skip(1).cloned());
-    Action::Reset(Reset { mode, target, paths })
+    Action::Reset { target, paths: paths.iter().chain(targets.iter().skip(1)).cloned().collect() }
 }
 
 fn branch(given: &CallOptions) -> Action {
     let names = given.operands.clone();
-    let force = given.on("force");
+    let is = |verb, names, to| Action::References { verb, names, to };
     if given.any(&["delete", "D"]) {
-        return Action::Branch(Branch::Delete { names, force: force || given.on("D") });
+        return if given.on("remotes") { Action::Free } else { is("delete", names, None) };
     }
-    if given.any(&["move", "M", "copy", "C"]) {
-        let copy = given.any(&["copy", "C"]);
-        return Action::Branch(Branch::Move { names, force: force || given.any(&["M", "C"]), copy });
+    if given.any(&["move", "M"]) {
+        // A rename onto a branch that is not there yet brings it forth with what the other one has.
+        let own = (names.len() == 1).then(|| Word::from("HEAD"));
+        return is("rename", own.into_iter().chain(names).collect(), None);
     }
-    if given.on("edit-description") {
-        return Action::Branch(Branch::Describe);
+    if given.any(&["copy", "C"]) {
+        let forced = given.any(&["force", "C"]);
+        return if forced {
+            is("overwrite", names.into_iter().last().into_iter().collect(), None)
+        } else {
+            Action::Free
+        };
     }
-    let to = given.value("set-upstream-to").cloned();
-    if to.is_some() || given.on("unset-upstream") {
-        return Action::Branch(Branch::Follow { name: names.first().cloned(), to });
-    }
-    let lists =
+    let shows =
         ["list", "show-current", "contains", "no-contains", "merged", "no-merged", "points-at", "all", "remotes"];
+    let writes = given.value("set-upstream-to").is_some() || given.any(&["unset-upstream", "edit-description"]);
     match names.first() {
-        Some(name) if !given.options.iter().any(|(option, _)| lists.contains(&option.as_str())) => {
-            Action::Branch(Branch::Create { name: name.clone(), at: names.get(1).cloned(), force })
+        _ if writes => Action::Free,
+        Some(name) if !given.options.iter().any(|(option, _)| shows.contains(&option.as_str())) => {
+            match given.on("force") {
+                true => is("move", vec![name.clone()], names.get(1).cloned()),
+                false => Action::Free,
+            }
         }
         _ => Action::Reads,
     }
 }
 
-fn switch(given: &CallOptions) -> Action {
-    let made = given.value("create").or_else(|| given.value("force-create")).or_else(|| given.value("orphan"));
+/// `made` are the options that make a branch, and set one.
+fn switch(given: &CallOptions, made: [&str; 2]) -> Action {
+    let [create, set] = made.map(|name| given.value(name));
+    let made = create.or(set).or_else(|| given.value("orphan"));
     Action::Switch(Switch {
         to: made.or_else(|| given.operands.first()).cloned(),
         create: made.is_some(),
-        force: given.any(&["force", "discard-changes"]) || given.value("force-create").is_some(),
+        force: set.is_some(),
+        at: made.and_then(|_| given.operands.first()).cloned(),
         detach: given.on("detach"),
         or_path: false,
     })
 }
 
 fn checkout(given: &CallOptions) -> Action {
-    let made = given.value("b").or_else(|| given.value("B")).or_else(|| given.value("orphan"));
+    let makes = ["b", "B", "orphan"].iter().any(|name| given.value(name).is_some());
     let (before, after) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
-    let paths: Vec<Word> =
-        if made.is_some() { Vec::new() } else { before.iter().skip(1).chain(after).cloned().collect() };
+    let paths: Vec<Word> = if makes { Vec::new() } else { before.iter().skip(1).chain(after).cloned().collect() };
     let restores =
         !paths.is_empty() || given.any(&["ours", "theirs", "patch"]) || given.value("pathspec-from-file").is_some();
     if restores || before.first().and_then(Word::known) == Some(".") {
-        let paths = if paths.is_empty() { before.to_vec() } else { paths };
-        return Action::Files { change: WorkingTreeChange::Restore, paths };
+        let own = before.first().is_none_or(|word| matches!(word.known(), Some("." | "HEAD" | "@")));
+        return Action::Files { restores: own, paths: if paths.is_empty() { before.to_vec() } else { paths } };
     }
-    if made.is_none() && before.is_empty() && !given.on("detach") {
+    if !makes && before.is_empty() && !given.on("detach") {
         return Action::Reads;
     }
-    Action::Switch(Switch {
-        to: made.or_else(|| before.first()).cloned(),
-        create: made.is_some(),
-        force: given.on("force") || given.value("B").is_some(),
-        detach: given.on("detach"),
-        or_path: made.is_none() && !given.has_dashes && !given.on("detach") && !before.is_empty(),
-    })
-}
-
-fn tag(given: &CallOptions) -> Action {
-    let shows = ["list", "verify", "contains", "no-contains", "merged", "no-merged", "points-at", "n"];
-    if given.operands.is_empty() || given.options.iter().any(|(option, _)| shows.contains(&option.as_str())) {
-        return Action::Reads;
-    }
-    let named = if given.on("delete") { given.operands.as_slice() } else { &given.operands[..1] };
-    let full = |word: &Word| word.known().map_or(Word::Dynamic, |name| Word::Known(format!("refs/tags/{name}")));
-    Action::References { names: named.iter().map(full).collect() }
+    let Action::Switch(switch) = switch(given, ["b", "B"]) else { return Action::Reads };
+    let or_path = !makes && !given.has_dashes && !given.on("detach") && !before.is_empty();
+    Action::Switch(Switch { or_path, ..switch })
 }
 
 fn config(given: &CallOptions) -> Action {
     let operands = &given.operands;
     let key = |at: usize| {
-        operands
-            .get(at)
-            .map_or_else(|| "?".to_owned(), |word| word.known().map_or_else(|| "?".to_owned(), str::to_lowercase))
+        let known = operands.get(at).and_then(Word::known);
+        known.map_or_else(|| "?".to_owned(), str::to_lowercase)
     };
-    let write = |at: usize| Action::Config(ConfigWrite { key: key(at), value: operands.get(at + 1).cloned() });
-    let gets = ["get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color", "get-colorbool"];
-    if given.any(&gets) {
+    let write = |key: String, value: Option<Word>| Action::Config(ConfigWrite { key, value });
+    if given.any(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color", "get-colorbool"]) {
         return Action::Reads;
     }
-    if given.on("edit") {
-        return Action::Config(ConfigWrite { key: "?".to_owned(), value: None });
-    }
+    let verb = operands.first().and_then(Word::known).unwrap_or_default();
     // What is in a section that gets another name, or goes as a whole, is only known when it runs.
-    let section = |at: usize| {
-        let known = key(at);
-        let own = operands.len() == at + 1 && known.starts_with("branch.");
-        Action::Config(ConfigWrite { key: if own { known } else { "?".to_owned() }, value: None })
-    };
-    if given.any(&["remove-section", "rename-section"]) {
-        return section(0);
-    }
-    if given.any(&["unset", "unset-all"]) {
-        return Action::Config(ConfigWrite { key: key(0), value: None });
-    }
-    match operands.first().and_then(Word::known) {
-        Some("list" | "get") => Action::Reads,
-        Some("set") => write(1),
-        Some("unset") => Action::Config(ConfigWrite { key: key(1), value: None }),
-        Some("remove-section" | "rename-section" | "copy-section") => section(1),
-        Some("edit") => Action::Config(ConfigWrite { key: "?".to_owned(), value: None }),
+    let sections = ["remove-section", "rename-section", "edit"];
+    match verb {
+        _ if given.on("remove-section") && verb.starts_with("branch.") => write(key(0), None),
+        _ if given.any(&sections) || sections.contains(&verb) || verb == "copy-section" => write("?".to_owned(), None),
+        _ if given.any(&["unset", "unset-all"]) => write(key(0), None),
+        "list" | "get" => Action::Reads,
+        "set" => write(key(1), operands.get(2).cloned()),
+        "unset" => write(key(1), None),
         _ if operands.len() < 2 && !operands.iter().any(Word::is_several) => Action::Reads,
-        _ => write(0),
+        _ => write(key(0), operands.get(1).cloned()),
     }
-}
-
-fn files(change: WorkingTreeChange, given: &CallOptions, changes: bool) -> Action {
-    if changes { Action::Files { change, paths: given.operands.clone() } } else { Action::Reads }
 }
