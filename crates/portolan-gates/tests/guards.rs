@@ -31,8 +31,17 @@ struct World {
     scene: GuardContext,
     guidelines: Guidelines,
     aliases: BTreeMap<String, String>,
-    /// Whether what follows must be stopped, or allowed.
-    must: Option<bool>,
+    must: Option<Must>,
+}
+
+/// What must come of what follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Must {
+    Allow,
+    /// It is asked or refused.
+    Stop,
+    /// The guards allow it, and git's own hooks hold what it does.
+    Hook,
 }
 
 fn worktree(root: &str, branch: &str) -> Worktree {
@@ -135,8 +144,9 @@ impl World {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (word, rest) {
             ("afresh", _) => *self = World { must: self.must, ..World::new() },
-            ("must", "allow" | "hook") => self.must = Some(false),
-            ("must", "stop") => self.must = Some(true),
+            ("must", "allow") => self.must = Some(Must::Allow),
+            ("must", "stop") => self.must = Some(Must::Stop),
+            ("must", "hook") => self.must = Some(Must::Hook),
             ("on", "nothing") => self.head = None,
             ("on", branch) => self.head = Some(worktree("/repo", branch)),
             ("upstream", name) => self.with_head(|head| {
@@ -222,10 +232,21 @@ enum Case {
     Edit(String),
 }
 
-/// The file with what is said now, how many calls it has, and those that come to something else than they must.
-fn retold(file: &str) -> (String, usize, Vec<String>) {
+/// What was found of the cases.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    /// Those that come to something else than they must.
+    wrong: Vec<String>,
+    refused: usize,
+    asked: usize,
+    left_to_git: usize,
+}
+
+/// The file with what is said now.
+fn retold(file: &str, tally: &mut Tally) -> String {
     let mut world = World::new();
-    let (mut out, mut count, mut wrong) = (String::new(), 0, Vec::new());
+    let mut out = String::new();
     let mut open: Option<Case> = None;
     for line in file.lines().chain([""]) {
         if let Some(more) = line.strip_prefix("> ").or_else(|| (line == ">").then_some("")) {
@@ -238,15 +259,21 @@ fn retold(file: &str) -> (String, usize, Vec<String>) {
             continue;
         }
         if let Some(case) = open.take() {
-            count += 1;
+            tally.all += 1;
             let (text, judgements) = match case {
                 Case::Shell(command) => (command.clone(), world.shell(&command)),
                 Case::Edit(path) => (path.clone(), world.judge(Tool::Edit { paths: vec![path] })),
             };
             let _ = writeln!(out, "= {}", told(&judgements));
-            let stopped = guards::overall(&judgements) > Decision::Allow;
-            if world.must.is_some_and(|must| must != stopped) {
-                wrong.push(format!("{text}\n    {}", told(&judgements)));
+            let decision = guards::overall(&judgements);
+            match world.must {
+                Some(Must::Stop) if decision == Decision::Block => tally.refused += 1,
+                Some(Must::Stop) => tally.asked += 1,
+                Some(Must::Hook) => tally.left_to_git += 1,
+                Some(Must::Allow) | None => {}
+            }
+            if world.must.is_some_and(|must| (must == Must::Stop) != (decision > Decision::Allow)) {
+                tally.wrong.push(format!("{text}\n    {}", told(&judgements)));
             }
             for judgement in &judgements {
                 assert!(!judgement.reason.trim().is_empty(), "`{text}`: no reason");
@@ -263,23 +290,30 @@ fn retold(file: &str) -> (String, usize, Vec<String>) {
             world.set(line);
         }
     }
-    (format!("{}\n", out.trim_end()), count, wrong)
+    format!("{}\n", out.trim_end())
 }
 
 #[test]
 fn every_call_is_judged() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/guards");
-    let (mut all, mut wrong) = (0, Vec::new());
+    let mut tally = Tally::default();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let file = std::fs::read_to_string(&path).expect("a file of cases");
-        let (retold, count, other) = retold(&file);
-        all += count;
-        wrong.extend(other);
-        expect_test::expect_file![path].assert_eq(&retold);
+        expect_test::expect_file![path].assert_eq(&retold(&file, &mut tally));
     }
+    let wrong = &tally.wrong;
     assert!(wrong.is_empty(), "{} come to something else than they must:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(all >= 300, "the battery has only {all} calls");
+    assert!(tally.all >= 1_700, "the battery has only {} calls", tally.all);
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guards.md");
+    let docs = std::fs::read_to_string(docs).expect("the docs");
+    for row in [
+        format!("| the guards: refused | {} |", tally.refused),
+        format!("| the guards: a person is asked | {} |", tally.asked),
+        format!("| git's own hooks: the guards allow the command | {} |", tally.left_to_git),
+    ] {
+        assert!(docs.contains(&row), "docs/guards.md must say: {row}");
+    }
 }
 
 /// The commands of the shell reader's own cases, with the words for what cannot be told of each.

@@ -15,10 +15,12 @@
 
 use std::sync::Arc;
 
+mod compound;
 pub mod git;
 pub mod patches;
 mod programs;
 mod read;
+mod variables;
 mod walk;
 mod words;
 mod wrap;

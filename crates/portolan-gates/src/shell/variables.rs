@@ -1,0 +1,182 @@
+//! What a text gives to variables, and where a shell evaluates what they hold. A variable is followed only where the text
+//! gives it one value and nothing else could.
+
+use std::sync::Arc;
+
+use shuck_ast::{
+    ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, Command as CommandSyntax, DeclOperand, Stmt,
+};
+
+use super::walk::Walk;
+use super::{Assignment, Command, Why, Word, programs, wrap};
+
+impl Walk<'_> {
+    pub(super) fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
+        // Each command that follows has them all.
+        const MAX: usize = 64;
+        let carried = Arc::make_mut(&mut self.carried);
+        for assignment in given {
+            carried.retain(|other| other.name != assignment.name);
+            carried.push(assignment);
+        }
+        if carried.len() > MAX {
+            carried.drain(..carried.len() - MAX);
+            self.doubt(Why::TooLong, "variables");
+        }
+    }
+
+    /// Variables that a statement of the text itself gives a value, and that the text names nowhere else but to read them:
+    /// `branch=feat/1; git push origin $branch`.
+    pub(super) fn settle(&mut self, statement: &Stmt) {
+        const MAX: usize = 16;
+        let CommandSyntax::Simple(simple) = &statement.command else { return };
+        if !self.certain
+            || !simple.args.is_empty()
+            || !simple.name.span.slice(self.source).is_empty()
+            || statement.negated
+        {
+            return;
+        }
+        for given in simple.assignments.iter().take(MAX) {
+            let name = given.target.name.as_str();
+            let value = self.carried.iter().find(|carried| carried.name == name).and_then(|given| given.value.known());
+            let plain = |text: &str| !text.is_empty() && !text.contains(|char: char| " \t\n*?[\\".contains(char));
+            if let Some(value) = value.filter(|value| plain(value) && names_once(self.source, name)) {
+                self.settled.push((name.to_owned(), value.to_owned()));
+            }
+        }
+    }
+
+    /// What a command gives to variables, or to places that a shell evaluates.
+    pub(super) fn data(&mut self, words: &[Word], stdin: Option<&Word>) {
+        const SETTING: [&str; 9] =
+            ["echo", "printf", "set", "read", "export", "declare", "typeset", "local", "readonly"];
+        let Some((program, arguments)) = words.split_first() else { return };
+        let program = program.known().unwrap_or_default();
+        if SETTING.contains(&program) || self.functions.iter().any(|name| name == program) {
+            arguments.iter().for_each(|word| self.holds(word));
+        }
+        // A loop may read it.
+        stdin
+            .filter(|_| matches!(program, "cat" | "read" | "mapfile" | "readarray"))
+            .into_iter()
+            .for_each(|text| self.holds(text));
+        let names = matches!(program, "let" | "read" | "mapfile" | "readarray" | "unset" | "wait" | "getopts");
+        let named =
+            matches!(program, "test" | "[" | "printf") && arguments.iter().any(|word| word.known() == Some("-v"));
+        let unknown = arguments.iter().any(|word| word.known().is_none());
+        if program == "let" || named || (names && unknown) {
+            self.late.place.get_or_insert_with(|| program.to_owned());
+        }
+        let hidden = |text: &str| text.contains("$(") || text.contains('`');
+        let declares = programs::declares(program);
+        if (names || named || declares)
+            && arguments.iter().filter_map(Word::known).any(|text| hidden(text) && !text.contains('='))
+        {
+            self.doubt(Why::Hidden, &wrap::text_of(words));
+        }
+    }
+
+    /// A value that a variable, or an argument of a function, may have. It may be put together from pieces.
+    pub(super) fn holds(&mut self, value: &Word) {
+        self.late.holds |= value.known().is_some_and(runs);
+    }
+
+    /// Variables whose value the shell, or another that is started, runs by itself.
+    pub(super) fn prompted(&mut self, assignments: &[Assignment]) {
+        const PROMPTS: [&str; 8] = ["PS0", "PS1", "PS2", "PS3", "PS4", "RPS1", "PROMPT", "RPROMPT"];
+        for given in assignments {
+            let hides = PROMPTS.contains(&given.name.as_str()) && given.value.known().is_none_or(runs);
+            if hides || given.name == "PROMPT_COMMAND" || given.name.starts_with("BASH_FUNC_") {
+                self.doubt(Why::Hidden, &given.name);
+            }
+        }
+    }
+
+    pub(super) fn assignments(&mut self, given: &[AssignmentSyntax]) -> Vec<Assignment> {
+        given.iter().map(|given| self.assignment(given)).collect()
+    }
+
+    pub(super) fn assignment(&mut self, given: &AssignmentSyntax) -> Assignment {
+        let subscript = given.target.subscript.is_some();
+        if subscript {
+            self.evaluated(given.target.span.slice(self.source));
+        }
+        let value = match &given.value {
+            AssignmentValue::Scalar(word) => {
+                let value = self.value(word);
+                self.holds(&value);
+                if given.append { Word::Dynamic } else { value }
+            }
+            AssignmentValue::Compound(array) => {
+                for element in &array.elements {
+                    let (key, value) = match element {
+                        ArrayElem::Sequential(word) => (None, self.word(word)),
+                        ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
+                            (Some(key.syntax_text(self.source).to_owned()), self.word(value))
+                        }
+                    };
+                    key.iter().for_each(|key| self.maybe_hidden(key));
+                    self.holds(&value);
+                }
+                Word::Dynamic
+            }
+        };
+        let value = if matches!(value, Word::Known(_)) && !subscript { value } else { Word::Dynamic };
+        Assignment { name: given.target.name.as_str().to_owned(), value }
+    }
+
+    pub(super) fn declared(&mut self, operand: &DeclOperand) -> Word {
+        match operand {
+            DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => {
+                let word = self.word(word);
+                // Arithmetic, a reference, another case: what such a variable is given is not what it has.
+                if word.known().is_none_or(|flag| flag.contains(['i', 'n', 'A', 'u', 'l', 'c'])) {
+                    self.late.place.get_or_insert_with(|| "declare".to_owned());
+                }
+                word
+            }
+            DeclOperand::Name(reference) => {
+                self.maybe_hidden(reference.span.slice(self.source));
+                Word::from(reference.name.as_str())
+            }
+            DeclOperand::Assignment(assignment) => {
+                let made = self.assignment(assignment);
+                let text = made.value.known().map(|value| format!("{}={value}", made.name));
+                self.carry([made]);
+                text.map_or(Word::Dynamic, Word::Known)
+            }
+        }
+    }
+}
+
+/// Whether a text names a variable once, but for where it reads it as `$name`.
+fn names_once(text: &str, name: &str) -> bool {
+    let named = |(at, _): &(usize, &str)| !text[..*at].ends_with('$') && !text[..*at].ends_with("${");
+    let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let words = text
+        .match_indices(name)
+        .filter(named)
+        .filter(|(at, _)| !text[..*at].ends_with(is_name) && !text[at + name.len()..].starts_with(is_name));
+    words.take(2).count() == 1
+}
+
+/// Whether a value would run a command where it is evaluated.
+fn runs(text: &str) -> bool {
+    text.contains("$(") || text.contains('`') || text.ends_with('$') || text.contains("<(")
+}
+
+/// What `builtin export A=b` sets, which the grammar does not see as a declaration, and what programs of the shell give a
+/// value that only the run will know, where git or the search for programs goes by it: `read GIT_DIR`, `printf -v PATH`.
+pub(super) fn set(command: &Command) -> Vec<Assignment> {
+    let program = command.words.first().and_then(Word::known).unwrap_or_default();
+    let leads = |word: &str| word.starts_with("GIT_") || matches!(word, "PATH" | "HOME" | "BASH_ENV" | "LD_PRELOAD");
+    let reads = matches!(program, "read" | "mapfile" | "readarray" | "getopts" | "printf");
+    let words = command.words.iter().skip(1).filter_map(Word::known);
+    let given = words.filter_map(|word| match word.split_once('=') {
+        Some((name, value)) if programs::declares(program) => Some((name, Word::from(value))),
+        None if reads && leads(word) => Some((word, Word::Dynamic)),
+        _ => None,
+    });
+    given.map(|(name, value)| Assignment { name: name.to_owned(), value }).collect()
+}
