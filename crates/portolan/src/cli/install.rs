@@ -12,9 +12,9 @@ use super::{Common, Exit, person};
 use crate::hook::Host;
 use crate::install::{Direction, Plan, Target, plugin, program};
 
-/// Put hooks into a coding agent's settings, or into git.
+/// Put hooks into a coding agent's settings and into git.
 ///
-/// Only those of this project are changed.
+/// Only those of this project are changed. Git's own hooks come with an agent's: what a script does, only they see.
 ///
 /// Example: portolan install claude-code --print
 #[derive(Args)]
@@ -51,7 +51,7 @@ enum Name {
     #[value(name = "opencode")]
     OpenCode,
     Copilot,
-    /// Git's own hooks, which hold whoever commits.
+    /// Git's own hooks alone, which hold whoever commits.
     Git,
 }
 

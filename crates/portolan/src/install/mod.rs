@@ -106,11 +106,30 @@ impl Plan {
                 }
                 if direction == Direction::Install {
                     self.notes.extend(hosts::notes(host, &program));
+                    self.git_beside(&program);
+                } else if !self.record.has_hosts() && !self.record.keeps_git && self.record.of("git").next().is_some() {
+                    self.git(direction, &program)?;
                 }
             }
-            Target::Git => self.git(direction, &program)?,
+            Target::Git => {
+                self.git(direction, &program)?;
+                self.record.keeps_git = direction == Direction::Install;
+            }
         }
         Ok(())
+    }
+
+    /// A host's hook leaves to git's own what they see better than it does, so they come with it, and go with the last host.
+    fn git_beside(&mut self, program: &str) {
+        let (steps, record) = (self.steps.len(), self.record.clone());
+        if let Err(error) = self.git(Direction::Install, program) {
+            self.steps.truncate(steps);
+            self.record = record;
+            self.notes.push(format!(
+                "git's own hooks are not put in ({error:#}): see to that, and run `portolan install git`; until then \
+                 nothing holds a branch that a script moves."
+            ));
+        }
     }
 
     /// What the project relies on is pinned with the first hooks, and let go of with the last: in between nobody who only

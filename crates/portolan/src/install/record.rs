@@ -17,6 +17,9 @@ pub(crate) use portolan_runtime::pins::PLACE;
 pub(crate) struct Record {
     version: u32,
     pub(crate) files: Vec<InstalledFile>,
+    /// Git's own hooks were asked for by name: they stay when the last host's are taken out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) keeps_git: bool,
     /// What the project relies on from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pins: Option<Pins>,
@@ -55,6 +58,11 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Record {
+    /// Whether something is installed for a host, and not only for git.
+    pub(super) fn has_hosts(&self) -> bool {
+        self.files.iter().any(|file| file.host != "git")
+    }
+
     /// Nothing was installed where there is no record.
     pub(crate) fn load(project: &Path) -> anyhow::Result<Record> {
         let path = project.join(PLACE);

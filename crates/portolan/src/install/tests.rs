@@ -244,6 +244,32 @@ fn git_hooks_run_what_was_there_first_and_then_the_program() {
     assert!(files::is_executable(&project.path().join(".git/hooks/pre-commit")));
 }
 
+/// What guards leave to git's hooks is held by nothing where there are none.
+#[cfg(unix)]
+#[test]
+fn a_host_brings_the_hooks_of_git_along() {
+    let project = Project::new();
+    assert!(project.git(&["init", "-q", "."]));
+    let host = Target::Host(Host::Codex);
+    assert!(project.go(host, Direction::Install));
+    assert!(project.all().contains_key(".git/hooks/reference-transaction"));
+    assert!(project.go(host, Direction::Uninstall));
+    assert!(!project.all().contains_key(".git/hooks/pre-push"), "they go with the last host");
+    assert!(project.go(host, Direction::Install));
+    assert!(!project.go(Target::Git, Direction::Install), "they are in already");
+    assert!(project.go(host, Direction::Uninstall));
+    assert!(project.all().contains_key(".git/hooks/pre-push"), "they were asked for by name");
+    assert!(project.go(Target::Git, Direction::Uninstall));
+
+    project.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    project.write(".git/hooks/pre-push.portolan-chained", "#!/bin/sh\n");
+    let plan = Plan::of(host, Direction::Install, false, &project.path(), "portolan").expect("a plan");
+    assert!(plan.notes.iter().any(|note| note.starts_with("git's own hooks are not put in")), "{:?}", plan.notes);
+    plan.perform().expect("the host's are");
+    assert!(project.all().contains_key(".codex/hooks.json"));
+    assert!(!project.all().contains_key(".git/hooks/pre-commit"), "none of git's where one cannot be");
+}
+
 #[test]
 #[cfg(unix)]
 fn git_hooks_go_where_git_looks_for_them() {
