@@ -1,99 +1,34 @@
 //! Getting past a rule by name: for one phase of one task, with a reason, on record. Nothing gets past every rule at
 //! once, and nothing gets past the rule that bypasses are recorded.
 
-use serde::{Deserialize, Serialize};
+use portolan_core::run::Bypass;
+use portolan_core::value::{NodeId, Timestamp};
 
 use super::guidelines::Who;
 use super::{Guidelines, RULES};
-use portolan_core::value::Timestamp;
 
 /// What is written where nobody gave a reason.
 pub const NO_REASON: &str = "(none given)";
 
-/// A rule that somebody gets past.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bypass {
-    /// Its own name in the record.
-    pub id: String,
-    /// How it was asked for.
-    pub source: Source,
-    /// What it was asked for with: a variable, a command, a key of the configuration.
-    pub identifier: String,
-    /// The rule, such as `I-1`, or the guard that keeps it.
-    pub invariant: String,
-    /// The phase that it holds in; none where no flow runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phase: Option<String>,
-    /// The task that it holds for; none where no flow runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
-    /// Why; never blank.
-    pub reason: String,
-    /// When it was asked for.
-    pub at: Timestamp,
-    /// Who asked for it.
-    pub by: String,
-    /// When it ends by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// How often it may be used.
-    pub uses: Uses,
-}
-
-impl Bypass {
-    /// Whether it is one on record that counts once. One that comes with a call, as a variable, is gone with it.
-    pub fn counts_once(&self) -> bool {
-        self.uses == Uses::Once && self.source != Source::Env
-    }
-}
-
-/// How a bypass is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// A variable of the environment.
-    Env,
-    /// The project's configuration.
-    Config,
-    /// `portolan flow override`.
-    Command,
-    /// An option of a command.
-    Flag,
-    /// A program that has the engine in it.
-    Code,
-}
-
-/// How often a bypass may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Uses {
-    /// For one call. Whoever records its use takes it from those that are open.
-    Once,
-    /// Until the task ends.
-    Task,
-}
-
-/// Whether `bypass` gets past `invariant` in this phase of this task.
+/// Whether `bypass` gets past `invariant` in this phase.
 ///
 /// ```
-/// use portolan_gates::bypass::{Bypass, Source, Uses, matches};
+/// use portolan_core::run::{Bypass, BypassSource};
 /// use portolan_core::value::Timestamp;
+/// use portolan_gates::bypass::matches;
 /// let bypass = Bypass {
-///     id: "b1".into(), source: Source::Command, identifier: "flow override".into(), invariant: "I-6".into(),
-///     phase: Some("qa".into()), task: Some("login".into()), reason: "flaky tool".into(), at: Timestamp(0),
-///     by: "me".into(), expires_at: None, uses: Uses::Task,
+///     id: "b1".into(), source: BypassSource::Command, identifier: "flow override".into(), invariant: "I-6".into(),
+///     node: Some("qa".into()), reason: "flaky tool".into(), at: Timestamp(0), expires_at: None, once: false, used: false,
 /// };
-/// assert!(matches(&bypass, "I-6", Some("qa"), Some("login"), Timestamp(9)));
-/// assert!(!matches(&bypass, "I-6", Some("commit"), Some("login"), Timestamp(9)));
+/// assert!(matches(&bypass, "I-6", Some("qa"), Timestamp(9)));
+/// assert!(!matches(&bypass, "I-6", Some("commit"), Timestamp(9)));
 /// ```
-pub fn matches(bypass: &Bypass, invariant: &str, phase: Option<&str>, task: Option<&str>, now: Timestamp) -> bool {
-    bypass.invariant == invariant
-        && invariant != "I-13"
+pub fn matches(bypass: &Bypass, invariant: &str, phase: Option<&str>, now: Timestamp) -> bool {
+    let node = phase.map(NodeId::from);
+    invariant != "I-13"
         && invariant != "*"
         && !bypass.reason.trim().is_empty()
-        && bypass.phase.as_deref() == phase
-        && bypass.task.as_deref() == task
-        && bypass.expires_at.is_none_or(|end| now < end)
+        && bypass.covers(invariant, node.as_ref(), now)
 }
 
 /// A variable that asks for a bypass, and the rules that it is about. The second name is what imported projects use.
@@ -189,21 +124,22 @@ pub fn who(invariant: &str, guard: &str, guidelines: &Guidelines) -> Who {
 
 #[cfg(test)]
 mod tests {
+    use portolan_core::run::BypassSource;
+
     use super::*;
 
     fn bypass(invariant: &str) -> Bypass {
         Bypass {
             id: "b1".to_owned(),
-            source: Source::Command,
+            source: BypassSource::Command,
             identifier: "flow override".to_owned(),
             invariant: invariant.to_owned(),
-            phase: Some("qa".to_owned()),
-            task: Some("login".to_owned()),
+            node: Some("qa".into()),
             reason: "because".to_owned(),
             at: Timestamp(10),
-            by: "me".to_owned(),
             expires_at: Some(Timestamp(100)),
-            uses: Uses::Task,
+            once: false,
+            used: false,
         }
     }
 
@@ -213,26 +149,24 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_for_its_rule_phase_and_task_until_it_ends() {
+    fn it_holds_for_its_rule_and_phase_until_it_ends() {
         let given = bypass("I-6");
-        let holds = |invariant, phase, task, now| matches(&given, invariant, phase, task, Timestamp(now));
-        assert!(holds("I-6", Some("qa"), Some("login"), 99));
-        assert!(!holds("I-8", Some("qa"), Some("login"), 99));
-        assert!(!holds("I-6", Some("commit"), Some("login"), 99));
-        assert!(!holds("I-6", None, Some("login"), 99));
-        assert!(!holds("I-6", Some("qa"), Some("other"), 99));
-        assert!(!holds("I-6", Some("qa"), None, 99));
-        assert!(!holds("I-6", Some("qa"), Some("login"), 100));
+        let holds = |invariant, phase, now| matches(&given, invariant, phase, Timestamp(now));
+        assert!(holds("I-6", Some("qa"), 99));
+        assert!(!holds("I-8", Some("qa"), 99));
+        assert!(!holds("I-6", Some("commit"), 99));
+        assert!(!holds("I-6", None, 99));
+        assert!(!holds("I-6", Some("qa"), 100));
     }
 
     #[test]
     fn nothing_gets_past_everything_nothing_past_the_record_and_nothing_without_a_reason() {
         for invariant in ["*", "I-13"] {
-            assert!(!matches(&bypass(invariant), invariant, Some("qa"), Some("login"), Timestamp(11)));
-            assert!(!matches(&bypass("*"), "I-6", Some("qa"), Some("login"), Timestamp(11)));
+            assert!(!matches(&bypass(invariant), invariant, Some("qa"), Timestamp(11)));
+            assert!(!matches(&bypass("*"), "I-6", Some("qa"), Timestamp(11)));
         }
         let blank = Bypass { reason: "  ".to_owned(), ..bypass("I-6") };
-        assert!(!matches(&blank, "I-6", Some("qa"), Some("login"), Timestamp(11)));
+        assert!(!matches(&blank, "I-6", Some("qa"), Timestamp(11)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a gate says of something, with what can be done about it.
 
-use super::Bypass;
+use portolan_core::run::Bypass;
 use serde::{Deserialize, Serialize};
 
 /// What may become of a tool call. The later one outweighs the earlier.

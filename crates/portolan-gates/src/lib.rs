@@ -59,7 +59,6 @@ pub mod shell;
 pub mod supervisor;
 mod tracked;
 
-pub use bypass::Bypass;
 pub use guidelines::Guidelines;
 pub use intent::{Intent, Tool};
 pub use judgement::{Decision, Judgement};

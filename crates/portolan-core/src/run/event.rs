@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EffectId, EffectResult, Fault, FramePath, Opening, Raised, earlier};
+use super::{BypassSource, EffectId, EffectResult, Fault, FramePath, Opening, Raised, earlier};
 use crate::chat::{ModelAnswer, ModelError};
 use crate::value::{NodeId, Outcome, Timestamp};
 
@@ -132,8 +132,8 @@ pub enum EventKind {
         node: NodeId,
         /// Why.
         reason: String,
-        /// By what way.
-        source: String,
+        /// How it was asked for.
+        source: BypassSource,
         /// What was used.
         identifier: String,
         /// After that it does not count any more.

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::value::{NodeId, Timestamp, WorkflowId};
 
-pub use bypass::Bypass;
+pub use bypass::{Bypass, BypassSource};
 pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use effect::{EffectId, EffectPart, EffectResult};

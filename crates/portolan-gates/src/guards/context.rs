@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::Bypass;
+use portolan_core::run::Bypass;
 use portolan_core::value::Timestamp;
 
 /// The world, as far as a tool call touches it.

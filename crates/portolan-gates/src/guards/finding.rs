@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use portolan_core::run::{Bypass, BypassSource};
+use portolan_core::value::NodeId;
+
 use super::act::Act;
-use crate::bypass::{self, Bypass, NO_REASON, Source, Uses};
+use crate::bypass::{self, NO_REASON};
 use crate::guidelines::{IssueProvider, Level};
 use crate::shell::Word;
 use crate::{Decision, Judgement};
@@ -134,10 +137,10 @@ fn judged(act: &Act<'_>, guard: &str, rule: &str, level: Level, finding: Finding
 fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Option<Bypass>, String> {
     let scene = act.scene;
     let flow = scene.flow.as_ref();
-    let (phase, task) = (flow.map(|flow| flow.phase.as_str()), flow.map(|flow| flow.task.as_str()));
+    let phase = flow.map(|flow| flow.phase.as_str());
     let fits = |bypass: &&Bypass| {
-        [rule, guard].iter().any(|name| bypass::matches(bypass, name, phase, task, scene.now))
-            && bypass::refused(rule, guard, Some(&bypass.reason), bypass.source != Source::Env, act.guidelines)
+        [rule, guard].iter().any(|name| bypass::matches(bypass, name, phase, scene.now))
+            && bypass::refused(rule, guard, Some(&bypass.reason), bypass.source != BypassSource::Env, act.guidelines)
                 .is_none()
     };
     if let Some(bypass) = scene.bypasses.iter().find(fits) {
@@ -153,16 +156,15 @@ fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Opt
     }
     Ok(Some(Bypass {
         id: format!("{}@{}", asked.variable, scene.now.0),
-        source: Source::Env,
+        source: BypassSource::Env,
         identifier: asked.variable,
         invariant: rule.to_owned(),
-        phase: phase.map(str::to_owned),
-        task: task.map(str::to_owned),
+        node: phase.map(NodeId::from),
         reason: asked.reason.unwrap_or_else(|| NO_REASON.to_owned()),
         at: scene.now,
-        by: act.intent.agent.clone().or_else(|| act.intent.session.clone()).unwrap_or_else(|| "agent".to_owned()),
         expires_at: None,
-        uses: Uses::Once,
+        once: true,
+        used: false,
     }))
 }
 

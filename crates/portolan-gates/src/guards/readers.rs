@@ -22,6 +22,9 @@ fn reads(command: &Command) -> bool {
     let known: Option<Vec<&str>> = arguments.iter().map(Word::known).collect();
     match (program.as_str(), known) {
         ("git", Some(known)) => git_reads(command, &known),
+        ("portolan", Some(known)) => {
+            matches!(known[..], ["doctor" | "--help"] | ["flow", "status" | "events", ..] | ["runs", "list", ..])
+        }
         ("find", Some(known)) => !known.iter().any(|word| is_action(word)),
         ("rg", Some(known)) => {
             !known.iter().any(|word| word.starts_with("--pre") || word.starts_with("--hostname-bin"))

@@ -1,8 +1,9 @@
 //! What a host, or git, is to be told.
 
 use portolan_core::diagnostic::clip;
+use portolan_core::run::Bypass;
 use portolan_gates::guards;
-use portolan_gates::{Bypass, Decision, Judgement};
+use portolan_gates::{Decision, Judgement};
 
 use crate::audit::AuditError;
 use crate::error::ServiceError;

@@ -6,11 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
+use portolan_core::run::Bypass;
 use portolan_core::value::Timestamp;
 use portolan_gates::acceptance::message_fault;
 use portolan_gates::guards::{Operation, TypecheckVerdict, integrates};
 use portolan_gates::guidelines::Level;
-use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool, bypass};
+use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool, bypass};
 use serde_json::{Value, json};
 
 use super::refs::Refs;
@@ -389,9 +390,8 @@ impl Run {
 
 /// The bypass on record that gets past a rule.
 fn past(gate: &Gate, rule: &str, now: Timestamp) -> Option<Bypass> {
-    let (phase, task) = (gate.flow.as_ref().map(|flow| &flow.phase), gate.flow.as_ref().map(|flow| &flow.task));
-    let (phase, task) = (phase.map(String::as_str), task.map(String::as_str));
-    gate.bypasses.iter().find(|known| bypass::matches(known, rule, phase, task, now)).cloned()
+    let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
+    gate.bypasses.iter().find(|known| bypass::matches(known, rule, phase, now)).cloned()
 }
 
 /// What the store says of the task; it is not opened where none is under way.

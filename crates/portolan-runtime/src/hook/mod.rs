@@ -45,11 +45,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use portolan_core::run::Bypass;
 use portolan_core::value::Timestamp;
-use portolan_gates::bypass::Uses;
 use portolan_gates::guards::{self, Edit};
 use portolan_gates::plugins::Guard;
-use portolan_gates::{Bypass, Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool};
 
 use crate::audit;
 use crate::bindings::{self, BoundRun};
@@ -280,7 +280,7 @@ impl Gatekeeper {
         })?;
         let mut gate = runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?;
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
-        gate.bypasses.retain(|bypass| bypass.uses == Uses::Task || !self.is_used_up(project, task.as_deref(), bypass));
+        gate.bypasses.retain(|bypass| !bypass.once || !self.is_used_up(project, task.as_deref(), bypass));
         Ok(gate)
     }
 
@@ -304,10 +304,12 @@ impl Gatekeeper {
             };
         };
         let once: Vec<&Bypass> = answer.bypasses().filter(|bypass| bypass.counts_once()).collect();
+        // All entries of a call are of one task.
+        let task = entries.iter().find_map(|entry| entry.task.as_deref());
         let counts = |line: &audit::Line| {
             once.iter().any(|bypass| {
                 let since = line.at >= bypass.at && self.hook.is_none_or(|hook| hook.is_of_another_act(line));
-                since && is_use(line, (bypass.task.as_deref(), &bypass.id))
+                since && is_use(line, (task, &bypass.id))
             })
         };
         let appended = match once.iter().map(|bypass| bypass.at).min() {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use portolan_core::run::BypassSource;
 use portolan_core::value::Timestamp;
 use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::{Map, Value, json};
@@ -122,10 +123,12 @@ impl Record {
                 "reason": judgement.reason });
             let kind = match (&judgement.bypassed_by, judgement.decision) {
                 (Some(bypass), _) => {
+                    let caller = || intent.agent.as_deref().or(intent.session.as_deref()).unwrap_or("agent");
+                    let by = if bypass.source == BypassSource::Env { caller() } else { "flow" };
                     data["bypass"] = json!(bypass.id);
                     let past = json!({ "source": bypass.source, "identifier": bypass.identifier,
-                        "invariant": bypass.invariant, "phase": bypass.phase, "reason": bypass.reason,
-                        "by": bypass.by, "stage": "applied" });
+                        "invariant": bypass.invariant, "phase": bypass.node, "reason": bypass.reason,
+                        "by": by, "stage": "applied" });
                     entries.push(self.entry(Kind::Bypass, Some(intent), past));
                     Kind::GuardBypass
                 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_core::run::{Actor, Channel};
+use portolan_core::run::{Actor, BypassSource, Channel};
 use portolan_runtime::audit::{self, Filter};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Caller, FlowState, Options, Override, Service, ServiceError, Start, Tick};
@@ -123,7 +123,7 @@ pub(super) fn past(invariant: &str) -> Override {
         invariant: invariant.to_owned(),
         reason: "a spike".to_owned(),
         phase: None,
-        source: "command".to_owned(),
+        source: BypassSource::Command,
         identifier: "flow override".to_owned(),
         expires_at: None,
         once: false,

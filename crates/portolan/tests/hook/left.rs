@@ -101,3 +101,15 @@ fn what_guards_leave_to_the_hooks_of_git_moves_no_integration_branch() {
     assert!(cases.len() >= 12, "{} cases are left to the hooks", cases.len());
     assert!(moved.is_empty(), "these moved one:\n{}", moved.join("\n"));
 }
+
+/// To rebase a branch that has nothing of its own only moves it to what its remote has.
+#[test]
+fn main_is_pulled_in_any_way_while_it_has_no_work_of_its_own() {
+    let clone = Clone::new();
+    clone.others_work();
+    clone.works(&["pull", "-q", "--rebase"]);
+    assert_eq!(clone.project.git("rev-parse main"), clone.project.git("rev-parse origin/main"));
+    clone.works(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "feat: own"]);
+    clone.others_work();
+    clone.is_stopped(&["pull", "-q", "--rebase"], "I-2");
+}

@@ -1,6 +1,6 @@
 //! How a session begins, and how it may end.
 
-use portolan_core::run::{Actor, Channel};
+use portolan_core::run::{Actor, BypassSource, Channel};
 use portolan_runtime::service::{Caller, Override, Start};
 use serde_json::json;
 
@@ -94,7 +94,7 @@ fn past(project: &Project, invariant: &str, once: bool) {
         invariant: invariant.to_owned(),
         reason: "first aid".to_owned(),
         phase: None,
-        source: "command".to_owned(),
+        source: BypassSource::Command,
         identifier: "flow override".to_owned(),
         expires_at: None,
         once,

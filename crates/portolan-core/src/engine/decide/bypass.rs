@@ -62,9 +62,9 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     let bypass = Bypass {
         id: format!("b{}", count + 1),
         invariant: invariant.clone(),
-        node: node.clone(),
+        node: Some(node.clone()),
         reason: reason.trim().to_owned(),
-        source: source.clone(),
+        source: *source,
         identifier: identifier.clone(),
         at: draft.now.at,
         expires_at: *expires_at,

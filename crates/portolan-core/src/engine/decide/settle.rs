@@ -28,7 +28,7 @@ fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdic
         Verdict::Held | Verdict::Shown { .. } | Verdict::Excused { .. } => return verdict.clone(),
     };
     let bypass = check.invariant.as_deref().and_then(|invariant| {
-        draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, node, draft.now.at))
+        draft.before.bypasses().iter().find(|bypass| bypass.covers(invariant, Some(node), draft.now.at))
     });
     match bypass {
         Some(bypass) => Verdict::Excused { reason: reason.clone(), bypass: bypass.id.clone() },

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use crate::engine::{Effect, EffectKind};
 use crate::graph::Workflow;
 use crate::run::{
-    Actor, BranchState, Branches, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Frame,
-    FramePath, Human, Opening, Place, Raised, Rules, Run, Verdict, WaitingFor,
+    Actor, BranchState, Branches, BypassSource, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind,
+    Frame, FramePath, Human, Opening, Place, Raised, Rules, Run, Verdict, WaitingFor,
 };
 use crate::value::{NodeId, Timestamp};
 
@@ -145,7 +145,7 @@ fn bypassed(run: &Run, text: &str) -> Event {
         invariant,
         node: node.map(NodeId::from).or(here).expect("a node"),
         reason: if text.ends_with('?') { " ".to_owned() } else { "a spike".to_owned() },
-        source: "command".to_owned(),
+        source: BypassSource::Command,
         identifier: "story".to_owned(),
         expires_at: until.map(|until| Timestamp(until.parse().expect("a time"))),
         once: text.ends_with('!'),
@@ -247,7 +247,10 @@ pub(super) fn notes(changes: &[Change]) -> String {
             BranchState::Done(outcome) => Some(format!("{branch} {outcome}")),
             BranchState::Cancelled => Some(format!("{branch} cancelled")),
         },
-        Change::Bypassed { bypass } => Some(format!("{} for {} at {}", bypass.id, bypass.invariant, bypass.node)),
+        Change::Bypassed { bypass } => {
+            let node = bypass.node.as_ref().expect("one of the run");
+            Some(format!("{} for {} at {node}", bypass.id, bypass.invariant))
+        }
         Change::Used { bypass } => Some(format!("{bypass} is used up")),
         Change::Set { name, value, .. } => Some(format!("{name} = {value}")),
         Change::Skipped { activities, .. } => Some(format!("skips {}", activities[0])),

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use portolan_core::graph::Workflow;
-use portolan_core::run::{self, Run};
-use portolan_gates::bypass::{Source, Uses};
-use portolan_gates::guards::FlowContext;
+use portolan_core::run::{Bypass, Run};
+use portolan_gates::guards::{self, FlowContext};
 use portolan_gates::shell;
-use portolan_gates::{Bypass, Decision, Intent, Judgement, Tool, permit};
+use portolan_gates::{Decision, Intent, Judgement, Tool, permit};
 
 use super::super::hold::Held;
 use super::super::view::asks_a_person;
@@ -148,7 +147,7 @@ impl Gate {
             branch: variable("branch").and_then(serde_json::Value::as_str).map(str::to_owned),
         });
         let open = run.bypasses().iter().filter(|bypass| !(bypass.once && bypass.used));
-        self.bypasses = open.map(|bypass| recorded(bypass, &active.task)).collect();
+        self.bypasses = open.cloned().collect();
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
@@ -186,63 +185,12 @@ fn allowed(workflow: &Workflow, run: &Run) -> Option<Vec<String>> {
     Some(allowed)
 }
 
-/// Programs that only look, given whatever arguments.
-const LOOKS: [&str; 7] = ["cat", "head", "ls", "pwd", "stat", "tail", "wc"];
-/// What else of git and of this program only looks.
-const LOOKS_OF: [(&str, &[&str]); 9] = [
-    ("git", &["status"]),
-    ("git", &["log"]),
-    ("git", &["diff"]),
-    ("git", &["show"]),
-    ("portolan", &["doctor"]),
-    ("portolan", &["flow", "status"]),
-    ("portolan", &["flow", "events"]),
-    ("portolan", &["runs", "list"]),
-    ("portolan", &["--help"]),
-];
-
 /// Whether a call changes nothing, by what it says: every command of it is known to look.
 fn only_looks(intent: &Intent) -> bool {
     match intent.tool.deed() {
         Tool::Reads => true,
-        Tool::Shell { command } => {
-            let reading = shell::read(command);
-            reading.doubts.is_empty() && !reading.commands.is_empty() && reading.commands.iter().all(looks)
-        }
+        Tool::Shell { command } => guards::only_reads(&shell::read(command)),
         Tool::Edit { .. } | Tool::Mcp { .. } | Tool::Other => false,
-    }
-}
-
-fn looks(command: &shell::Command) -> bool {
-    let words: Option<Vec<&str>> = command.words.iter().map(shell::Word::known).collect();
-    let Some([program, arguments @ ..]) = words.as_deref() else { return false };
-    let known =
-        LOOKS.contains(program) || LOOKS_OF.iter().any(|(name, first)| name == program && arguments.starts_with(first));
-    let set = command.assignments.is_empty() && command.carried.is_empty();
-    let writes = !command.writes.is_empty() || arguments.iter().any(|argument| argument.starts_with("--output"));
-    known && set && !writes
-}
-
-/// A bypass of a run, in the words that guards have for it.
-fn recorded(bypass: &run::Bypass, task: &str) -> Bypass {
-    Bypass {
-        id: bypass.id.clone(),
-        source: match bypass.source.as_str() {
-            "env" => Source::Env,
-            "config" => Source::Config,
-            "flag" => Source::Flag,
-            "code" => Source::Code,
-            _ => Source::Command,
-        },
-        identifier: bypass.identifier.clone(),
-        invariant: bypass.invariant.clone(),
-        phase: Some(bypass.node.to_string()),
-        task: Some(task.to_owned()),
-        reason: bypass.reason.clone(),
-        at: bypass.at,
-        by: "flow".to_owned(),
-        expires_at: bypass.expires_at,
-        uses: if bypass.once { Uses::Once } else { Uses::Task },
     }
 }
 
@@ -275,7 +223,6 @@ mod tests {
             ("git -c core.pager=./x log", false),
             ("cat $(./x)", false),
             ("git commit -m x", false),
-            ("", false),
         ] {
             assert_eq!(is_look(Tool::Shell { command: command.to_owned() }), expected, "{command}");
         }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Actor, EventKind, FramePath, Place, Run, WaitingFor};
+use portolan_core::run::{Actor, BypassSource, EventKind, FramePath, Place, Run, WaitingFor};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 use portolan_gates::RULES;
 use portolan_gates::guidelines::Who;
@@ -104,7 +104,7 @@ pub struct Override {
     /// The phase; nothing means the present one.
     pub phase: Option<String>,
     /// By what way: `command`, `env`, `flag`, `config`, `code`.
-    pub source: String,
+    pub source: BypassSource,
     /// What was used.
     pub identifier: String,
     /// After that it does not count any more.
@@ -244,7 +244,7 @@ impl Flow<'_> {
                 invariant: wanted.invariant.clone(),
                 node: wanted.phase.as_deref().map_or(here, NodeId::from),
                 reason: reason.clone(),
-                source: wanted.source.clone(),
+                source: wanted.source,
                 identifier: wanted.identifier.clone(),
                 expires_at: wanted.expires_at,
                 once: wanted.once,

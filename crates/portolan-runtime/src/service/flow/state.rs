@@ -1,6 +1,6 @@
 //! How a task stands, with every field by the name that hosts know it by.
 
-use portolan_core::run::{Change, Place, Run, Verdict, WaitingFor};
+use portolan_core::run::{BypassSource, Change, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -139,7 +139,7 @@ pub struct BypassRecord {
     /// Its name in the task.
     pub id: String,
     /// By what way it came.
-    pub source: String,
+    pub source: BypassSource,
     /// What was used.
     pub identifier: String,
     /// The rule.
@@ -357,10 +357,10 @@ impl JournalSummary {
                 }
                 Change::Bypassed { bypass } => self.bypasses.push(BypassRecord {
                     id: bypass.id.clone(),
-                    source: bypass.source.clone(),
+                    source: bypass.source,
                     identifier: bypass.identifier.clone(),
                     invariant: bypass.invariant.clone(),
-                    phase: bypass.node.to_string(),
+                    phase: bypass.node.as_ref().map(ToString::to_string).unwrap_or_default(),
                     reason: bypass.reason.clone(),
                     at: at.clone(),
                     by: who(&record.event.by).to_owned(),

@@ -28,7 +28,7 @@ impl Hooks<'_> {
             return Ok(());
         }
         let task = held.run.opening.description.clone();
-        let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node == *node;
+        let open = |bypass: &&Bypass| bypass.once && !bypass.used && bypass.node.as_ref() == Some(node);
         let open: Vec<Bypass> = held.run.bypasses().iter().filter(open).cloned().collect();
         for Bypass { id, at, .. } in open {
             let used = is_used(self.service.project(), (task.as_deref(), &id), at, |_| true);

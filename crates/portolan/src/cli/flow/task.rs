@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 
 use clap::{Args, ValueEnum};
-use portolan_core::run::Actor;
+use portolan_core::run::{Actor, BypassSource};
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::people::PassphrasePolicy;
@@ -150,7 +150,7 @@ async fn get_past(args: &OverrideArgs, service: &Service, output: Output) -> any
         invariant: args.invariant.clone(),
         reason: args.reason.clone(),
         phase: args.phase.clone(),
-        source: "command".to_owned(),
+        source: BypassSource::Command,
         identifier: "portolan flow override".to_owned(),
         expires_at: args.lasts.map(|lasts| Timestamp(Clock::System.now().0.saturating_add(lasts))),
         once: args.once,

@@ -1,6 +1,7 @@
 //! What calls of the tools of the gates ask for.
 
 use portolan_core::diagnostic::clip;
+use portolan_core::run::BypassSource;
 use portolan_runtime::service::{Ending, Override, ServiceError, Start};
 
 use crate::mcp::arguments::Arguments;
@@ -30,7 +31,7 @@ pub(super) fn get_past(mut arguments: Arguments) -> Result<Override, ServiceErro
         invariant: arguments.required("invariant"),
         reason: arguments.required_text("reason"),
         phase: arguments.string("phase"),
-        source: "command".to_owned(),
+        source: BypassSource::Command,
         identifier: "flow_override".to_owned(),
         expires_at: None,
         once: arguments.flag("once"),

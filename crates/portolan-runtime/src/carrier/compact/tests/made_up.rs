@@ -5,9 +5,9 @@ use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, Data, Done, Failure, Fault, Feedback, Form, Frame,
-    Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent, StateUsage, Tallies,
-    Verdict, WaitReason, WaitingFor,
+    Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, BypassSource, Data, Done, Failure, Fault,
+    Feedback, Form, Frame, Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent,
+    StateUsage, Tallies, Verdict, WaitReason, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -109,9 +109,9 @@ impl<'r> Maker<'r> {
         Bypass {
             id: self.word(),
             invariant: self.word(),
-            node: self.node(),
+            node: Some(self.node()),
             reason: self.word(),
-            source: self.word(),
+            source: BypassSource::Command,
             identifier: self.word(),
             at: self.time(),
             expires_at: self.maybe(Maker::time),
