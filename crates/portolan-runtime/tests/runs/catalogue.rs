@@ -292,21 +292,21 @@ fn the_page_about_the_catalogue_says_what_each_step_is_checked_by() {
 
 const HEAD: &str = "# The catalogue, and what is checked at its steps
 
-These workflows come with the program: `portolan catalog list`, and `portolan catalog copy ID` for a version of your own. At every one of
-their gates and tasks something is [looked at](evidence.md), or a [check of the project](checks.md) is run: an agent that only says `passed`
-comes to no end that is a success. Steps that look only deny tools that edit files, where [hooks](hosts.md) hold an agent to it.
+These workflows come with Portolan. `portolan catalog list` lists them; `portolan catalog copy ID` makes a version of your own. Every gate
+and task in them has [evidence](evidence.md) or a [check of the project](checks.md), so an agent that only reports `passed` reaches no
+successful end. Steps marked *looks only* deny tools that edit files, where [hooks](hosts.md) enforce it.
 
-What cannot be seen: whether a plan, a finding or a cause that is reported is true; it is on record, and later steps, their checks and
-people are held against it. `person` asks a person, and `reviewed-by-another` too where the project names no [model that
+Portolan cannot verify that a reported plan, finding or cause is true. It is on record, and later steps, their checks and people compare
+the work with it. `person` asks a person; so does `reviewed-by-another` if the project names no [model that
 reviews](evidence.md#a-model-that-reviews).
 
-A project's own version of a workflow, without checks, believes what it is told: so do workflows that come from Navigator.
+A project's own version of a workflow without checks accepts every report, and so do workflows that come from Navigator.
 ";
 
 fn by(check: &CheckBy) -> String {
     match check {
         CheckBy::Evidence(evidence) => match evidence.fact.output() {
-            Some((name, _)) => format!("`{name}` is reported, by a schema"),
+            Some((name, _)) => format!("the report has `{name}`, which fits a schema"),
             None => evidence.told(),
         },
         CheckBy::Project { name } => format!("the project's `{name}`"),
