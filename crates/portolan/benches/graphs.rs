@@ -63,6 +63,7 @@ fn main() {
     }
 
     // What was written just now is read at each call, for its next change might not show in its metadata.
+    #[expect(clippy::disallowed_methods, reason = "it waits for the clock of the file system")]
     std::thread::sleep(if testing { Duration::ZERO } else { Duration::from_secs(3) });
     let mut ours = Server::start(&own, folder);
     let idle = ours.resident();

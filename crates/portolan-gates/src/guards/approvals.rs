@@ -1,18 +1,18 @@
 //! `protect-approvals`: an agent does not say yes to itself. What only a person may allow, answer or raise is not run
 //! through the agent's shell.
 
-use super::act::{Act, Call};
 use super::finding::Finding;
+use super::judged_call::{CommandCall, JudgedCall};
 use crate::bypass;
 use crate::guidelines::{self, Who};
 use crate::shell::Word;
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let found = |(at, call): (usize, &Call<'_>)| Some(finding(act, call)?.at(at).firm());
-    act.calls.iter().enumerate().filter_map(found).collect()
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let found = |(at, call): (usize, &CommandCall<'_>)| Some(finding(judged, call)?.at(at).firm());
+    judged.calls.iter().enumerate().filter_map(found).collect()
 }
 
-fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     if call.command.program()? != "portolan" {
         return None;
     }
@@ -23,7 +23,7 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     match (text(0), text(1)) {
         // A word that only the run knows may be any of these.
         (None, _) if !words.is_empty() => {
-            Some(Finding::ask(act, "", "it cannot be told what `portolan` is asked to do"))
+            Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
         }
         (Some("trust"), _) if has("--list") && words.len() == 1 => None,
         // What git and the host say is put on record as theirs.
@@ -32,20 +32,20 @@ fn finding(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
         // What is pinned is what stands when it is installed.
-        (Some("install"), _) => Some(for_a_person("writes down what the gates rely on")),
+        (Some("install"), _) => Some(for_a_person("records what the gates rely on")),
         (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
         (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets what a person is known by")),
-        (Some("flow"), Some("override")) => overriding(act, arguments),
+        (Some("flow"), Some("override")) => overriding(judged, arguments),
         (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
         (Some("supervisor"), Some("budget"))
             if words[2..].iter().any(|word| word.known().is_none_or(|w| w == "raise")) =>
         {
-            kept(act, "I-15", "raises a budget")
+            kept(judged, "I-15", "raises a budget")
         }
-        (Some("budget"), Some("raise")) => kept(act, "I-15", "raises a budget"),
-        (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(act, &words[2..]),
+        (Some("budget"), Some("raise")) => kept(judged, "I-15", "raises a budget"),
+        (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(judged, &words[2..]),
         (Some("flow" | "budget" | "runs" | "supervisor"), None) if words.len() > 1 => {
-            Some(Finding::ask(act, "", "it cannot be told what `portolan` is asked to do"))
+            Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
         }
         _ => None,
     }
@@ -72,13 +72,13 @@ fn for_a_person(what: &str) -> Finding {
 }
 
 fn of_hooks() -> Finding {
-    Finding::block("", "this command is for git and for the agent's host, and writes down what they have seen")
-        .remedy("leave it to them: the hooks run it by themselves")
+    Finding::block("", "only git and the agent's host run this command: it records what they have seen")
+        .remedy("leave it to them: the hooks run it")
 }
 
 /// Wherever the rule stands among the options: one that only a person may get past is enough.
-fn overriding(act: &Act<'_>, arguments: &[Word]) -> Option<Finding> {
-    let kept_from = |rule: &str| bypass::who(rule, rule, act.guidelines) != Who::Anyone;
+fn overriding(judged: &JudgedCall<'_>, arguments: &[Word]) -> Option<Finding> {
+    let kept_from = |rule: &str| bypass::who(rule, rule, judged.guidelines) != Who::Anyone;
     let known =
         arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, rule)| rule));
     let rules = guidelines::known();
@@ -86,27 +86,27 @@ fn overriding(act: &Act<'_>, arguments: &[Word]) -> Option<Finding> {
         return Some(for_a_person("gets past a rule that only a person may get past"));
     }
     if arguments.iter().any(|word| word.known().is_none()) && rules.iter().any(|rule| kept_from(rule)) {
-        return Some(Finding::ask(act, "", "it cannot be told which rule this command gets past"));
+        return Some(Finding::ask(judged, "", "it is unclear which rule this command gets past"));
     }
     Some(Finding::allow("", "anyone may get past this rule here, on record"))
 }
 
-fn kept(act: &Act<'_>, invariant: &str, what: &str) -> Option<Finding> {
-    match bypass::who(invariant, invariant, act.guidelines) {
+fn kept(judged: &JudgedCall<'_>, invariant: &str, what: &str) -> Option<Finding> {
+    match bypass::who(invariant, invariant, judged.guidelines) {
         Who::Anyone => Some(Finding::allow("", format!("anyone may get past {invariant} here, on record"))),
         Who::HumanOnly | Who::Never => Some(for_a_person(what)),
     }
 }
 
 /// Answers to questions that only a person may answer.
-fn answering(act: &Act<'_>, words: &[&Word]) -> Option<Finding> {
-    let questions = &act.scene.human_questions;
+fn answering(judged: &JudgedCall<'_>, words: &[&Word]) -> Option<Finding> {
+    let questions = &judged.scene.human_questions;
     if words.iter().any(|word| word.known().is_some_and(|word| questions.contains(word))) {
         return Some(for_a_person("answers a question that is put to a person"));
     }
-    let told = words.first().is_some_and(|word| word.known().is_some());
-    if questions.is_empty() || told {
+    let invocation = words.first().is_some_and(|word| word.known().is_some());
+    if questions.is_empty() || invocation {
         return Some(Finding::allow("", "the question is not one that only a person may answer"));
     }
-    Some(Finding::ask(act, "", "it cannot be told which question this command answers"))
+    Some(Finding::ask(judged, "", "it is unclear which question this command answers"))
 }

@@ -1,8 +1,8 @@
 //! Whether a tool call writes files of a repository, whatever tool it is: for steps that deny edits.
 
-use super::act::{self, Act};
 use super::context::GuardContext;
 use super::integration::harmless;
+use super::judged_call::{self, JudgedCall};
 use crate::shell::{Command, Reading};
 use crate::{Guidelines, Intent};
 
@@ -18,15 +18,16 @@ pub enum Edit {
 /// The first file of a worktree that a call is known to write, or that it writes one which cannot be told; nothing where
 /// it writes none that counts. What git itself writes, and what programs do of their own, is not seen.
 pub fn edits(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Option<Edit> {
-    let act = Act::new(intent, reading, scene, guidelines);
-    let named = act.edited().iter().map(|path| act::absolute(&intent.folder, &path.as_str().into()));
+    let judged = JudgedCall::new(intent, reading, scene, guidelines);
+    let named = judged.edited().iter().map(|path| judged_call::absolute(&intent.folder, &path.as_str().into()));
     let makes_files = |command: &&Command| command.program() != Some("mkdir");
-    let written = reading.commands.iter().filter(makes_files).flat_map(|command| act::written(&intent.folder, command));
-    let found: Vec<Edit> = named.chain(written).filter_map(|path| edit(&act, path)).collect();
+    let written =
+        reading.commands.iter().filter(makes_files).flat_map(|command| judged_call::written(&intent.folder, command));
+    let found: Vec<Edit> = named.chain(written).filter_map(|path| edit(&judged, path)).collect();
     found.iter().find(|edit| matches!(edit, Edit::File(_))).or(found.first()).cloned()
 }
 
-fn edit(act: &Act<'_>, path: Option<String>) -> Option<Edit> {
-    let Some(place) = path.as_deref().and_then(|path| act.place(path)) else { return Some(Edit::Unknown) };
+fn edit(judged: &JudgedCall<'_>, path: Option<String>) -> Option<Edit> {
+    let Some(place) = path.as_deref().and_then(|path| judged.place(path)) else { return Some(Edit::Unknown) };
     harmless(place).is_none().then(|| Edit::File(path.unwrap_or_default()))
 }

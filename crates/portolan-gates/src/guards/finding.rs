@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use portolan_core::run::{Bypass, BypassSource};
 use portolan_core::value::NodeId;
 
-use super::act::Act;
+use super::judged_call::JudgedCall;
 use crate::bypass::{self, NO_REASON};
 use crate::guidelines::{IssueProvider, Level};
 use crate::shell::Word;
@@ -39,8 +39,8 @@ impl Finding {
     }
 
     /// What cannot be told is asked, or blocked where the rules are strict.
-    pub(super) fn ask(act: &Act<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
-        let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
+    pub(super) fn ask(judged: &JudgedCall<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
+        let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
         Finding::new(decision, invariant, reason)
             .remedy("write it out in plain words, without variables in the place of programs, branches and files")
     }
@@ -67,26 +67,26 @@ impl Finding {
 }
 
 /// One judgement for each rule that the findings of a guard are about; the strictest finding speaks for the others.
-pub(super) fn judgements(act: &Act<'_>, guard: &'static str, findings: Vec<Finding>) -> Vec<Judgement> {
+pub(super) fn judgements(judged: &JudgedCall<'_>, guard: &'static str, findings: Vec<Finding>) -> Vec<Judgement> {
     let mut rules: BTreeMap<Option<&'static str>, Vec<Finding>> = BTreeMap::new();
     for finding in findings {
         rules.entry(finding.invariant).or_default().push(finding);
     }
-    rules.into_iter().filter_map(|(invariant, findings)| judgement(act, guard, invariant, findings)).collect()
+    rules.into_iter().filter_map(|(invariant, findings)| judgement(judged, guard, invariant, findings)).collect()
 }
 
 fn judgement(
-    act: &Act<'_>,
+    judged: &JudgedCall<'_>,
     guard: &'static str,
     invariant: Option<&'static str>,
     findings: Vec<Finding>,
 ) -> Option<Judgement> {
     let rule = invariant.unwrap_or(guard);
-    let level = act.guidelines.level(&[guard, rule]);
+    let level = judged.guidelines.level(&[guard, rule]);
     if level == Level::Off {
         return None;
     }
-    let judged = findings.into_iter().map(|finding| judged(act, guard, rule, level, finding));
+    let judged = findings.into_iter().map(|finding| of_finding(judged, guard, rule, level, finding));
     // Of equals the first speaks; a bypass that was needed must be told.
     judged.reduce(|one, other| {
         let weight = |judgement: &Judgement| (judgement.decision, judgement.bypassed_by.is_some());
@@ -94,7 +94,7 @@ fn judgement(
     })
 }
 
-fn judged(act: &Act<'_>, guard: &str, rule: &str, level: Level, finding: Finding) -> Judgement {
+fn of_finding(judged: &JudgedCall<'_>, guard: &str, rule: &str, level: Level, finding: Finding) -> Judgement {
     let invariant = finding.invariant.map(str::to_owned);
     let mut judgement = Judgement {
         guard: guard.to_owned(),
@@ -117,41 +117,41 @@ fn judged(act: &Act<'_>, guard: &str, rule: &str, level: Level, finding: Finding
     if finding.firm {
         return judgement;
     }
-    match past(act, guard, rule, finding.at) {
+    match past(judged, guard, rule, finding.at) {
         Ok(Some(bypass)) => {
             judgement.decision = Decision::Allow;
             judgement.reason = format!("{}; `{}` gets past it: {}", judgement.reason, bypass.identifier, bypass.reason);
             judgement.remedies.clear();
             judgement.bypassed_by = Some(bypass);
         }
-        Ok(None) => judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines),
+        Ok(None) => judgement.bypass = bypass::offer(rule, guard, judged.scene.by_person, judged.guidelines),
         Err(refused) => {
             judgement.reason = format!("{}; {refused}", judgement.reason);
-            judgement.bypass = bypass::offer(rule, guard, act.scene.by_person, act.guidelines);
+            judgement.bypass = bypass::offer(rule, guard, judged.scene.by_person, judged.guidelines);
         }
     }
     judgement
 }
 
 /// The bypass that gets past `rule` here, or why the one that was asked for does not.
-fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Option<Bypass>, String> {
-    let scene = act.scene;
+fn past(judged: &JudgedCall<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Option<Bypass>, String> {
+    let scene = judged.scene;
     let flow = scene.flow.as_ref();
     let phase = flow.map(|flow| flow.phase.as_str());
     let fits = |bypass: &&Bypass| {
         [rule, guard].iter().any(|name| bypass::matches(bypass, name, phase, scene.now))
-            && bypass::refused(rule, guard, Some(&bypass.reason), bypass.source != BypassSource::Env, act.guidelines)
+            && bypass::refused(rule, guard, Some(&bypass.reason), bypass.source != BypassSource::Env, judged.guidelines)
                 .is_none()
     };
     if let Some(bypass) = scene.bypasses.iter().find(fits) {
         return Ok(Some(bypass.clone()));
     }
     let given = scene.environment.iter().map(|(name, value)| (name.as_str(), Some(value.as_str())));
-    let command = at.and_then(|at| act.reading.commands.get(at));
+    let command = at.and_then(|at| judged.reading.commands.get(at));
     let set = command.into_iter().flat_map(|command| command.carried.iter().chain(&command.assignments));
     let set = set.map(|given| (given.name.as_str(), Word::known(&given.value)));
     let Some(asked) = bypass::asked(rule, given.chain(set)) else { return Ok(None) };
-    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), scene.by_person, act.guidelines) {
+    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), scene.by_person, judged.guidelines) {
         return Err(refused);
     }
     Ok(Some(Bypass {
@@ -169,16 +169,16 @@ fn past(act: &Act<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Opt
 }
 
 /// The commands that bring work onto a branch of its own.
-pub(super) fn own_branch(act: &Act<'_>) -> Vec<String> {
-    let flow = act.scene.flow.as_ref();
-    let prefix = act.guidelines.branches.prefixes.first().map_or("feat/", String::as_str);
+pub(super) fn own_branch(judged: &JudgedCall<'_>) -> Vec<String> {
+    let flow = judged.scene.flow.as_ref();
+    let prefix = judged.guidelines.branches.prefixes.first().map_or("feat/", String::as_str);
     let claimed = flow.and_then(|flow| flow.branch.as_deref());
     let issue = flow.and_then(|flow| flow.issue);
     let number = issue.map_or_else(|| "<issue>".to_owned(), |issue| issue.to_string());
     let branch = claimed.map_or_else(|| format!("-c {prefix}{number}-<slug>"), str::to_owned);
     let mut remedies = Vec::new();
     if issue.is_none() {
-        remedies.extend(match &act.guidelines.issues.provider {
+        remedies.extend(match &judged.guidelines.issues.provider {
             IssueProvider::GitHub => Some("gh issue create --title \"…\" --body \"…\"".to_owned()),
             IssueProvider::Files { folder } => Some(format!("write the issue into `{folder}/<number>.md`")),
             IssueProvider::Pattern { .. } => Some("open an issue in the tracker".to_owned()),

@@ -2,8 +2,8 @@
 //! integration branch (I-2), and whether it may is for the merge gate to say; settings, secrets and releases are a
 //! person's. Pull requests and issues themselves are an agent's work.
 
-use super::act::{self, Act, Call};
 use super::finding::Finding;
+use super::judged_call::{self, CommandCall, JudgedCall};
 use crate::shell::{self, Command, Word};
 use crate::{Decision, Tool};
 
@@ -61,20 +61,20 @@ const GROUPS: &[(&str, &str, &str)] = &[
 /// Options that may stand before the commands themselves, with a value.
 const VALUED: &str = "-R --repo --hostname -g --group --login --remote --output -o";
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let found = |(at, call): (usize, &Call<'_>)| Some(finding(act, deed(act, call)?)?.at(at));
-    act.calls.iter().enumerate().filter_map(found).collect()
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let found = |(at, call): (usize, &CommandCall<'_>)| Some(finding(judged, deed(judged, call)?)?.at(at));
+    judged.calls.iter().enumerate().filter_map(found).collect()
 }
 
-fn deed(act: &Act<'_>, call: &Call<'_>) -> Option<ForgeAction> {
+fn deed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<ForgeAction> {
     let arguments = call.command.words.get(1..)?;
     Some(match call.command.program()? {
         program @ ("gh" | "glab" | "hub" | "tea") => match grouped(program, arguments) {
-            ForgeAction::Merges(number) => ForgeAction::Merges(number.filter(|_| is_own(act, call.command))),
+            ForgeAction::Merges(number) => ForgeAction::Merges(number.filter(|_| is_own(judged, call.command))),
             deed => deed,
         },
         program @ ("curl" | "wget" | "http" | "https" | "xh" | "xhs") => {
-            let Tool::Shell { command } = act.intent.tool.deed() else { return None };
+            let Tool::Shell { command } = judged.intent.tool.deed() else { return None };
             web(program, arguments, command)
         }
         _ => return None,
@@ -91,11 +91,11 @@ pub(super) fn merged(command: &Command) -> Option<u64> {
 }
 
 /// Whether a command works on the forge's repository that the project is of.
-fn is_own(act: &Act<'_>, command: &Command) -> bool {
-    let worktree = |folder: &str| act.place(folder).and_then(|place| place.worktree.as_deref());
-    let Some(own) = worktree(&act.intent.folder) else { return false };
+fn is_own(judged: &JudgedCall<'_>, command: &Command) -> bool {
+    let worktree = |folder: &str| judged.place(folder).and_then(|place| place.worktree.as_deref());
+    let Some(own) = worktree(&judged.intent.folder) else { return false };
     let here = |folder: &Word| {
-        let folder = act::absolute(&act.intent.folder, folder);
+        let folder = judged_call::absolute(&judged.intent.folder, folder);
         folder.and_then(|folder| worktree(&folder)).is_some_and(|other| other.common_dir == own.common_dir)
     };
     let is_set = command.carried.iter().chain(&command.assignments).any(|set| set.name == "GH_REPO");
@@ -104,9 +104,9 @@ fn is_own(act: &Act<'_>, command: &Command) -> bool {
     !is_set && command.folders.iter().all(here) && named.is_none_or(|named| named.known().is_some_and(is_own))
 }
 
-fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
+fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
     let asked = |invariant: &'static str, reason: String| {
-        let decision = match (act.guidelines.strict, act.guidelines.commit_directly && invariant == "I-2") {
+        let decision = match (judged.guidelines.strict, judged.guidelines.commit_directly && invariant == "I-2") {
             (_, true) => Decision::Allow,
             (true, false) => Decision::Block,
             (false, false) => Decision::Ask,
@@ -116,9 +116,9 @@ fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
     let person = "ask the person whom you work for to do it";
     Some(match deed {
         ForgeAction::Fine => return None,
-        ForgeAction::Merges(Some(number)) if act.scene.blocked.contains_key(&number) => {
-            let decision = if act.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
-            let why = act.scene.blocked.get(&number).map_or("", String::as_str);
+        ForgeAction::Merges(Some(number)) if judged.scene.blocked.contains_key(&number) => {
+            let decision = if judged.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
+            let why = judged.scene.blocked.get(&number).map_or("", String::as_str);
             let reason =
                 format!("the merge gate has blocked the pull request {number}, by its latest ruling on record: {why}");
             Finding::new(decision, "I-2", reason)
@@ -139,7 +139,7 @@ fn finding(act: &Act<'_>, deed: ForgeAction) -> Option<Finding> {
         }
         ForgeAction::Changes(what) => asked("", format!("`{what}` changes something on the forge")).remedy(person),
         ForgeAction::Unknown(what) => {
-            Finding::ask(act, "", format!("it cannot be told what `{what}` does on the forge"))
+            Finding::ask(judged, "", format!("it is unclear what `{what}` does on the forge"))
         }
     })
 }

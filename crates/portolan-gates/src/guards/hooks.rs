@@ -1,37 +1,37 @@
 //! `no-verify`: the hooks of a repository are neither skipped nor replaced. They check what is committed (I-6), and keep
 //! the integration branch (I-2) where no command tells what it does.
 
-use super::act::Act;
 use super::finding::Finding;
+use super::judged_call::JudgedCall;
 use crate::shell::Command;
 use crate::shell::git::{Action, Invocation};
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, call, told) in act.git() {
-        let rule = if matches!(told.action, Action::Commit(_)) { "I-6" } else { "I-2" };
-        if told.hooks.skipped {
+    for (at, call, invocation) in judged.git() {
+        let rule = if matches!(invocation.action, Action::Commit(_)) { "I-6" } else { "I-2" };
+        if invocation.hooks.skipped {
             let block = Finding::block(rule, "`--no-verify` skips the hooks that check it");
             found.push(block.remedy("run it again without `--no-verify`").at(at));
         }
-        if told.hooks.replaced && told.action != Action::Reads {
-            found.push(replaced(act, rule, call.command, told).at(at));
+        if invocation.hooks.replaced && invocation.action != Action::Reads {
+            found.push(replaced(judged, rule, call.command, invocation).at(at));
         }
     }
     found
 }
 
 /// Hooks that git runs may be those of another place.
-fn replaced(act: &Act<'_>, rule: &'static str, command: &Command, told: &Invocation) -> Finding {
+fn replaced(judged: &JudgedCall<'_>, rule: &'static str, command: &Command, invocation: &Invocation) -> Finding {
     let names = |key: &str| key == "core.hookspath" || key.starts_with("include");
-    let written = matches!(&told.action, Action::Config(write) if names(&write.key));
+    let written = matches!(&invocation.action, Action::Config(write) if names(&write.key));
     let mut set = command.carried.iter().chain(&command.assignments);
     let sure = written
-        || told.config.iter().any(|(key, _)| names(key))
+        || invocation.config.iter().any(|(key, _)| names(key))
         || set.any(|given| given.name.starts_with("GIT_CONFIG") || given.name == "GIT_EXEC_PATH");
     if sure {
         return Finding::block(rule, "other hooks would be run than those of the repository")
             .remedy("run it again without `core.hooksPath`, `include.path` and `GIT_CONFIG_…`");
     }
-    Finding::ask(act, rule, "configuration is given that is not to be seen, which may replace the hooks")
+    Finding::ask(judged, rule, "configuration is given that is not to be seen, which may replace the hooks")
 }

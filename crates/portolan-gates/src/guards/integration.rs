@@ -1,40 +1,40 @@
 //! `no-edit-on-integration`: nothing is written while a branch is checked out that work is integrated into (I-1), and no
 //! such branch is moved but by what comes from its remote (I-2).
 
-use super::act::{self, Act, On};
+use super::branches::{self, Effect};
 use super::context::Place;
 use super::finding::{Finding, own_branch};
-use super::moves::{self, Effect};
+use super::judged_call::{self, CheckedOut, JudgedCall};
 use super::settings;
 use crate::Decision;
 use crate::shell::Command;
 use crate::shell::git::{Action, Invocation};
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = act.edited().iter().map(|path| edit(act, path)).collect();
-    for (at, call) in act.calls.iter().enumerate() {
-        found.extend(writes(act, at, call.command));
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = judged.edited().iter().map(|path| edit(judged, path)).collect();
+    for (at, call) in judged.calls.iter().enumerate() {
+        found.extend(writes(judged, at, call.command));
     }
-    for (at, call, told) in act.git() {
-        found.extend(calls(act, at, call.command, told));
+    for (at, call, invocation) in judged.git() {
+        found.extend(calls(judged, at, call.command, invocation));
     }
-    if act.guidelines.commit_directly {
+    if judged.guidelines.commit_directly {
         for finding in &mut found {
             finding.decision = Decision::Allow;
-            "work is committed on the integration branch itself here".clone_into(&mut finding.reason);
+            "here, work is committed on the integration branch itself".clone_into(&mut finding.reason);
         }
     }
     found
 }
 
-fn edit(act: &Act<'_>, path: &str) -> Finding {
-    let absolute = act::absolute(&act.intent.folder, &path.into()).unwrap_or_default();
-    let Some(place) = act.place(&absolute) else {
-        return Finding::ask(act, "I-1", format!("it cannot be told where `{path}` lies"));
+fn edit(judged: &JudgedCall<'_>, path: &str) -> Finding {
+    let absolute = judged_call::absolute(&judged.intent.folder, &path.into()).unwrap_or_default();
+    let Some(place) = judged.place(&absolute) else {
+        return Finding::ask(judged, "I-1", format!("it is unclear where `{path}` lies"));
     };
     match (harmless(place), &place.worktree) {
         (Some(why), _) => Finding::allow("I-1", format!("`{path}` {why}")),
-        (None, Some(worktree)) => on_file(act, path, &[super::act::present(worktree)]),
+        (None, Some(worktree)) => on_file(judged, path, &[super::judged_call::present(worktree)]),
         (None, None) => Finding::allow("I-1", format!("`{path}` lies in no repository")),
     }
 }
@@ -49,42 +49,46 @@ pub(super) fn harmless(place: &Place) -> Option<&'static str> {
     }
 }
 
-fn on_file(act: &Act<'_>, path: &str, on: &[On]) -> Finding {
-    if let Some(branch) = integration(act, on) {
+fn on_file(judged: &JudgedCall<'_>, path: &str, on: &[CheckedOut]) -> Finding {
+    if let Some(branch) = integration(judged, on) {
         let reason =
             format!("`{path}` would be written while `{branch}` is checked out, which takes work by review only");
-        return Finding::block("I-1", reason).remedies(own_branch(act));
+        return Finding::block("I-1", reason).remedies(own_branch(judged));
     }
-    if on.contains(&On::Unknown) {
-        return Finding::ask(act, "I-1", format!("it cannot be told which branch `{path}` would be written on"));
+    if on.contains(&CheckedOut::Unknown) {
+        return Finding::ask(judged, "I-1", format!("it is unclear which branch `{path}` would be written on"));
     }
     Finding::allow("I-1", format!("`{path}` is written on no integration branch"))
 }
 
 /// The integration branch among those that may be checked out.
-fn integration<'a>(act: &Act<'_>, on: &'a [On]) -> Option<&'a str> {
+fn integration<'a>(judged: &JudgedCall<'_>, on: &'a [CheckedOut]) -> Option<&'a str> {
     on.iter().find_map(|on| match on {
-        On::Branch(branch) if act.integrates(branch) => Some(branch.as_str()),
+        CheckedOut::Branch(branch) if judged.integrates(branch) => Some(branch.as_str()),
         // The first commit of a repository has no other branch to be made on.
-        On::Branch(_) | On::Unborn(_) | On::Detached | On::Unknown | On::Outside => None,
+        CheckedOut::Branch(_)
+        | CheckedOut::Unborn(_)
+        | CheckedOut::Detached
+        | CheckedOut::Unknown
+        | CheckedOut::Outside => None,
     })
 }
 
 /// Files that the commands of a shell write.
-fn writes(act: &Act<'_>, at: usize, command: &Command) -> Vec<Finding> {
+fn writes(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Vec<Finding> {
     // A folder without files is nothing to git.
     if command.program() == Some("mkdir") {
         return Vec::new();
     }
     let mut found: Vec<Finding> = Vec::new();
-    for path in act::written(&act.intent.folder, command) {
-        let finding = match path.as_deref().map(|path| (path, act.place(path))) {
+    for path in judged_call::written(&judged.intent.folder, command) {
+        let finding = match path.as_deref().map(|path| (path, judged.place(path))) {
             Some((path, Some(place))) => match (harmless(place), place.worktree.as_deref()) {
-                (None, Some(worktree)) => on_file(act, path, &act.heads(at, worktree)),
+                (None, Some(worktree)) => on_file(judged, path, &judged.heads(at, worktree)),
                 (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("lies in no repository"))),
             },
-            Some((path, None)) => Finding::ask(act, "I-1", format!("it cannot be told where `{path}` lies")),
-            None => somewhere(act, at, command),
+            Some((path, None)) => Finding::ask(judged, "I-1", format!("it is unclear where `{path}` lies")),
+            None => somewhere(judged, at, command),
         };
         found.push(finding.at(at));
     }
@@ -92,66 +96,68 @@ fn writes(act: &Act<'_>, at: usize, command: &Command) -> Vec<Finding> {
 }
 
 /// A file that only the run will know. Whoever works on a branch of their own is not asked for each of them.
-fn somewhere(act: &Act<'_>, at: usize, command: &Command) -> Finding {
+fn somewhere(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Finding {
     let mut folders: Vec<Option<String>> =
-        command.folders.iter().map(|folder| act::absolute(&act.intent.folder, folder)).collect();
-    folders.push(Some(act.intent.folder.clone()));
-    let grounds = folders.iter().flatten().map(|folder| act.ground(at, Some(folder)));
-    let on: Vec<On> = grounds.flat_map(|ground| ground.on).collect();
-    match integration(act, &on) {
+        command.folders.iter().map(|folder| judged_call::absolute(&judged.intent.folder, folder)).collect();
+    folders.push(Some(judged.intent.folder.clone()));
+    let grounds = folders.iter().flatten().map(|folder| judged.ground(at, Some(folder)));
+    let on: Vec<CheckedOut> = grounds.flat_map(|ground| ground.on).collect();
+    match integration(judged, &on) {
         Some(branch) => {
-            let reason = format!("a file is written that only the run will name, while `{branch}` is checked out");
-            Finding::ask(act, "I-1", reason).remedies(own_branch(act))
+            let reason = format!(
+                "the name of a file that is written is only known when it runs, while `{branch}` is checked out"
+            );
+            Finding::ask(judged, "I-1", reason).remedies(own_branch(judged))
         }
-        None => Finding::allow("I-1", "a file is written that only the run will name"),
+        None => Finding::allow("I-1", "the name of a file that is written is only known when it runs"),
     }
 }
 
-fn calls(act: &Act<'_>, at: usize, command: &Command, told: &Invocation) -> Vec<Finding> {
+fn calls(judged: &JudgedCall<'_>, at: usize, command: &Command, invocation: &Invocation) -> Vec<Finding> {
     let mut found = Vec::new();
-    for ground in act.grounds(at, told) {
-        let outside = ground.on == [On::Outside];
-        found.extend(settings::look(act, command, told, outside).into_iter().map(|finding| finding.at(at)));
+    for ground in judged.grounds(at, invocation) {
+        let outside = ground.on == [CheckedOut::Outside];
+        found.extend(settings::look(judged, command, invocation, outside).into_iter().map(|finding| finding.at(at)));
         // A push from a repository that the text itself makes goes to the same branches.
-        let cloned = outside && matches!(told.action, Action::Push(_)) && act.clones();
-        let effects = if !outside || cloned { moves::effects(act, told, &ground) } else { Vec::new() };
-        let on = if cloned { &[On::Unknown][..] } else { &ground.on };
-        found.extend(effects.into_iter().map(|effect| finding(act, on, effect).at(at)));
+        let cloned = outside && matches!(invocation.action, Action::Push(_)) && judged.clones();
+        let effects = if !outside || cloned { branches::effects(judged, invocation, &ground) } else { Vec::new() };
+        let on = if cloned { &[CheckedOut::Unknown][..] } else { &ground.on };
+        found.extend(effects.into_iter().map(|effect| finding(judged, on, effect).at(at)));
     }
     found
 }
 
-fn finding(act: &Act<'_>, on: &[On], effect: Effect) -> Finding {
+fn finding(judged: &JudgedCall<'_>, on: &[CheckedOut], effect: Effect) -> Finding {
     match effect {
-        Effect::Current { what, better } => match integration(act, on) {
+        Effect::Current { what, better } => match integration(judged, on) {
             Some(branch) => {
                 let block = Finding::block("I-2", format!("{what} `{branch}`, which takes work by review only"));
                 match better {
                     Some(better) => block.remedy(better),
-                    None => block.remedies(own_branch(act)),
+                    None => block.remedies(own_branch(judged)),
                 }
             }
-            None if on.contains(&On::Unknown) => {
-                Finding::ask(act, "I-2", format!("{what} a branch that cannot be told before it runs"))
+            None if on.contains(&CheckedOut::Unknown) => {
+                Finding::ask(judged, "I-2", format!("{what} a branch that is only known when it runs"))
             }
             None => Finding::allow("I-2", format!("{what} no integration branch")),
         },
-        Effect::Files(what) => match integration(act, on) {
+        Effect::Files(what) => match integration(judged, on) {
             Some(branch) => {
-                Finding::block("I-1", format!("{what} while `{branch}` is checked out")).remedies(own_branch(act))
+                Finding::block("I-1", format!("{what} while `{branch}` is checked out")).remedies(own_branch(judged))
             }
-            None if on.contains(&On::Unknown) => {
-                Finding::ask(act, "I-1", format!("{what} on a branch that cannot be told before it runs"))
+            None if on.contains(&CheckedOut::Unknown) => {
+                Finding::ask(judged, "I-1", format!("{what} on a branch that is only known when it runs"))
             }
             None => Finding::allow("I-1", format!("{what} on no integration branch")),
         },
         Effect::Named(what, branch) => {
             Finding::block("I-2", format!("{what} `{branch}`, which takes work by review only"))
-                .remedies(own_branch(act))
+                .remedies(own_branch(judged))
         }
-        Effect::Unknowable(what) => Finding::ask(act, "I-2", what),
+        Effect::Unknowable(what) => Finding::ask(judged, "I-2", what),
         Effect::Elsewhere(what) => {
-            let decision = if act.guidelines.strict { Decision::Block } else { Decision::Ask };
+            let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
             Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it")
         }
     }

@@ -19,44 +19,44 @@
 //! assert_eq!(guards::overall(&judgements), Decision::Ask, "what cannot be told is never waved through");
 //! ```
 
-mod act;
 mod approvals;
-mod bygit;
+mod branches;
+mod cleaning;
 mod context;
 mod edits;
+mod environment;
 mod finding;
 mod forge;
+mod git_files;
 mod hooks;
 mod integration;
+mod interpreters;
 mod issue;
-mod moves;
-mod named;
+mod judged_call;
+mod named_paths;
+mod only_reads;
 mod protect;
-mod readers;
 mod settings;
-mod shadow;
-mod starters;
-mod taken;
 mod typecheck;
 mod undecidable;
 
-use act::Act;
 use finding::Finding;
+use judged_call::JudgedCall;
 
 use super::{Decision, Guidelines, Intent, Judgement, Tool};
 use crate::shell::git::{self, Action, Message};
 use crate::shell::{self, Reading, ShellContext};
 
-pub use act::integrates;
+pub use branches::ON_FORGE;
 pub use context::{FactRequest, FlowContext, GuardContext, Operation, Place, TypecheckVerdict, Worktree, WorktreeHead};
 pub use edits::{Edit, edits};
-pub use moves::ON_FORGE;
-pub use readers::only_reads;
+pub use judged_call::integrates;
+pub use only_reads::only_reads;
 
 /// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
 struct Guard {
     id: &'static str,
-    look: fn(&Act<'_>) -> Vec<Finding>,
+    look: fn(&JudgedCall<'_>) -> Vec<Finding>,
 }
 
 const GUARDS: [Guard; 8] = [
@@ -88,28 +88,32 @@ pub fn read(intent: &Intent, around: &ShellContext) -> Reading {
 pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
     let mut wanted = FactRequest::default();
     if let Tool::Edit { paths } = intent.tool.deed() {
-        wanted.paths.extend(paths.iter().filter_map(|path| act::absolute(&intent.folder, &path.as_str().into())));
+        wanted
+            .paths
+            .extend(paths.iter().filter_map(|path| judged_call::absolute(&intent.folder, &path.as_str().into())));
     }
     if !reading.commands.is_empty() || !reading.doubts.is_empty() {
         wanted.folders.insert(intent.folder.clone());
     }
     for command in &reading.commands {
-        wanted.paths.extend(act::written(&intent.folder, command).into_iter().flatten());
-        wanted.named.extend(named::paths(&intent.folder, command));
+        wanted.paths.extend(judged_call::written(&intent.folder, command).into_iter().flatten());
+        wanted.named.extend(named_paths::paths(&intent.folder, command));
         wanted.requests.extend(forge::merged(command));
-        wanted.named.extend(act::filled(&intent.folder, command).map(|(folder, _)| folder));
-        let Some(told) = git::invocation(command) else { continue };
-        wanted.paths.extend(bygit::touched(&intent.folder, &told).into_iter().flatten());
-        let folders = act::folders(&intent.folder, &told);
-        if let Action::Commit(commit) = &told.action {
+        wanted.named.extend(judged_call::filled(&intent.folder, command).map(|(folder, _)| folder));
+        let Some(invocation) = git::invocation(command) else { continue };
+        wanted.paths.extend(git_files::touched(&intent.folder, &invocation).into_iter().flatten());
+        let folders = judged_call::folders(&intent.folder, &invocation);
+        if let Action::Commit(commit) = &invocation.action {
             wanted.typecheck |= !commit.dry_run;
             for message in &commit.message {
                 let Message::File(file) = message else { continue };
-                wanted.messages.extend(folders.iter().flatten().filter_map(|folder| act::absolute(folder, file)));
+                wanted
+                    .messages
+                    .extend(folders.iter().flatten().filter_map(|folder| judged_call::absolute(folder, file)));
             }
         }
-        wanted.typecheck |= typecheck::past_the_check(command, &told).is_some();
-        wanted.aliases |= matches!(&told.action, Action::Unknown(name) if !name.is_empty());
+        wanted.typecheck |= typecheck::past_the_check(command, &invocation).is_some();
+        wanted.aliases |= matches!(&invocation.action, Action::Unknown(name) if !name.is_empty());
         wanted.folders.extend(folders.into_iter().flatten());
     }
     wanted
@@ -117,8 +121,8 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
 
 /// What every guard that applies says of a tool call. `reading` is that of the call, with the aliases of git expanded.
 pub fn judge(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Vec<Judgement> {
-    let act = Act::new(intent, reading, scene, guidelines);
-    GUARDS.iter().flat_map(|guard| finding::judgements(&act, guard.id, (guard.look)(&act))).collect()
+    let judged = JudgedCall::new(intent, reading, scene, guidelines);
+    GUARDS.iter().flat_map(|guard| finding::judgements(&judged, guard.id, (guard.look)(&judged))).collect()
 }
 
 /// What all judgements come to: block outweighs ask, and ask outweighs allow.

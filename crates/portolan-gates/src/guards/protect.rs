@@ -1,46 +1,52 @@
 //! `protect-guards`: what holds the gates is not edited by those whom they hold: the settings of the hosts, the state of
 //! the flows, and the repository's own folder.
 
-use super::act::{self, Act, Call};
 use super::context::Place;
 use super::finding::Finding;
-use super::{bygit, named, shadow, starters, taken};
+use super::judged_call::{self, CommandCall, JudgedCall};
+use super::{cleaning, environment, git_files, interpreters, named_paths};
 use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = act
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = judged
         .edited()
         .iter()
-        .filter_map(|path| path_of(act, path))
-        .filter_map(|path| finding(act, &path, Takes::Nothing))
+        .filter_map(|path| path_of(judged, path))
+        .filter_map(|path| finding(judged, &path, Takes::Nothing))
         .collect();
-    found.extend(printed(act));
-    for at in 0..act.calls.len() {
-        found.extend(written(act, at).into_iter().chain(guessed(act, at)).map(|finding| finding.at(at)));
-        found.extend(shadow::look(act, at));
-        found.extend(filled(act, act.calls[at].command).map(|finding| finding.at(at)));
-        found.extend(taken::look(act, &act.calls[at]).map(|finding| finding.at(at)));
-        let told = act.calls[at].git.as_ref();
-        found.extend(told.and_then(|told| bygit::look(act, told)).map(|finding| finding.at(at)));
+    found.extend(printed(judged));
+    for at in 0..judged.calls.len() {
+        found.extend(written(judged, at).into_iter().chain(guessed(judged, at)).map(|finding| finding.at(at)));
+        found.extend(environment::look(judged, at));
+        found.extend(filled(judged, judged.calls[at].command).map(|finding| finding.at(at)));
+        found.extend(cleaning::look(judged, &judged.calls[at]).map(|finding| finding.at(at)));
+        let invocation = judged.calls[at].git.as_ref();
+        found.extend(
+            invocation.and_then(|invocation| git_files::look(judged, invocation)).map(|finding| finding.at(at)),
+        );
     }
     found
 }
 
 /// A path that holds the gates in what one command prints and another is led by.
-fn printed(act: &Act<'_>) -> Option<Finding> {
-    act.calls.iter().find(|call| starters::is_led_by_input(call.command))?;
-    let path = act.calls.iter().find_map(|call| named::named(&starters::printed(call.command)?))?;
-    Some(Finding::ask(act, "", format!("a program is led by a text that names `{path}`, which holds the gates")))
+fn printed(judged: &JudgedCall<'_>) -> Option<Finding> {
+    judged.calls.iter().find(|call| interpreters::is_led_by_input(call.command))?;
+    let path = judged.calls.iter().find_map(|call| named_paths::named(&interpreters::printed(call.command)?))?;
+    Some(Finding::ask(
+        judged,
+        "",
+        format!("a program takes its instructions from a text that names `{path}`, which the gates depend on"),
+    ))
 }
 
 /// Programs that take a folder with all that is in it.
 const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount"];
 
 /// What a program does with folders.
-fn takes(call: &Call<'_>) -> Takes {
+fn takes(call: &CommandCall<'_>) -> Takes {
     let program = call.command.program().unwrap_or_default();
-    let by_git = act::subcommand(call.command).map_or("", |(name, _)| name);
+    let by_git = judged_call::subcommand(call.command).map_or("", |(name, _)| name);
     match program {
         "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
         // What is added to the rights of a hook leaves it a hook.
@@ -51,7 +57,9 @@ fn takes(call: &Call<'_>) -> Takes {
         "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
             Takes::Everything
         }
-        _ if by_git == "rm" && act::subcommand(call.command).is_some_and(|(_, words)| act::has(words, "--cached")) => {
+        _ if by_git == "rm"
+            && judged_call::subcommand(call.command).is_some_and(|(_, words)| judged_call::has(words, "--cached")) =>
+        {
             Takes::Named
         }
         _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
@@ -63,46 +71,49 @@ fn takes(call: &Call<'_>) -> Takes {
 }
 
 /// What a command is known to write.
-fn written(act: &Act<'_>, at: usize) -> Vec<Finding> {
-    let call = &act.calls[at];
+fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
+    let call = &judged.calls[at];
     let takes = takes(call);
-    let from = &act.intent.folder;
-    let mut paths = act::written(from, call.command);
-    paths.extend(call.git.iter().flat_map(|told| bygit::touched(from, told)));
+    let from = &judged.intent.folder;
+    let mut paths = judged_call::written(from, call.command);
+    paths.extend(call.git.iter().flat_map(|invocation| git_files::touched(from, invocation)));
     // What comes into a folder leaves it what it is.
     let into = matches!(call.command.program(), Some("mv" | "cp")).then(|| call.command.words.last()).flatten();
-    let into = act::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
+    let into =
+        judged_call::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
     let taken = |path: &String| if into.contains(&Some(path.clone())) { takes.min(Takes::Named) } else { takes };
-    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(|path| finding(act, path, taken(path))).collect();
-    let mut patterns = named::patterns(from, call.command);
+    let mut found: Vec<Finding> =
+        paths.iter().flatten().filter_map(|path| finding(judged, path, taken(path))).collect();
+    let mut patterns = named_paths::patterns(from, call.command);
     // Git knows patterns of its own, also where they are quoted.
     if call.git.is_some() {
         let of_git = paths.iter().flatten().filter(|path| path.contains(['*', '?', '[']));
-        patterns
-            .extend(of_git.map(|path| named::split(path)).map(|(folder, rest)| (folder.to_owned(), rest.to_owned())));
+        patterns.extend(
+            of_git.map(|path| named_paths::split(path)).map(|(folder, rest)| (folder.to_owned(), rest.to_owned())),
+        );
     }
     found.extend(
         patterns
             .iter()
-            .filter(|(folder, rest)| matched(act, folder, rest, takes))
+            .filter(|(folder, rest)| matched(judged, folder, rest, takes))
             .map(|(folder, rest)| block(&format!("{folder}/{rest}"))),
     );
     found
 }
 
 /// What comes into a folder that has the gates in it: the root of a worktree, or what a person has for all projects.
-fn filled(act: &Act<'_>, command: &Command) -> Option<Finding> {
+fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
     let mut asked = None;
-    for (folder, name) in act::filled(&act.intent.folder, command) {
-        let Some(place) = act.place(&folder) else { continue };
+    for (folder, name) in judged_call::filled(&judged.intent.folder, command) {
+        let Some(place) = judged.place(&folder) else { continue };
         let inside = match &place.worktree {
             Some(_) => place.inside.as_str(),
-            None if act.scene.home.as_deref() == Some(place.path.as_str()) => "",
+            None if judged.scene.home.as_deref() == Some(place.path.as_str()) => "",
             None => continue,
         };
         let whole = |name: &str| if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
         match name.map(whole) {
-            Some(path) if is_protected(&path) || named::is_named(&path) => return Some(block(&path)),
+            Some(path) if is_protected(&path) || named_paths::is_named(&path) => return Some(block(&path)),
             Some(_) => {}
             None if inside.is_empty() || place.of_git || holds_protected(inside) => asked = Some(folder),
             None => {}
@@ -110,8 +121,8 @@ fn filled(act: &Act<'_>, command: &Command) -> Option<Finding> {
     }
     let program = command.program().unwrap_or_default();
     asked.map(|folder| {
-        let reason = format!("what `{program}` brings into `{folder}` may take the place of what holds the gates");
-        Finding::ask(act, "", reason)
+        let reason = format!("what `{program}` brings into `{folder}` may replace files that the gates depend on");
+        Finding::ask(judged, "", reason)
     })
 }
 
@@ -133,13 +144,13 @@ fn only_adds(command: &Command) -> bool {
 }
 
 /// Whether a pattern may match what holds the gates.
-fn matched(act: &Act<'_>, folder: &str, rest: &str, takes: Takes) -> bool {
-    let place = act.place(folder);
+fn matched(judged: &JudgedCall<'_>, folder: &str, rest: &str, takes: Takes) -> bool {
+    let place = judged.place(folder);
     let inside = place.map_or(folder, |place| if place.worktree.is_some() { &place.inside } else { &place.path });
     let whole = format!("{inside}/{rest}");
     // A parent of the project, where a pattern names it.
     let parents = place.is_some_and(|place| {
-        let beneath = act.intent.folder.strip_prefix(place.path.trim_end_matches('/'));
+        let beneath = judged.intent.folder.strip_prefix(place.path.trim_end_matches('/'));
         beneath.is_some_and(|beneath| beneath.starts_with('/')) && !rest.contains('/') && rest.starts_with('*')
     });
     place.is_some_and(|place| place.of_git)
@@ -148,27 +159,31 @@ fn matched(act: &Act<'_>, folder: &str, rest: &str, takes: Takes) -> bool {
 }
 
 /// What a command may write, for all that is known of it.
-fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
-    let command = act.calls[at].command;
-    let from = &act.intent.folder;
-    let arguments = named::arguments(command);
+fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
+    let command = judged.calls[at].command;
+    let from = &judged.intent.folder;
+    let arguments = named_paths::arguments(command);
     let holds = |path: &String| {
-        named::is_named(path)
-            || act.place(path).is_some_and(|place| {
+        named_paths::is_named(path)
+            || judged.place(path).is_some_and(|place| {
                 let outside = place.worktree.is_none() && is_protected(&place.path);
-                place.of_git || outside || named::is_named(&place.inside) || act.is_own(&place.path)
+                place.of_git || outside || named_paths::is_named(&place.inside) || judged.is_own(&place.path)
             })
     };
-    if let Some(path) = arguments.iter().flat_map(|path| named::seen(from, command, path)).find(holds) {
+    if let Some(path) = arguments.iter().flat_map(|path| named_paths::seen(from, command, path)).find(holds) {
         let program = command.program().unwrap_or_default();
         return Some(Finding::ask(
-            act,
+            judged,
             "",
-            format!("`{program}` is given `{path}`, which holds the gates, and may write it"),
+            format!("`{program}` is given `{path}`, which the gates depend on, and may write it"),
         ));
     }
-    if let Some(path) = named::in_program(command) {
-        return Some(Finding::ask(act, "", format!("the text that is run names `{path}`, which holds the gates")));
+    if let Some(path) = named_paths::in_program(command) {
+        return Some(Finding::ask(
+            judged,
+            "",
+            format!("the text that is run names `{path}`, which the gates depend on"),
+        ));
     }
     let gates = |folder: &Word| match folder {
         Word::Pattern(pattern) => may_be_protected(&format!("{pattern}/*"), false).then(|| pattern.clone()),
@@ -177,23 +192,32 @@ fn guessed(act: &Act<'_>, at: usize) -> Option<Finding> {
     if !command.writes.is_empty()
         && let Some(pattern) = command.folders.iter().find_map(gates)
     {
-        let reason = format!("a file is written in `{pattern}`, which may be a folder that holds the gates");
-        return Some(Finding::ask(act, "", reason));
+        let reason = format!("a file is written in `{pattern}`, which may be a folder that the gates depend on");
+        return Some(Finding::ask(judged, "", reason));
     }
     if let Some(path) = command.writes.iter().filter_map(Word::known).find(|path| is_of_process(path)) {
-        return Some(Finding::ask(act, "", format!("`{path}` stands for another file, which only the run will know")));
+        return Some(Finding::ask(
+            judged,
+            "",
+            format!("`{path}` stands for another file, which is only known when it runs"),
+        ));
     }
     let nowhere = command.folders.iter().any(|folder| folder.known().is_none());
-    let written = || command.writes.iter().filter_map(Word::known).map(str::to_owned).chain(named::arguments(command));
-    if nowhere && let Some(path) = written().find(|path| !path.starts_with('/') && named::may_hold(path)) {
-        let reason = format!("`{path}` may hold the gates: its folder is only known when it runs");
-        return Some(Finding::ask(act, "", reason));
+    let written =
+        || command.writes.iter().filter_map(Word::known).map(str::to_owned).chain(named_paths::arguments(command));
+    if nowhere && let Some(path) = written().find(|path| !path.starts_with('/') && named_paths::may_hold(path)) {
+        let reason = format!("`{path}` may be a file that the gates depend on: its folder is only known when it runs");
+        return Some(Finding::ask(judged, "", reason));
     }
     let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
     let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
     let unknown = unknown || (nowhere && !command.writes.is_empty());
-    let path = unknown.then(|| act.named().or_else(|| act.part_named())).flatten()?;
-    Some(Finding::ask(act, "", format!("a file is written that only the run will name, and `{path}` holds the gates")))
+    let path = unknown.then(|| judged.named().or_else(|| judged.part_named())).flatten()?;
+    Some(Finding::ask(
+        judged,
+        "",
+        format!("the name of a file that is written is only known when it runs, and the gates depend on `{path}`"),
+    ))
 }
 
 /// Whether a path leads to what a process has open, or to where it is.
@@ -203,8 +227,8 @@ fn is_of_process(path: &str) -> bool {
     path.starts_with('/') && (input || parts.first() == Some(&"proc"))
 }
 
-fn path_of(act: &Act<'_>, path: &str) -> Option<String> {
-    act::absolute(&act.intent.folder, &path.into())
+fn path_of(judged: &JudgedCall<'_>, path: &str) -> Option<String> {
+    judged_call::absolute(&judged.intent.folder, &path.into())
 }
 
 /// What a command does with folders.
@@ -221,25 +245,28 @@ enum Takes {
 }
 
 /// What is found of one path.
-fn finding(act: &Act<'_>, path: &str, takes: Takes) -> Option<Finding> {
-    let place = act.place(path);
+fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding> {
+    let place = judged.place(path);
     let seen = place.map_or_else(|| vec![path.to_owned()], |place| seen(path, place));
     let everything = takes == Takes::Everything;
     let holds = |path: &String| {
         is_protected(path)
-            || (takes != Takes::Nothing && holds_protected(path) && (everything || named::is_named(path)))
+            || (takes != Takes::Nothing && holds_protected(path) && (everything || named_paths::is_named(path)))
             || (everything && path.is_empty())
     };
-    let around = everything && place.is_some_and(|place| is_around(&place.path, &act.intent.folder));
+    let around = everything && place.is_some_and(|place| is_around(&place.path, &judged.intent.folder));
     let own = place.is_some_and(|place| {
-        place.of_git || act.is_own(&place.path) || (takes >= Takes::Folders && act.holds_own(&place.path))
+        place.of_git || judged.is_own(&place.path) || (takes >= Takes::Folders && judged.holds_own(&place.path))
     });
     (around || own || seen.iter().any(holds)).then(|| block(path))
 }
 
 pub(super) fn block(path: &str) -> Finding {
-    Finding::block("", format!("`{path}` holds the gates, or the repository itself; only a person changes it"))
-        .remedy("ask the person whom you work for to change it")
+    Finding::block(
+        "",
+        format!("`{path}` is protected, because the gates or the repository depend on it; only a person changes it"),
+    )
+    .remedy("ask the person whom you work for to change it")
 }
 
 /// How a path is named from its worktree: by where it leads, and by how it is written. What is written may itself be a

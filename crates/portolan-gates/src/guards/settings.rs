@@ -2,13 +2,13 @@
 //! branches come from and go to is seen by git's own hooks; aliases are read where they are used, and the hooks have a
 //! guard of their own.
 
-use super::act::Act;
 use super::finding::Finding;
+use super::judged_call::JudgedCall;
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Command, Word};
 
 /// What of the configuration of a call, or of what it writes, is asked.
-pub(super) fn look(act: &Act<'_>, command: &Command, told: &Invocation, outside: bool) -> Vec<Finding> {
+pub(super) fn look(judged: &JudgedCall<'_>, command: &Command, invocation: &Invocation, outside: bool) -> Vec<Finding> {
     // The configuration of the user, or that of any file.
     let of_user = || {
         let other = |text: &str| matches!(text, "--global" | "--system" | "-f") || text.starts_with("--file");
@@ -16,16 +16,17 @@ pub(super) fn look(act: &Act<'_>, command: &Command, told: &Invocation, outside:
     };
     // Programs that git also runs where it only looks.
     let always = |key: &str| matches!(key, "core.fsmonitor" | "core.sshcommand" | "core.gitproxy");
-    let given = told.config.iter().filter(|(key, _)| !outside && (told.action != Action::Reads || always(key)));
+    let given =
+        invocation.config.iter().filter(|(key, _)| !outside && (invocation.action != Action::Reads || always(key)));
     let mut all: Vec<(&str, Option<&Word>)> = given.map(|(key, value)| (key.as_str(), Some(value))).collect();
-    if let Action::Config(write) = &told.action
+    if let Action::Config(write) = &invocation.action
         && (!outside || of_user())
     {
         all.push((&write.key, write.value.as_ref()));
     }
     let asked = all.into_iter().filter(|(key, value)| counts(key, value.and_then(Word::known)));
     asked
-        .map(|(key, _)| Finding::ask(act, "I-2", format!("`{key}` decides what git runs, or where it works")))
+        .map(|(key, _)| Finding::ask(judged, "I-2", format!("`{key}` decides what git runs, or where it works")))
         .collect()
 }
 

@@ -3,9 +3,9 @@
 //! Merges, rebases and the like put contents together that nobody could have checked before: what comes of them is checked
 //! at the exit of the phase.
 
-use super::act::{self, Act, On};
 use super::context::TypecheckVerdict;
 use super::finding::Finding;
+use super::judged_call::{self, CheckedOut, JudgedCall};
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Command, Word};
 
@@ -15,30 +15,32 @@ const RULE: &str = "I-6";
 const MAKING: [&str; 9] =
     ["am", "commit-tree", "fast-import", "filter-branch", "filter-repo", "history", "p4", "quiltimport", "replay"];
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, call, told) in act.git() {
-        let commits = matches!(&told.action, Action::Commit(commit) if !commit.dry_run);
-        let unseen =
-            past_the_check(call.command, told).filter(|_| act.scene.typecheck != TypecheckVerdict::NotConfigured);
-        if (!commits && unseen.is_none()) || act.grounds(at, told).iter().all(|ground| ground.on == [On::Outside]) {
+    for (at, call, invocation) in judged.git() {
+        let commits = matches!(&invocation.action, Action::Commit(commit) if !commit.dry_run);
+        let unseen = past_the_check(call.command, invocation)
+            .filter(|_| judged.scene.typecheck != TypecheckVerdict::NotConfigured);
+        if (!commits && unseen.is_none())
+            || judged.grounds(at, invocation).iter().all(|ground| ground.on == [CheckedOut::Outside])
+        {
             continue;
         }
         if let Some(what) = unseen {
             let reason = format!("{what} would be committed, and no type check is asked about it");
             let remedy = "have it in the files, run `portolan qa typecheck`, and commit it with `git commit`";
-            found.push(Finding::ask(act, RULE, reason).remedy(remedy).at(at));
+            found.push(Finding::ask(judged, RULE, reason).remedy(remedy).at(at));
         }
         if commits {
-            found.push(verdict(act).at(at));
+            found.push(verdict(judged).at(at));
         }
     }
     found
 }
 
 /// What a call would have committed without the check, if it would.
-pub(super) fn past_the_check(command: &Command, told: &Invocation) -> Option<String> {
-    let (name, arguments) = act::subcommand(command)?;
+pub(super) fn past_the_check(command: &Command, invocation: &Invocation) -> Option<String> {
+    let (name, arguments) = judged_call::subcommand(command)?;
     let words = || arguments.iter().filter_map(Word::known);
     if MAKING.contains(&name) {
         let goes_on = words().any(|word| matches!(word, "--abort" | "--quit" | "--show-current-patch"));
@@ -65,13 +67,13 @@ pub(super) fn past_the_check(command: &Command, told: &Invocation) -> Option<Str
     if takes && words().any(|word| is_stash(word.split([':', '^', '~']).next().unwrap_or_default())) {
         return Some("what was stashed".to_owned());
     }
-    let other_index = matches!(told.action, Action::Commit(_)) && told.index_file.is_some();
+    let other_index = matches!(invocation.action, Action::Commit(_)) && invocation.index_file.is_some();
     other_index.then(|| "what another index has".to_owned())
 }
 
-fn verdict(act: &Act<'_>) -> Finding {
+fn verdict(judged: &JudgedCall<'_>) -> Finding {
     let run = "portolan qa typecheck";
-    match &act.scene.typecheck {
+    match &judged.scene.typecheck {
         TypecheckVerdict::Passed => Finding::allow(RULE, "the present content passed the type check"),
         TypecheckVerdict::NotConfigured => Finding::allow(RULE, "no type checker is configured"),
         TypecheckVerdict::Failed(why) => Finding::block(RULE, format!("the type check failed: {why}"))

@@ -17,45 +17,45 @@
 //! | a subcommand of git that is neither its own nor an alias | ask on an integration branch, otherwise allow |
 //! | options of git that are not known, where it commits, pushes or moves branches | ask |
 
-use super::act::{Act, On};
 use super::finding::Finding;
-use super::starters;
+use super::interpreters;
+use super::judged_call::{CheckedOut, JudgedCall};
 use crate::Decision;
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Doubt, Why};
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = act.reading.doubts.iter().map(|given| doubt(act, given)).collect();
-    found.extend(starters::look(act));
-    for (at, _, told) in act.git() {
-        found.extend(unclear(act, at, told).map(|finding| finding.at(at)));
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = judged.reading.doubts.iter().map(|given| doubt(judged, given)).collect();
+    found.extend(interpreters::look(judged));
+    for (at, _, invocation) in judged.git() {
+        found.extend(unclear(judged, at, invocation).map(|finding| finding.at(at)));
     }
     found.into_iter().map(Finding::firm).collect()
 }
 
-fn doubt(act: &Act<'_>, given: &Doubt) -> Finding {
+fn doubt(judged: &JudgedCall<'_>, given: &Doubt) -> Finding {
     let what = &given.what;
     let (decision, reason) = match given.why {
-        Why::TooLong => (Decision::Ask, "the command is longer than what is read".to_owned()),
-        Why::TooDeep => (Decision::Ask, "the command nests deeper than what is read".to_owned()),
+        Why::TooLong => (Decision::Ask, "the command is too long to be read".to_owned()),
+        Why::TooDeep => (Decision::Ask, "the command nests too deep to be read".to_owned()),
         Why::Hidden => (Decision::Ask, format!("a command may hide in `{what}`")),
-        Why::Unparsed => (Decision::Ask, format!("`{what}` is no command of a shell that can be read")),
+        Why::Unparsed => (Decision::Ask, format!("`{what}` cannot be parsed as a shell command")),
         Why::DynamicCommand => (Decision::Ask, format!("which program `{what}` runs is only known when it runs")),
         Why::DynamicText => (Decision::Ask, format!("what `{what}` runs is only known when it runs")),
         Why::Redefined => (Decision::Ask, format!("after `{what}` a name may mean something else")),
-        Why::UnknownOption => (Decision::Ask, format!("which program `{what}` starts cannot be told")),
-        Why::AliasLoop => (Decision::Ask, format!("the alias `{what}` of git leads on and on")),
+        Why::UnknownOption => (Decision::Ask, format!("which program `{what}` starts is unclear")),
+        Why::AliasLoop => (Decision::Ask, format!("the alias `{what}` of git never ends")),
         Why::Script if is_file(what) => {
-            (Decision::Allow, format!("`{what}` is a script; what it does is noticed after it"))
+            (Decision::Allow, format!("`{what}` is a script; its effects are noticed afterwards"))
         }
-        Why::Script => (Decision::Ask, format!("`{what}` runs a text that is not to be seen")),
+        Why::Script => (Decision::Ask, format!("`{what}` runs a text that cannot be seen")),
         Why::RunsPrograms => {
-            (Decision::Allow, format!("`{what}` runs other programs; what they do is noticed after it"))
+            (Decision::Allow, format!("`{what}` runs other programs; their effects are noticed afterwards"))
         }
     };
     match decision {
         Decision::Allow => Finding::allow("", reason),
-        Decision::Ask | Decision::Block => Finding::ask(act, "", reason),
+        Decision::Ask | Decision::Block => Finding::ask(judged, "", reason),
     }
 }
 
@@ -81,27 +81,27 @@ fn is_input(path: &str) -> bool {
     path.contains('/') && matches!(parts.first(), Some(&"dev" | &"proc"))
 }
 
-fn unclear(act: &Act<'_>, at: usize, told: &Invocation) -> Option<Finding> {
-    match &told.action {
+fn unclear(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation) -> Option<Finding> {
+    match &invocation.action {
         Action::Unknown(name) if name.is_empty() => {
-            Some(Finding::ask(act, "", "what git is asked to do is only known when it runs"))
+            Some(Finding::ask(judged, "", "which command of git runs is only known when it runs"))
         }
-        Action::Unknown(name) => Some(unknown(act, at, told, name)),
+        Action::Unknown(name) => Some(unknown(judged, at, invocation, name)),
         Action::Reads | Action::Free | Action::Files { .. } | Action::NewRepository => None,
-        _ if told.unclear.is_empty() => None,
-        _ => Some(Finding::ask(act, "", format!("what `{}` means to git cannot be told", told.unclear.join(" ")))),
+        _ if invocation.unclear.is_empty() => None,
+        _ => Some(Finding::ask(judged, "", format!("what `{}` means to git is unclear", invocation.unclear.join(" ")))),
     }
 }
 
 /// A program beside git, such as `git flow`.
-fn unknown(act: &Act<'_>, at: usize, told: &Invocation, name: &str) -> Finding {
-    let counts = |on: &On| match on {
-        On::Branch(branch) => act.integrates(branch),
-        On::Unknown => true,
-        On::Unborn(_) | On::Detached | On::Outside => false,
+fn unknown(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation, name: &str) -> Finding {
+    let counts = |on: &CheckedOut| match on {
+        CheckedOut::Branch(branch) => judged.integrates(branch),
+        CheckedOut::Unknown => true,
+        CheckedOut::Unborn(_) | CheckedOut::Detached | CheckedOut::Outside => false,
     };
-    if act.grounds(at, told).iter().any(|ground| ground.on.iter().any(counts)) {
-        return Finding::ask(act, "", format!("it is not known what `git {name}` does"));
+    if judged.grounds(at, invocation).iter().any(|ground| ground.on.iter().any(counts)) {
+        return Finding::ask(judged, "", format!("it is not known what `git {name}` does"));
     }
     Finding::allow("", format!("it is not known what `git {name}` does, but no integration branch is checked out"))
 }

@@ -52,6 +52,6 @@ pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
         let help = "without a sandbox nothing is run: `portolan doctor` tells how it stands";
         ServiceError::failed("no_sandbox", error.to_string(), help)
     })?;
-    // The code is the program's, whatever it is.
+    #[expect(clippy::disallowed_methods, reason = "the code is the program's, which may be none of ours; nothing is open")]
     std::process::exit(code);
 }

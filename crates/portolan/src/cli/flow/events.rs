@@ -156,6 +156,7 @@ fn follow(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {
         } else if !news.is_empty() {
             output.line(rows(&news))?;
         }
+        #[expect(clippy::disallowed_methods, reason = "nothing wakes the reader of a log that other processes write")]
         thread::sleep(INTERVAL);
         news = reader.look().map_err(ServiceError::from)?;
     }

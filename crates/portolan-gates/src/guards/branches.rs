@@ -1,7 +1,7 @@
 //! What a call of git does to branches: whether it moves the present one, changes files, or writes a branch by its name.
 //! What a branch may have from its remote is for the hooks of git to say, which see the commits.
 
-use super::act::{Act, ActionPlace, On, branch_name};
+use super::judged_call::{ActionPlace, CheckedOut, JudgedCall, branch_name};
 use crate::Tool;
 use crate::shell::Word;
 use crate::shell::git::{Action, Invocation, Merge, Push, Refspec, Replay, Switch};
@@ -26,10 +26,10 @@ pub(super) enum Effect {
 }
 
 /// What a call does on this ground. Nothing for what no branch that counts is moved by.
-pub(super) fn effects(act: &Act<'_>, told: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
-    let look = Look { act, ground };
+pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
+    let look = Look { judged, ground };
     let current = |what| vec![Effect::Current { what, better: None }];
-    match &told.action {
+    match &invocation.action {
         Action::Reads | Action::Free | Action::Config(_) | Action::NewRepository | Action::Unknown(_) => Vec::new(),
         Action::Commit(given) if given.dry_run => Vec::new(),
         Action::Commit(_) => current("this would commit on"),
@@ -77,7 +77,7 @@ pub(super) fn effects(act: &Act<'_>, told: &Invocation, ground: &ActionPlace<'_>
 
 /// A call, and where it happens.
 struct Look<'a> {
-    act: &'a Act<'a>,
+    judged: &'a JudgedCall<'a>,
     ground: &'a ActionPlace<'a>,
 }
 
@@ -96,13 +96,13 @@ impl Look<'_> {
     /// The branches that may be checked out here.
     fn branches(&self) -> impl Iterator<Item = &str> {
         self.ground.on.iter().filter_map(|on| match on {
-            On::Branch(branch) | On::Unborn(branch) => Some(branch.as_str()),
-            On::Detached | On::Unknown | On::Outside => None,
+            CheckedOut::Branch(branch) | CheckedOut::Unborn(branch) => Some(branch.as_str()),
+            CheckedOut::Detached | CheckedOut::Unknown | CheckedOut::Outside => None,
         })
     }
 
     fn is_unborn(&self) -> bool {
-        self.ground.on.iter().all(|on| matches!(on, On::Unborn(_)))
+        self.ground.on.iter().all(|on| matches!(on, CheckedOut::Unborn(_)))
     }
 
     /// Whether a name may stand for what a remote has for `branch`.
@@ -125,7 +125,7 @@ impl Look<'_> {
 
     /// An integration branch that is written by its name.
     fn named(&self, what: &'static str, word: &Word) -> Vec<Effect> {
-        let name = word.known().filter(|name| self.act.names_integration(name));
+        let name = word.known().filter(|name| self.judged.names_integration(name));
         name.map(|name| Effect::Named(what, branch_name(name).to_owned())).into_iter().collect()
     }
 
@@ -183,7 +183,7 @@ impl Look<'_> {
             None if refspec.source.as_ref().is_some_and(is_head) => vec![PRESENT],
             None => unknown("the branch that is written is only known when it runs"),
             Some(":") => vec![Effect::Named(what, "every branch that both sides have".to_owned())],
-            Some("HEAD" | "@") => unknown("it cannot be told which branch `HEAD` is on the other side"),
+            Some("HEAD" | "@") => unknown("it is unclear which branch `HEAD` is on the other side"),
             Some(target) if target.starts_with('^') => Vec::new(),
             Some(_) => self.named(what, &refspec.target),
         }
@@ -191,7 +191,7 @@ impl Look<'_> {
 
     /// The repository that a tool of a forge's server writes, where it is none that a remote leads to.
     fn another<'p>(&self, given: &'p Push) -> Option<&'p str> {
-        let Tool::Mcp { .. } = self.act.intent.tool else { return None };
+        let Tool::Mcp { .. } = self.judged.intent.tool else { return None };
         let named = given.remote.as_ref()?.known()?.strip_prefix(ON_FORGE)?;
         let own = self.ground.worktree?.repositories.as_ref()?;
         // Of the same name on another forge: which forge it is, such a tool does not say.
@@ -204,7 +204,7 @@ impl Look<'_> {
 
     /// A branch of another repository. One that is named like a branch of work is taken for one.
     fn abroad(&self, repository: &str, refspec: &Refspec) -> Option<Effect> {
-        let rules = self.act.guidelines;
+        let rules = self.judged.guidelines;
         let target = refspec.target.known().map(branch_name);
         let is_work = |branch: &str| {
             let prefixes = &rules.branches.prefixes;

@@ -1,6 +1,6 @@
 //! Commands that are known to change nothing: nobody has to look whether they did.
 
-use super::act;
+use super::judged_call;
 use crate::shell::git::{self, Action};
 use crate::shell::{self, Command, Reading, Word};
 
@@ -53,11 +53,11 @@ fn git_reads(command: &Command, arguments: &[&str]) -> bool {
     // A program that shows what differs in its own way is named by `--ext-diff` and `--textconv` alone, or by settings, which
     // no agent writes.
     let runs = |word: &&str| word.starts_with("--ext") || word.starts_with("--textconv");
-    let Some(told) = git::invocation(command) else { return false };
-    let here = told.git_dir.is_none() && told.work_tree.is_none() && told.index_file.is_none();
-    let plain = here && told.config.is_empty() && told.unclear.is_empty() && !arguments.iter().any(runs);
-    let subcommand = act::subcommand(command).map_or("version", |(name, _)| name);
-    plain && matches!(told.action, Action::Reads) && shell::lists(GIT, subcommand)
+    let Some(invocation) = git::invocation(command) else { return false };
+    let here = invocation.git_dir.is_none() && invocation.work_tree.is_none() && invocation.index_file.is_none();
+    let plain = here && invocation.config.is_empty() && invocation.unclear.is_empty() && !arguments.iter().any(runs);
+    let subcommand = judged_call::subcommand(command).map_or("version", |(name, _)| name);
+    plain && matches!(invocation.action, Action::Reads) && shell::lists(GIT, subcommand)
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Calls that take away, or change, what nobody names in them: `git clean -x` deletes what git ignores, `git stash -a` puts it
 //! aside, and what holds the gates is among that. `git maintenance` and `scalar` write what a person has set for git.
 
-use super::act::{Act, Call, operands, subcommand};
 use super::finding::Finding;
-use super::named;
+use super::judged_call::{CommandCall, JudgedCall, operands, subcommand};
+use super::named_paths;
 use crate::shell::Word;
 
-pub(super) fn look(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+pub(super) fn look(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let program = call.command.program()?;
     if program == "scalar" {
         let verb = call.command.words.iter().skip(1).find_map(Word::known).unwrap_or_default();
-        return (!matches!(verb, "list" | "version" | "help" | "diagnose" | "")).then(|| settings(act, "scalar"));
+        return (!matches!(verb, "list" | "version" | "help" | "diagnose" | "")).then(|| settings(judged, "scalar"));
     }
     call.git.as_ref()?;
     let (name, arguments) = subcommand(call.command)?;
@@ -18,13 +18,13 @@ pub(super) fn look(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
     match name {
         "clean" => cleaned(arguments),
         "stash" if matches!(verb, "" | "push" | "save") => stashed(arguments),
-        "maintenance" if !matches!(verb, "" | "run") => Some(settings(act, "git maintenance")),
+        "maintenance" if !matches!(verb, "" | "run") => Some(settings(judged, "git maintenance")),
         _ => None,
     }
 }
 
-fn settings(act: &Act<'_>, program: &str) -> Finding {
-    Finding::ask(act, "", format!("`{program}` changes what a person has set for git"))
+fn settings(judged: &JudgedCall<'_>, program: &str) -> Finding {
+    Finding::ask(judged, "", format!("`{program}` changes what a person has set for git"))
 }
 
 /// Whether a switch is given, alone, in a bundle or by its long name, which may be cut short.
@@ -41,7 +41,7 @@ fn cleaned(arguments: &[Word]) -> Option<Finding> {
     if shows || !is_on(arguments, &['x', 'X'], "") || is_apart(operands(arguments)) {
         return None;
     }
-    let block = Finding::block("", "`git clean -x` deletes what git ignores, and what holds the gates is among that");
+    let block = Finding::block("", "`git clean -x` deletes ignored files, and the gates depend on some of them");
     Some(block.remedy("name the folder that is to be emptied: git clean -fdx target/"))
 }
 
@@ -49,8 +49,7 @@ fn stashed(arguments: &[Word]) -> Option<Finding> {
     let paths = operands(arguments).skip_while(|word| matches!(word.known(), Some("push" | "save")));
     let apart = arguments.iter().any(|word| word.known() == Some("--")) && is_apart(paths);
     if is_on(arguments, &['a'], "all") {
-        let block =
-            Finding::block("", "`git stash -a` takes away what git ignores, and what holds the gates is among that");
+        let block = Finding::block("", "`git stash -a` removes ignored files, and the gates depend on some of them");
         return (!apart).then(|| block.remedy("git stash"));
     }
     None
@@ -66,7 +65,7 @@ fn is_apart<'w>(paths: impl Iterator<Item = &'w Word>) -> bool {
                 matches!(path, "" | "." | "..")
                     || path.contains("..")
                     || path.starts_with([':', '/'])
-                    || named::is_named(path)
+                    || named_paths::is_named(path)
             };
             path.known().is_some_and(|path| !holds(path))
         })

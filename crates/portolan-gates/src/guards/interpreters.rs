@@ -2,19 +2,19 @@
 //! and whatever is not known to run nothing. Their texts are not taken apart. One that names git together with a verb that
 //! counts is asked, whether it is an argument, a variable, or what the program reads.
 
-use super::act::Act;
 use super::finding::Finding;
+use super::judged_call::JudgedCall;
 use crate::shell::{self, Command, Word};
 
-pub(super) fn look(act: &Act<'_>) -> Vec<Finding> {
-    let printed = act.calls.iter().any(|call| printed(call.command).is_some_and(|text| calls_git(&text)));
+pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
+    let printed = judged.calls.iter().any(|call| printed(call.command).is_some_and(|text| calls_git(&text)));
     let mut found = Vec::new();
-    for (at, call) in act.calls.iter().enumerate() {
+    for (at, call) in judged.calls.iter().enumerate() {
         let Some(program) = call.command.program() else { continue };
         let given = text(program, call.command).is_some_and(|text| calls_git(&text));
         if given || (printed && reads_program(program, call.command)) {
-            let reason = format!("the text that `{program}` runs seems to call git by itself");
-            found.push(Finding::ask(act, "", reason).at(at));
+            let reason = format!("the text that `{program}` runs seems to call git");
+            found.push(Finding::ask(judged, "", reason).at(at));
         }
     }
     found

@@ -1,23 +1,23 @@
 //! What makes a name mean another program, or git read other configuration: `PATH`, `GIT_CONFIG_…`, and a file that is
 //! called as one of the programs that the gates stand on.
 
-use super::act::{Act, Call};
 use super::finding::Finding;
-use super::named::PROGRAMS;
+use super::judged_call::{CommandCall, JudgedCall};
+use super::named_paths::PROGRAMS;
 use crate::shell::git::Action;
 use crate::shell::{self, Assignment, Word};
 
-pub(super) fn look(act: &Act<'_>, at: usize) -> Option<Finding> {
-    let call = &act.calls[at];
+pub(super) fn look(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
+    let call = &judged.calls[at];
     configured(call)
-        .or_else(|| started(act, call))
-        .or_else(|| shadowed(act, call))
-        .or_else(|| renamed(act, call))
+        .or_else(|| started(judged, call))
+        .or_else(|| shadowed(judged, call))
+        .or_else(|| renamed(judged, call))
         .map(|finding| finding.at(at))
 }
 
 /// Configuration of git that reaches whatever the command starts.
-fn configured(call: &Call<'_>) -> Option<Finding> {
+fn configured(call: &CommandCall<'_>) -> Option<Finding> {
     let sets =
         |name: &str| (name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM") || name == "GIT_EXEC_PATH";
     let command = call.command;
@@ -32,7 +32,7 @@ fn configured(call: &Call<'_>) -> Option<Finding> {
 }
 
 /// A text or a library that runs first in whatever the command starts, or a repository that it works in.
-fn started(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let first = call.command.words.first()?.known()?;
     let starts = shell::starts_others(first);
     let reaches = |given: &&Assignment| {
@@ -47,17 +47,17 @@ fn started(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         }
     };
     let name = &call.set().find(reaches)?.name;
-    Some(Finding::ask(act, "", format!("`{name}` changes what `{first}` does, and every program that it starts")))
+    Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` does, and every program that it starts")))
 }
 
 /// A copy of a program that the gates stand on, by a name that nobody knows it by.
-fn renamed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     if !matches!(call.command.program()?, "cp" | "ln" | "install" | "mv") {
         return None;
     }
     let unknown = call.command.words.iter().any(|word| word.known().is_none());
-    if let Some(program) = act.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name)) {
-        return Some(Finding::ask(act, "", format!("`{program}` is not known by another name")));
+    if let Some(program) = judged.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name)) {
+        return Some(Finding::ask(judged, "", format!("`{program}` is not known by another name")));
     }
     let sources: Vec<&str> = call.command.words.iter().skip(1).filter_map(Word::known).collect();
     let (_, sources) = sources.split_last()?;
@@ -67,19 +67,20 @@ fn renamed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
         })
     };
     let program = sources.iter().find(is_program)?;
-    Some(Finding::ask(act, "", format!("`{program}` is not known by another name")))
+    Some(Finding::ask(judged, "", format!("`{program}` is not known by another name")))
 }
 
 /// A program that is found on a `PATH` of the command's own.
-fn shadowed(act: &Act<'_>, call: &Call<'_>) -> Option<Finding> {
+fn shadowed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let command = call.command;
     let name = |text: &str| shell::lists(PROGRAMS, text.rsplit('/').next().unwrap_or_default());
-    if act.sets_path && command.writes.iter().filter_map(Word::known).any(name) {
+    if judged.sets_path && command.writes.iter().filter_map(Word::known).any(name) {
         let reason = "it writes a program that would be found in the place of `git`, `gh` or `portolan`";
-        return Some(Finding::ask(act, "", reason));
+        return Some(Finding::ask(judged, "", reason));
     }
     let program = command.program().filter(|program| shell::lists(PROGRAMS, program))?;
-    let reads = call.git.as_ref().is_some_and(|told| matches!(told.action, Action::Reads));
-    (call.sets("PATH") && !reads)
-        .then(|| Finding::ask(act, "", format!("which `{program}` is run depends on the `PATH` that is set before it")))
+    let reads = call.git.as_ref().is_some_and(|invocation| matches!(invocation.action, Action::Reads));
+    (call.sets("PATH") && !reads).then(|| {
+        Finding::ask(judged, "", format!("which `{program}` is run depends on the `PATH` that is set before it"))
+    })
 }

@@ -1,7 +1,7 @@
 //! What a command names without being known to write it: the arguments of programs that are not known to only read, the
 //! texts of interpreters, and patterns of files.
 
-use super::act::{self, seen_from};
+use super::judged_call::{self, seen_from};
 use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
 
@@ -52,7 +52,7 @@ pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
 pub(super) fn arguments(command: &Command) -> Vec<String> {
     const LONGEST: usize = 512;
     let mut found = Vec::new();
-    let verb = act::subcommand(command).map_or("", |(verb, _)| verb);
+    let verb = judged_call::subcommand(command).map_or("", |(verb, _)| verb);
     if !shell::lists(OF_GIT, verb) && command.program().is_none_or(shell::writes_are_known) {
         return found;
     }

@@ -4,20 +4,20 @@
 use std::cell::OnceCell;
 
 use super::context::{GuardContext, Place, Worktree, WorktreeHead};
-use super::named;
+use super::named_paths;
 use crate::shell::git::{self, Action, Invocation, Switch};
 use crate::shell::{Assignment, Command, Reading, Word};
 use crate::{Guidelines, Intent, Tool};
 
 /// A tool call that is judged.
-pub(super) struct Act<'a> {
+pub(super) struct JudgedCall<'a> {
     pub(super) intent: &'a Intent,
     pub(super) reading: &'a Reading,
     pub(super) scene: &'a GuardContext,
     pub(super) guidelines: &'a Guidelines,
-    pub(super) calls: Vec<Call<'a>>,
+    pub(super) calls: Vec<CommandCall<'a>>,
     /// The calls that check something else out, by their places.
-    switches: Vec<(usize, On)>,
+    switches: Vec<(usize, CheckedOut)>,
     /// The text may have a loop, so that what is told later may have happened before.
     loops: bool,
     /// A `PATH` is set somewhere.
@@ -33,12 +33,12 @@ pub(super) struct Act<'a> {
 const MAX_SWITCHES: usize = 64;
 
 /// One command of it.
-pub(super) struct Call<'a> {
+pub(super) struct CommandCall<'a> {
     pub(super) command: &'a Command,
     pub(super) git: Option<Invocation>,
 }
 
-impl Call<'_> {
+impl CommandCall<'_> {
     /// Everything that is set when it runs.
     pub(super) fn set(&self) -> impl Iterator<Item = &Assignment> {
         self.command.carried.iter().chain(&self.command.assignments)
@@ -51,7 +51,7 @@ impl Call<'_> {
 
 /// What may be checked out where something happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum On {
+pub(super) enum CheckedOut {
     /// A branch.
     Branch(String),
     /// A branch without a commit.
@@ -67,35 +67,41 @@ pub(super) enum On {
 /// A place that something happens in, with what may be checked out there.
 pub(super) struct ActionPlace<'a> {
     pub(super) worktree: Option<&'a Worktree>,
-    pub(super) on: Vec<On>,
+    pub(super) on: Vec<CheckedOut>,
 }
 
-impl<'a> Act<'a> {
+impl<'a> JudgedCall<'a> {
     pub(super) fn new(
         intent: &'a Intent,
         reading: &'a Reading,
         scene: &'a GuardContext,
         guidelines: &'a Guidelines,
-    ) -> Act<'a> {
-        let call = |command| Call { command, git: git::invocation(command) };
-        let calls: Vec<Call<'_>> = reading.commands.iter().map(call).collect();
+    ) -> JudgedCall<'a> {
+        let call = |command| CommandCall { command, git: git::invocation(command) };
+        let calls: Vec<CommandCall<'_>> = reading.commands.iter().map(call).collect();
         let (switches, loops) = (Vec::new(), loops(intent));
         let sets_path = calls.iter().any(|call| call.sets("PATH"));
         let (named, part_named) = (OnceCell::new(), OnceCell::new());
-        let mut act = Act { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
-        act.switches = act.git().filter_map(|(at, _, told)| Some((at, act.switched(told)?))).collect();
-        act
+        let mut judged =
+            JudgedCall { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
+        judged.switches =
+            judged.git().filter_map(|(at, _, invocation)| Some((at, judged.switched(invocation)?))).collect();
+        judged
     }
 
     /// The calls of git.
-    pub(super) fn git(&self) -> impl Iterator<Item = (usize, &Call<'a>, &Invocation)> {
-        self.calls.iter().enumerate().filter_map(|(at, call)| call.git.as_ref().map(|told| (at, call, told)))
+    pub(super) fn git(&self) -> impl Iterator<Item = (usize, &CommandCall<'a>, &Invocation)> {
+        self.calls
+            .iter()
+            .enumerate()
+            .filter_map(|(at, call)| call.git.as_ref().map(|invocation| (at, call, invocation)))
     }
 
     /// Whether the text makes repositories of its own.
     pub(super) fn clones(&self) -> bool {
-        self.git().any(|(_, call, told)| {
-            told.action == Action::NewRepository && subcommand(call.command).is_some_and(|(name, _)| name == "clone")
+        self.git().any(|(_, call, invocation)| {
+            invocation.action == Action::NewRepository
+                && subcommand(call.command).is_some_and(|(name, _)| name == "clone")
         })
     }
 
@@ -114,13 +120,13 @@ impl<'a> Act<'a> {
     /// A path that holds the gates and that the text of the shell names.
     pub(super) fn named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
-        self.named.get_or_init(|| named::named(command)).as_deref()
+        self.named.get_or_init(|| named_paths::named(command)).as_deref()
     }
 
     /// A part of such a path, where the text may put the rest together.
     pub(super) fn part_named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
-        self.part_named.get_or_init(|| named::part_named(command)).as_deref()
+        self.part_named.get_or_init(|| named_paths::part_named(command)).as_deref()
     }
 
     /// Whether a path is one of the gates' own that lie anywhere, or lies in one.
@@ -154,14 +160,14 @@ impl<'a> Act<'a> {
     }
 
     /// Where each call of git happens, and what may be checked out there by then.
-    pub(super) fn grounds(&self, at: usize, told: &Invocation) -> Vec<ActionPlace<'a>> {
-        let folders = folders(&self.intent.folder, told);
+    pub(super) fn grounds(&self, at: usize, invocation: &Invocation) -> Vec<ActionPlace<'a>> {
+        let folders = folders(&self.intent.folder, invocation);
         folders.iter().map(|folder| self.ground(at, folder.as_deref())).collect()
     }
 
     /// The repository that a call of git works in, by the name that its forge has for it.
-    pub(super) fn grounds_repository(&self, told: &Invocation) -> Option<String> {
-        let folders = folders(&self.intent.folder, told);
+    pub(super) fn grounds_repository(&self, invocation: &Invocation) -> Option<String> {
+        let folders = folders(&self.intent.folder, invocation);
         let place = folders.iter().flatten().find_map(|folder| self.place(folder))?;
         place.worktree.as_ref()?.repository.clone()
     }
@@ -169,25 +175,25 @@ impl<'a> Act<'a> {
     /// What may be checked out in a folder when the call at `at` happens in it.
     pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> ActionPlace<'a> {
         let Some(place) = folder.and_then(|folder| self.place(folder)) else {
-            return ActionPlace { worktree: None, on: vec![On::Unknown] };
+            return ActionPlace { worktree: None, on: vec![CheckedOut::Unknown] };
         };
         let Some(worktree) = place.worktree.as_deref() else {
-            return ActionPlace { worktree: None, on: vec![On::Outside] };
+            return ActionPlace { worktree: None, on: vec![CheckedOut::Outside] };
         };
         ActionPlace { worktree: Some(worktree), on: self.heads(at, worktree) }
     }
 
     /// The switches of this text count where they are known to have happened, and may have where they are not.
-    pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<On> {
+    pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<CheckedOut> {
         let command = self.calls[at].command;
         if self.switches.len() > MAX_SWITCHES {
-            return vec![present(worktree), On::Unknown];
+            return vec![present(worktree), CheckedOut::Unknown];
         }
         let mut on = vec![present(worktree)];
         let mut last = None;
         for before in command.after.iter() {
-            let Some(told) = git::invocation(before) else { continue };
-            if let (Some(next), true) = (self.switched(&told), self.surely_in(&told, worktree)) {
+            let Some(invocation) = git::invocation(before) else { continue };
+            if let (Some(next), true) = (self.switched(&invocation), self.surely_in(&invocation, worktree)) {
                 on = vec![next];
                 last = Some(before);
             }
@@ -196,13 +202,13 @@ impl<'a> Act<'a> {
         let last = last.and_then(|last| self.switches.iter().map(|(at, _)| *at).find(|at| is(at, last)));
         for (other, next) in &self.switches {
             let call = &self.calls[*other];
-            let Some(told) = &call.git else { continue };
+            let Some(invocation) = &call.git else { continue };
             let known = command.after.iter().any(|before| same(before, call.command));
             let over = last.is_some_and(|last| *other < last && call.command.level == self.calls[last].command.level);
             let apart = call.command.level > 0 || command.level > 0;
             let later = call.command.after.iter().any(|before| same(before, command))
                 || (*other >= at && !apart && !self.loops);
-            if !known && !over && !later && *other != at && self.maybe_in(told, worktree) && !on.contains(next) {
+            if !known && !over && !later && *other != at && self.maybe_in(invocation, worktree) && !on.contains(next) {
                 on.push(next.clone());
             }
         }
@@ -210,17 +216,17 @@ impl<'a> Act<'a> {
     }
 
     /// What a call of git leaves checked out, where it switches.
-    fn switched(&self, told: &Invocation) -> Option<On> {
-        let Action::Switch(Switch { to, create, detach, or_path, .. }) = &told.action else { return None };
+    fn switched(&self, invocation: &Invocation) -> Option<CheckedOut> {
+        let Action::Switch(Switch { to, create, detach, or_path, .. }) = &invocation.action else { return None };
         if *detach && !create {
-            return Some(On::Detached);
+            return Some(CheckedOut::Detached);
         }
         match to.as_ref().and_then(Word::known) {
-            Some("-") | None => Some(On::Unknown),
+            Some("-") | None => Some(CheckedOut::Unknown),
             // What is neither a branch of this project nor made by this call may be a file, and nothing is switched.
             Some(name) if *or_path && !self.looks_like_branch(name) => None,
-            Some(name) if name.starts_with("@{") => Some(On::Unknown),
-            Some(name) => Some(On::Branch(branch_name(name).to_owned())),
+            Some(name) if name.starts_with("@{") => Some(CheckedOut::Unknown),
+            Some(name) => Some(CheckedOut::Branch(branch_name(name).to_owned())),
         }
     }
 
@@ -231,13 +237,13 @@ impl<'a> Act<'a> {
             || self.guidelines.branches.prefixes.iter().any(|known| name.starts_with(known))
     }
 
-    fn surely_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
-        let folders = folders(&self.intent.folder, told);
+    fn surely_in(&self, invocation: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, invocation);
         folders.iter().all(|folder| self.root(folder.as_deref()) == Some(&worktree.root)) && !folders.is_empty()
     }
 
-    fn maybe_in(&self, told: &Invocation, worktree: &Worktree) -> bool {
-        let folders = folders(&self.intent.folder, told);
+    fn maybe_in(&self, invocation: &Invocation, worktree: &Worktree) -> bool {
+        let folders = folders(&self.intent.folder, invocation);
         folders.iter().any(|folder| match self.root(folder.as_deref()) {
             Some(root) => *root == worktree.root,
             None => folder.as_deref().and_then(|folder| self.place(folder)).is_none(),
@@ -249,12 +255,12 @@ impl<'a> Act<'a> {
     }
 }
 
-pub(super) fn present(worktree: &Worktree) -> On {
+pub(super) fn present(worktree: &Worktree) -> CheckedOut {
     match (&worktree.head, worktree.branch()) {
-        (WorktreeHead::Unborn(branch), _) => On::Unborn(branch.clone()),
-        (_, Some(branch)) => On::Branch(branch.to_owned()),
-        (WorktreeHead::Detached(_), None) => On::Detached,
-        (WorktreeHead::Unknown | WorktreeHead::Branch(_), None) => On::Unknown,
+        (WorktreeHead::Unborn(branch), _) => CheckedOut::Unborn(branch.clone()),
+        (_, Some(branch)) => CheckedOut::Branch(branch.to_owned()),
+        (WorktreeHead::Detached(_), None) => CheckedOut::Detached,
+        (WorktreeHead::Unknown | WorktreeHead::Branch(_), None) => CheckedOut::Unknown,
     }
 }
 
@@ -280,11 +286,11 @@ fn same(one: &Command, other: &Command) -> bool {
 }
 
 /// Every folder that a call of git may work in; nothing for one that only the run will know.
-pub(super) fn folders(from: &str, told: &Invocation) -> Vec<Option<String>> {
+pub(super) fn folders(from: &str, invocation: &Invocation) -> Vec<Option<String>> {
     let folder = |word: &Word| absolute(from, word);
-    match &told.git_dir {
-        None => told.folders.iter().map(folder).collect(),
-        Some(own) => told.folders.iter().map(|word| absolute(&folder(word)?, own)).collect(),
+    match &invocation.git_dir {
+        None => invocation.folders.iter().map(folder).collect(),
+        Some(own) => invocation.folders.iter().map(|word| absolute(&folder(word)?, own)).collect(),
     }
 }
 
@@ -295,7 +301,7 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     for write in &command.writes {
         for folder in &command.folders {
             let literal = match write {
-                Word::Pattern(pattern) if !named::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
+                Word::Pattern(pattern) if !named_paths::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
                 _ => write.known().map(str::to_owned),
             };
             let path = literal.and_then(|path| seen_from(from, folder, &path));
@@ -391,12 +397,16 @@ mod tests {
             let place = Place { path: "/repo".to_owned(), worktree: Some(Arc::new(worktree)), ..Place::default() };
             let scene = GuardContext { places: [("/repo".to_owned(), place)].into(), ..GuardContext::default() };
             let guidelines = Guidelines::default();
-            let act = Act::new(&intent, &reading, &scene, &guidelines);
-            (act.calls.len(), act.switches.len(), act.ground(2999, Some("/repo")).on)
+            let judged = JudgedCall::new(&intent, &reading, &scene, &guidelines);
+            (judged.calls.len(), judged.switches.len(), judged.ground(2999, Some("/repo")).on)
         };
-        let own = On::Branch("feat/1".to_owned());
+        let own = CheckedOut::Branch("feat/1".to_owned());
         assert_eq!(held("git status;"), (3000, 0, vec![own.clone()]));
-        assert_eq!(held("git switch main;"), (3000, 3000, vec![own, On::Unknown]), "too many are not told apart");
+        assert_eq!(
+            held("git switch main;"),
+            (3000, 3000, vec![own, CheckedOut::Unknown]),
+            "too many are not told apart"
+        );
     }
 
     /// What the whole text names is looked for where a file is written that only the run will name, and then once.
@@ -408,9 +418,9 @@ mod tests {
             let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
             let reading = guards::read(&intent, &crate::shell::ShellContext::default());
             let (scene, guidelines) = (GuardContext::default(), Guidelines::default());
-            let act = Act::new(&intent, &reading, &scene, &guidelines);
-            let found = (guards::protect::look(&act).len(), act.named.get().is_some());
-            (act.calls.len(), found)
+            let judged = JudgedCall::new(&intent, &reading, &scene, &guidelines);
+            let found = (guards::protect::look(&judged).len(), judged.named.get().is_some());
+            (judged.calls.len(), found)
         };
         assert_eq!(searched(&"true;".repeat(3000)), (3000, (0, false)));
         assert_eq!(searched("true; echo > \"$x\" .git/config"), (2, (1, true)));
