@@ -123,7 +123,15 @@ impl Desk {
 
     /// The token of a run, which opens to the same run.
     fn token(&self, run: &Run) -> String {
-        let state = comes_back(&self.workflow, run);
+        self.sealed(run, comes_back(&self.workflow, run))
+    }
+
+    /// The length of a token with the run as JSON in it, which is packed like any other state.
+    fn as_json(&self, run: &Run) -> usize {
+        self.sealed(run, serde_json::to_vec(run).expect("a run is JSON")).len()
+    }
+
+    fn sealed(&self, run: &Run, state: Vec<u8>) -> String {
         let claims = Claims {
             workflow: "work-package".to_owned(),
             version: Some("3.4.0".to_owned()),
@@ -198,6 +206,18 @@ fn a_token_at_call_90_of_a_large_workflow_has_at_most_256_characters() {
     "#]]
     .assert_eq(&told(&lengths));
     assert!(lengths.iter().all(|(token, _)| *token <= MOST), "{lengths:?}");
+}
+
+/// Why the state is not JSON: with a general compression alone, tokens would be longer than an agent carries.
+#[test]
+fn a_token_with_the_run_as_json_is_longer_than_an_agent_carries() {
+    let desk = Desk::new();
+    let (lengths, run) = lengths(&desk, &Opening::of("work-package"), 90);
+    let (compact, as_json) = (lengths[89].0, desk.as_json(&run));
+    expect![[r#"
+        compact: 253 characters, JSON and deflate: 669
+    "#]].assert_eq(&format!("compact: {compact} characters, JSON and deflate: {as_json}\n"));
+    assert!(as_json > 400, "{as_json}: JSON would do");
 }
 
 #[test]
