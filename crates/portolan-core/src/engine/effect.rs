@@ -1,5 +1,5 @@
-//! What is to happen next, as data. Some effects are performed by whoever drives a run; instructions and questions are
-//! presented, and settled by what is reported.
+//! The pending effects as data. The driver of a run performs some of them; instructions and questions are presented,
+//! and settled by reports.
 
 use std::sync::Arc;
 
@@ -10,63 +10,63 @@ use crate::graph::CheckBy;
 use crate::run::{Attempt, EffectId};
 use crate::value::{NodeId, Timestamp, WorkflowId};
 
-/// Something to perform or to present.
+/// An effect to perform or to present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
-    /// The name under which it is settled, once, however often it is performed.
+    /// The name that settles it, once, however often it is performed.
     pub id: EffectId,
     /// The flow whose node it belongs to.
     pub flow: WorkflowId,
     /// The earliest time at which it may be performed: a retry waits.
     pub not_before: Option<Timestamp>,
-    /// When the time of the whole run is up.
+    /// The end of the time of the whole run.
     pub deadline: Option<Timestamp>,
-    /// What to do when a crash leaves it unknown whether it was performed.
+    /// What to do if a crash leaves it unknown whether it was performed.
     pub after_crash: AfterCrash,
-    /// What is to be done.
+    /// Its kind, with its data.
     pub what: EffectKind,
 }
 
 impl Effect {
-    /// The node it belongs to.
+    /// Returns the node it belongs to.
     pub fn node(&self) -> &NodeId {
         &self.id.node
     }
 }
 
-/// What is to be done.
+/// The kinds of effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EffectKind {
-    /// The agent is told what to do.
+    /// Presents work to the agent.
     Instruct,
-    /// A person is asked.
+    /// Asks a person.
     Ask,
-    /// A question answers itself when its time has come.
+    /// Applies the fallback answer of a question when its time is up.
     TimeOut,
-    /// An automatic node is executed, by the engine itself.
+    /// Executes an automatic node, by the engine itself.
     Advance,
-    /// A check is performed.
+    /// Performs a check.
     Check(CheckRequest),
-    /// A tool is called.
+    /// Calls a tool.
     Call(ToolCall),
-    /// A model is asked.
+    /// Sends a request to a model.
     Complete(ModelRequest),
-    /// A tool is used that a model has asked for.
+    /// Calls a tool that a model asked for.
     UseTool(ModelToolCall),
-    /// A registered function works on a state.
+    /// Runs a registered function on a state.
     Work(FunctionUse),
 }
 
-/// A check, with everything that it needs.
+/// A check, with all its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckRequest {
-    /// What to find out.
+    /// The check to perform.
     pub check: CheckBy,
-    /// What the run claims, where a gate looks at it: the variables that are seen there.
+    /// The visible variables, if a gate or evidence reads them.
     pub claims: Arc<Map<String, Value>>,
 }
 
-/// A call of a tool, with everything that it needs.
+/// A tool call, with all its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
     /// The server.
@@ -77,50 +77,50 @@ pub struct ToolCall {
     pub arguments: Arc<Value>,
     /// How many times it was called before, on this visit.
     pub retries: u32,
-    /// How long it may take, in milliseconds; nothing means what the server's entry says.
+    /// The timeout in milliseconds; `None` means that of the server's entry.
     pub timeout_ms: Option<u64>,
-    /// Whether its answer is read as text first.
+    /// Whether the answer is read as text first.
     pub text_first: bool,
 }
 
-/// A request to a model, with everything that it needs.
+/// A request to a model, with all its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRequest {
-    /// Which judge it is, from 0; nothing for the model that works.
+    /// The number of the judge, from 0; `None` for the model of the state.
     pub judge: Option<u32>,
-    /// What is asked. Where it names no model, the definition names none.
+    /// The request. If it names no model, the definition names none.
     pub request: Request,
 }
 
-/// A tool that a model has asked for, with everything that it needs.
+/// A tool call that a model asked for, with all its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelToolCall {
-    /// The tool, as the definition has it.
+    /// The tool, as the definition names it.
     pub tool: String,
-    /// Its arguments: an object, which nobody has compared with the tool's schema yet.
+    /// Its arguments: an object that is not yet checked against the tool's schema.
     pub arguments: Arc<Value>,
 }
 
-/// Work for a function that whoever embeds the engine has registered.
+/// Work for a function that the embedding program registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionUse {
     /// The function.
     pub function: String,
-    /// What it works on.
+    /// Its input.
     pub input: Arc<Value>,
     /// The variables.
     pub shared: Map<String, Value>,
     /// The number of the attempt, from 0.
     pub attempt: u32,
-    /// What the attempt before came to, and what was found of it.
+    /// The previous attempt, with its findings.
     pub last: Option<Attempt>,
 }
 
-/// What to do when a crash leaves it unknown whether an effect was performed.
+/// What to do if a crash leaves it unknown whether an effect was performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterCrash {
-    /// Perform it again: finding something out twice does no harm.
+    /// Perform it again: repeating it does no harm.
     Repeat,
-    /// Ask a person: it may have done something in the world.
+    /// Ask a person: it may have changed something outside.
     Ask,
 }

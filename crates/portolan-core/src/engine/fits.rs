@@ -1,22 +1,22 @@
-//! Whether a run that was read from outside belongs to a workflow: every node that it names exists there.
+//! Checks whether a run from outside belongs to a workflow: every node that it names must exist there.
 
 use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Frame, Place, Run};
 use crate::value::{NodeId, WorkflowId};
 
-/// A node that a run names and its workflow does not have, or has as something else.
+/// A node that a run names and its workflow does not have, or has with another kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The flow in which it was looked for.
+    /// The flow that lacks it.
     pub flow: WorkflowId,
     /// The node.
     pub node: NodeId,
 }
 
-/// Checks that `run` can be a run of `workflow`. Everything else in this module relies on it.
+/// Checks that `run` can be a run of `workflow`. The rest of this module relies on it.
 ///
 /// # Errors
-/// The first node that does not belong.
+/// The first node that does not fit.
 pub fn fits(workflow: &Workflow, run: &Run) -> Result<(), Misfit> {
     if run.opening.workflow != *workflow.id() {
         return Err(Misfit { flow: run.opening.workflow.clone(), node: run.root.place.node().clone() });
@@ -24,14 +24,14 @@ pub fn fits(workflow: &Workflow, run: &Run) -> Result<(), Misfit> {
     frame_fits(workflow, &run.root, &[])
 }
 
-/// `loops` are those that the frame is a pass of, in its flow.
+/// `loops` are the loops in its flow of which the frame is a pass.
 fn frame_fits(workflow: &Workflow, frame: &Frame, loops: &[NodeId]) -> Result<(), Misfit> {
     let node = frame.place.node();
     let misfit = |node: &NodeId| Misfit { flow: frame.flow.clone(), node: node.clone() };
     if !workflow.contains(&frame.flow, node) {
         return Err(misfit(node));
     }
-    // Elsewhere, a pass would end in a loop that it is none of.
+    // Otherwise a pass would end in a loop that it does not belong to.
     if workflow.has_activities() && workflow.flow(&frame.flow).loops(node) != loops {
         return Err(misfit(node));
     }

@@ -1,4 +1,4 @@
-//! A run is carried over to a later version of its workflow, where everything that it names is still there.
+//! Migrates a run to a later version of its workflow, if everything that it names still exists.
 
 use std::mem::discriminant;
 
@@ -7,12 +7,12 @@ use super::weakened::unchanged_so_far;
 use crate::graph::{Kind, Variable, Workflow};
 use crate::run::{Change, Frame, FramePath, Place, Run};
 
-/// The run as one of `now`, where it was one of `then`. Variables keep their values, and new ones begin with their
-/// defaults; nothing else of the run changes.
+/// Returns `run`, a run of `then`, as a run of `now`. Variables keep their values, and new ones get their defaults.
+/// Nothing else in the run changes.
 ///
 /// # Errors
-/// Why it cannot be carried over: a node that it is at is gone or is something else, a variable takes its value no more,
-/// or a check, a gate or a question on the way so far was added, changed or taken away.
+/// Why it cannot be migrated: its present node is gone or has another kind, a variable does not accept its value, or a
+/// check, a gate or a question on the path so far was added, changed or removed.
 pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String> {
     fits(now, run)
         .map_err(|misfit| format!("there is no such place as `{}` in `{}` any more", misfit.node, misfit.flow))?;
@@ -22,7 +22,7 @@ pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String
     Ok(run)
 }
 
-/// What has to become true of `run` so that it is what [`migrate`] made of it: new variables have their defaults.
+/// Returns the changes that turn `run` into the result of [`migrate`]: they set the new variables to their defaults.
 pub fn changes_of(run: &Run, migrated: &Run) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut waiting = vec![(FramePath::default(), &run.root, &migrated.root)];
@@ -57,7 +57,7 @@ fn carry(then: &Workflow, now: &Workflow, frame: &mut Frame, owns_variables: boo
         variables(then, now, frame)?;
     }
     let is_flow = matches!(frame.place, Place::Within { .. } | Place::Each { .. });
-    // A branch shares the variables of its flow, and a pass of a loop has only its item.
+    // The variables of a branch are a copy of those of its flow, and a pass of a loop has only its item.
     frame.inner_frames_mut().into_iter().try_for_each(|inner| carry(then, now, inner, is_flow))
 }
 
@@ -68,7 +68,7 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
         match flow.variable(name) {
             Some(variable) if variable.kind.takes(value) => {}
             Some(variable) => return Err(format!("`{name}` is {} now", variable.kind.described())),
-            // What a dialect itself remembers of a run is declared nowhere.
+            // Variables that a dialect creates itself are not declared.
             None if before.variable(name).is_none() => {}
             None => return Err(format!("there is no variable `{name}` any more")),
         }

@@ -1,8 +1,8 @@
-//! The engine: [`open`] and [`decide`] make every choice and change nothing; [`Run::apply`](crate::run::Run::apply)
-//! changes and chooses nothing.
+//! The engine. [`open`] and [`decide`] make every decision and change nothing; [`Run::apply`](crate::run::Run::apply)
+//! applies changes and decides nothing.
 //!
-//! What is to happen next is derived from a run by [`Run::pending`](crate::run::Run::pending). Knows no format, no
-//! rule of validation, no wording for agents; time and the world arrive in events.
+//! [`Run::pending`](crate::run::Run::pending) derives the next effects from a run. The engine knows no format, no
+//! validation rule and no wording for agents; time and outside data arrive in events.
 
 mod decide;
 mod effect;

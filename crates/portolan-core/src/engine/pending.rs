@@ -1,4 +1,4 @@
-//! The effects of a run: what is to be performed or presented where it is.
+//! The pending effects of a run.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::run::{Backoff, EffectId, EffectPart, Frame, FramePath, Human, ModelAc
 use crate::value::{CheckId, NodeId, Timestamp};
 
 impl Run {
-    /// The effects to perform or present, in order of the definition.
+    /// Returns the effects to perform or present, in the order of the definition.
     pub fn pending(&self, workflow: &Workflow) -> Vec<Effect> {
         let mut effects = Vec::new();
-        // A state that waits for workflows may have asked for other tools besides.
+        // A state that waits for workflows may also have asked for other tools.
         let has_effects =
             |frame: &Frame| matches!(frame.place, Place::Conversing { .. }) || frame.inner().next().is_none();
         for (path, frame) in self.frames(&has_effects) {
@@ -26,10 +26,10 @@ impl Run {
         effects
     }
 
-    /// The first node that is to be executed by the engine alone: with its time come, by an event that needs no more than
-    /// the time and a seed. Nothing where somebody, or something outside, is waited for.
+    /// Returns the effect of the first automatic node. Settling it takes only a time and a seed. `None` if the run
+    /// waits for somebody or for something outside.
     pub fn passing(&self) -> Option<EffectId> {
-        // It is asked after every event: nothing is collected for that.
+        // This is called after every event, so it does not collect all effects.
         fn find(frame: &Frame, path: &mut Vec<NodeId>) -> Option<EffectId> {
             if let Place::Passing { node, .. } = &frame.place {
                 let frame_path = FramePath(path.clone());
@@ -46,12 +46,12 @@ impl Run {
         find(&self.root, &mut Vec::new())
     }
 
-    /// When the next effect that waits for its time may be performed; nothing where none waits for that.
+    /// Returns the earliest time at which a waiting effect may be performed; `None` if no effect waits for a time.
     pub fn next_due(&self, workflow: &Workflow) -> Option<Timestamp> {
         self.pending(workflow).iter().filter_map(|effect| effect.not_before).min_by_key(|time| time.0)
     }
 
-    /// The questions that have answered themselves by `now`, as the names of the effects that say so.
+    /// Returns the timeouts of the questions whose time is up at `now`.
     pub fn overdue(&self, now: Timestamp) -> Vec<EffectId> {
         let overdue = |(path, frame): (FramePath, &Frame)| {
             let due = self.answers_itself(&frame.place)?;
@@ -61,19 +61,20 @@ impl Run {
         self.positions().into_iter().filter_map(overdue).collect()
     }
 
-    /// When a question answers itself; never where only a person's own answer counts.
+    /// Returns when a question times out. Never if only a person's own answer is accepted.
     fn answers_itself(&self, place: &Place) -> Option<Timestamp> {
         let counts = self.opening.rules.human == Human::Attested;
         let Place::Waiting { due, .. } = place else { return None };
         due.filter(|_| counts)
     }
 
-    /// The variables that gates among `checks` look at; nothing where there is none.
+    /// Returns the variables for the gates and evidence among `checks`; empty if there are none.
     fn claims(&self, workflow: &Workflow, checks: &[Check], path: &FramePath) -> Arc<Map<String, Value>> {
         if !checks.iter().any(|check| matches!(check.by, CheckBy::Gate { .. } | CheckBy::Evidence(_))) {
             return Arc::default();
         }
-        // What could be claimed and is not is told as `null`; of several of a name the innermost is told first, and counts.
+        // Declared variables without a value are `null`. `variables` lists the innermost first: reversed, the innermost
+        // wins.
         let owner = self.frame(&self.owner(path)).map(|frame| workflow.flow(&frame.flow));
         let declared = owner.into_iter().flat_map(|flow| &flow.variables);
         let mut claims: Map<String, Value> =
@@ -84,7 +85,7 @@ impl Run {
     }
 }
 
-/// A position whose effects are made.
+/// A position and its data, for creating its effects.
 struct At<'r> {
     run: &'r Run,
     workflow: &'r Workflow,
@@ -156,7 +157,7 @@ impl At<'_> {
         Some(Effect { not_before, deadline, after_crash, ..self.effect(EffectPart::Node, what) })
     }
 
-    /// What a state has to be done for it.
+    /// Adds the effects of a state.
     fn talking(&self, state: &State, talk: &ModelState, effects: &mut Vec<Effect>) {
         match &talk.doing {
             ModelActivity::Asking(patience) => effects.extend(self.asking(state, talk, *patience)),
@@ -223,7 +224,7 @@ impl At<'_> {
     }
 
     fn request(&self, part: EffectPart, judge: Option<u32>, request: Request, patience: Backoff) -> Effect {
-        // The model of the whole definition, where the state names none.
+        // The default model of the definition, if the state names none.
         let of_flow = || self.workflow.flow(&self.frame.flow).settings.model.clone();
         let of_root = || self.workflow.root().settings.model.clone();
         let request = Request { model: request.model.clone().or_else(of_flow).or_else(of_root), ..request };

@@ -1,4 +1,4 @@
-//! Why an event is refused. A refusal changes nothing; the face that reports it adds the present situation.
+//! Why an event is refused. A rejection changes nothing; the face that reports it adds the present situation.
 
 use std::fmt;
 
@@ -7,41 +7,41 @@ use crate::value::Outcome;
 /// A refused event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Which rule refused it.
+    /// The rule that refused it.
     pub why: RejectionReason,
-    /// What was wrong, in one lower-case sentence.
+    /// The problem, in one lower-case sentence.
     pub message: String,
     /// What to do instead.
     pub help: String,
     /// The outcomes that would be accepted at this position.
     pub accepted: Vec<Outcome>,
-    /// What lifts it, where that is done with a tool or a command: whoever reports it knows which.
+    /// What lifts it, if a tool or a command does. The face that reports it knows which.
     pub remedy: Option<Remedy>,
 }
 
-/// What is to be done with a tool or a command before an event is accepted.
+/// A tool or command that must come first before an event is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The run begins.
+    /// Begin the run.
     Begin,
-    /// The person answers themselves.
+    /// Let the person answer themselves.
     PersonAnswers,
-    /// The person gives the values with their answer.
+    /// Let the person give the values with their answer.
     PersonGives,
 }
 
-/// The rules that refuse. Each has a stable code.
+/// The rules that refuse events. Each has a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionReason {
-    /// The caller knows an older situation than the present one.
+    /// The caller quotes an older position than the present one.
     Stale,
     /// The run has not begun.
     NotBegun,
     /// The run, or the branch, is over.
     Over,
-    /// The outcome is none that this node has.
+    /// The node does not have this outcome.
     UndeclaredOutcome,
-    /// A person must answer, and the agent's word does not count.
+    /// A person must answer; the agent's word is not accepted.
     NeedsPerson,
     /// The checks of this node are being performed.
     Checking,
@@ -49,22 +49,22 @@ pub enum RejectionReason {
     BranchesOpen,
     /// No such branch is under way.
     UnknownBranch,
-    /// No such step can be begun at.
+    /// The run cannot be opened at this step.
     UnknownStep,
-    /// The input is not what the workflow takes.
+    /// The input does not match what the workflow takes.
     BadInput,
-    /// What the work is said to have given values are no variables, or no values of theirs.
+    /// The values are not valid for variables of the step.
     BadOutputs,
-    /// A variable may not be given a value at this node.
+    /// A variable must not be set at this node.
     FieldOutOfPhase,
-    /// The rule cannot be got past like this.
+    /// The rule cannot be bypassed in this way.
     BadBypass,
     /// The event does not fit the state of the run.
     OutOfPlace,
 }
 
 impl RejectionReason {
-    /// The code, as programs match on it.
+    /// Returns the code that programs match on.
     pub fn code(self) -> &'static str {
         match self {
             RejectionReason::Stale => "stale",

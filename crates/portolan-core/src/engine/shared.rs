@@ -1,4 +1,4 @@
-//! The tools that the engine itself answers: the variables of a run, for the model of a state.
+//! The tools that the engine itself implements: access to the variables of a run, for the model of a state.
 
 use serde_json::json;
 
@@ -6,10 +6,10 @@ use crate::chat::ToolSpec;
 
 /// The tool that reads variables.
 pub const SHARED_GET: &str = "shared_get";
-/// The tool that sets one. What a failed attempt has set is undone.
+/// The tool that sets a variable. It is undone if the attempt fails.
 pub const SHARED_SET: &str = "shared_set";
 
-/// How a model is shown a tool that the engine answers itself; nothing for every other one.
+/// Returns the description of a tool that the engine implements; `None` for any other tool.
 pub fn shared_tool(name: &str) -> Option<ToolSpec> {
     let (description, parameters) = match name {
         SHARED_GET => (

@@ -1,4 +1,4 @@
-//! Whether a run would stand behind something that it was never held to, if another definition counted for it.
+//! Checks whether, under another definition, a run would be past checks that it never had to pass.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,10 @@ use crate::graph::{Flow, Kind, Node, Workflow};
 use crate::run::{Frame, Place};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
-/// Looks for checks, gates and questions on the way so far that `now` has and `then` had not, or that ask for something
-/// else in `now`.
+/// Checks that no check, gate or question on the path so far was added or changed in `now`.
 ///
 /// # Errors
-/// The first one, in a sentence.
+/// The first difference, in a sentence.
 pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -> Result<(), String> {
     let (was, is) = (then.flow(&frame.flow), now.flow(&frame.flow));
     let passed = passed(was, frame);
@@ -39,7 +38,7 @@ pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -
     frame.inner().try_for_each(|(_, inner)| unchanged_so_far(then, now, inner))
 }
 
-/// The nodes of a flow that a frame may have come by, its own included.
+/// Returns the nodes of a flow that a frame may have passed, its own included.
 fn passed<'f>(flow: &'f Flow, frame: &Frame) -> BTreeSet<&'f NodeId> {
     let at = frame.place.node();
     let mut passed: BTreeSet<&NodeId> =
@@ -49,7 +48,7 @@ fn passed<'f>(flow: &'f Flow, frame: &Frame) -> BTreeSet<&'f NodeId> {
             let names = branches.iter().filter_map(|branch| flow.steps.get_key_value(&branch.name));
             passed.extend(names.flat_map(|(name, _)| flow.branch(at, name)));
         }
-        // What comes later in the loop was come by in the passes before.
+        // An earlier pass may have visited the later nodes of the loop.
         Place::Looping { pass: 1.., .. } => {
             passed.extend(flow.steps.keys().filter(|id| flow.loops(id).contains(at)));
         }
@@ -58,7 +57,7 @@ fn passed<'f>(flow: &'f Flow, frame: &Frame) -> BTreeSet<&'f NodeId> {
     passed
 }
 
-/// Whether a node asks for the same in both.
+/// Checks that a node requires the same in both workflows.
 fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), String> {
     let id = &was.id;
     let checks = |node: &Node| -> Vec<_> {
@@ -95,7 +94,7 @@ fn outputs(node: &Node) -> impl Iterator<Item = &Outcome> {
     outputs.iter().map(|output| &output.value)
 }
 
-/// Whether what a node runs asks for the same in both.
+/// Checks that the workflow which a node runs requires the same in both workflows.
 fn same_inside(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), String> {
     if !then.holds_back(was) && !now.holds_back(is) {
         return Ok(());

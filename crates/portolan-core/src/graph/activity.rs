@@ -1,7 +1,8 @@
-//! What workflows of activities are made of: variables, activities, questions with effects, loops.
+//! The parts of workflows of activities: variables, activities, questions with effects, loops.
 //!
-//! They are lowered to nodes and edges like everything else. A [`StepPath`] tells which activity and step of the text a node
-//! stands for; all that the engine decides by it is whether an activity is passed over.
+//! They are lowered to nodes and edges like everything else. A [`StepPath`] maps a node to its activity and step in the
+//! text. From it the engine also takes the loops around a node, the variables that it reports and whether it can be
+//! skipped.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use crate::expr::Expr;
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome};
 
-/// How many passes a loop makes where the definition does not say.
+/// The default maximum number of passes of a loop.
 pub const DEFAULT_MAX_PASSES: u32 = 100;
 
 /// A variable of a workflow.
@@ -21,34 +22,34 @@ pub const DEFAULT_MAX_PASSES: u32 = 100;
 pub struct Variable {
     /// Its name.
     pub name: Spanned<String>,
-    /// What it holds.
+    /// The type of its values.
     pub kind: VariableKind,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// What it holds from the beginning.
+    /// Its initial value.
     pub default: Option<Value>,
-    /// Whether a run cannot begin without it.
+    /// Whether a run cannot begin without a value for it.
     pub required: bool,
-    /// Whose it is to give it values, where no step is said to.
+    /// Its owner, if no step is declared to set it.
     pub keeper: VariableOwner,
-    /// The nodes at which it may be given a value; nothing means all.
+    /// The nodes at which it may be set; `None` means all.
     pub only_at: Option<Vec<NodeId>>,
 }
 
-/// Whose it is to give a variable values.
+/// Who may set a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableOwner {
-    /// Whoever begins the run, and the agent at its steps.
+    /// The caller that begins the run, and the agent at its steps.
     #[default]
     Anyone,
-    /// Whoever begins the run: it turns a mode on.
+    /// The caller that begins the run: the variable turns a mode on.
     Opening,
-    /// A person, by an answer. Who begins the run gives it only where it is required.
+    /// A person, by an answer. The caller that begins the run may set it only if it is required.
     Person,
 }
 
-/// What a variable holds. `null` is nobody's value: a variable without one is not there.
+/// The type of a variable. `null` is a value of no type: a variable without a value does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableKind {
@@ -62,12 +63,12 @@ pub enum VariableKind {
     Array,
     /// An object.
     Object,
-    /// Any of them: nobody has said which.
+    /// Any of them: the definition names no type.
     Any,
 }
 
 impl VariableKind {
-    /// The word a definition uses for it.
+    /// Returns the word that definitions use for it.
     pub fn word(self) -> &'static str {
         match self {
             VariableKind::String => "string",
@@ -79,7 +80,7 @@ impl VariableKind {
         }
     }
 
-    /// What a value of it is called in a sentence.
+    /// Returns the phrase for a value of this type.
     pub fn described(self) -> &'static str {
         match self {
             VariableKind::String => "a string",
@@ -91,12 +92,12 @@ impl VariableKind {
         }
     }
 
-    /// Whether what a variable of another kind holds may be given to one of this kind.
+    /// Checks whether a variable of this type may take the value of a variable of another type.
     pub fn may_take_of(self, other: VariableKind) -> bool {
         self == other || self == VariableKind::Any || other == VariableKind::Any
     }
 
-    /// Whether a variable of this kind can hold a value.
+    /// Checks whether a variable of this type can hold a value.
     pub fn takes(self, value: &Value) -> bool {
         match self {
             VariableKind::String => value.is_string(),
@@ -109,66 +110,66 @@ impl VariableKind {
     }
 }
 
-/// An activity: a part of a workflow, with a name. All of it is text for readers.
+/// An activity: a named part of a workflow. All of it is text for readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Its identifier.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// What holds during all of it.
+    /// The rules that apply during all of it.
     pub rules: Vec<ConditionalText>,
-    /// What is there when it is done.
+    /// The results that exist when it is done.
     pub outcome: Vec<String>,
-    /// What must not be forgotten in it.
+    /// What to keep in mind during it.
     pub keep: Vec<ConditionalText>,
-    /// What else there is to know.
+    /// Other notes.
     pub notes: Vec<ConditionalText>,
-    /// The skills and techniques that it is done with, the most important first.
+    /// The skills and techniques to use, the most important first.
     pub means: Vec<String>,
-    /// The files that it makes.
+    /// The files that it creates.
     pub artifacts: Vec<String>,
-    /// How long it takes, as written.
+    /// The time that it takes, as written.
     pub time: Option<String>,
 }
 
-/// A text that may be for some runs only.
+/// A text that may apply to some runs only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConditionalText {
     /// The text.
     pub text: String,
-    /// The variable that must be `true` for it to count.
+    /// The variable that must be `true` for it to apply.
     pub only_if: Option<String>,
 }
 
-/// Where a node stands in a text of activities.
+/// The position of a node in a workflow of activities.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepPath {
-    /// The activity, by its place among the workflow's.
+    /// The index of the activity in the workflow.
     pub activity: usize,
-    /// Its identifier as written: unique in its activity only.
+    /// Its identifier as written, unique in its activity only.
     pub id: String,
-    /// Its number among the steps beside it, from 1; nothing for what is no step.
+    /// Its number among its sibling steps, from 1; `None` if it is not a step.
     pub number: Option<u32>,
     /// The loops around it, the outermost first.
     pub loops: Vec<NodeId>,
-    /// What the agent must be able to do.
+    /// The abilities that the agent must have.
     pub effectivities: Vec<String>,
-    /// Whether it only stands before something conditional.
+    /// Whether it only guards something conditional.
     pub gates: bool,
-    /// The variables that it is said to give values to; nothing where it may be all of them.
+    /// The variables that it is declared to set; `None` if it may set all of them.
     pub reports: Option<Vec<String>>,
 }
 
 impl Node {
-    /// Whether being at the node may give values to all variables.
+    /// Checks whether the node may set all variables.
     pub fn gives_all(&self) -> bool {
         matches!(self.kind, Kind::Work { .. }) && self.seat.as_ref().is_some_and(|seat| seat.reports.is_none())
     }
 
-    /// The activities that an answer given at the node has passed over.
+    /// Returns the activities that answers given at the node skip.
     pub fn skips(&self) -> impl Iterator<Item = &NodeId> {
         let question = match &self.kind {
             Kind::Checkpoint { question, .. } => question.as_deref(),
@@ -177,17 +178,17 @@ impl Node {
         question.into_iter().flat_map(|question| &question.options).flat_map(|option| &option.skips)
     }
 
-    /// The variables that a report of the node as done must give values to.
+    /// Returns the variables that a report of the node as done must set.
     pub fn outputs_wanted(&self) -> impl Iterator<Item = &str> {
         self.accept.iter().filter_map(|check| Some(check.by.evidence()?.fact.output()?.0))
     }
 
-    /// Whether a report of the node as done must give a variable a value.
+    /// Checks whether a report of the node as done must set the variable `name`.
     pub fn must_give(&self, name: &str) -> bool {
         self.outputs_wanted().any(|wanted| wanted == name)
     }
 
-    /// The variables that being at the node may give values to.
+    /// Returns the variables that the node may set.
     pub fn gives(&self) -> BTreeSet<&str> {
         let own = self.sets.iter().map(|(name, _)| name.as_str());
         let reported = self.seat.iter().filter_map(|seat| seat.reports.as_deref()).flatten().map(String::as_str);
@@ -205,85 +206,85 @@ impl Node {
     }
 }
 
-/// A question whose answers do something.
+/// A question whose answers have effects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// What is asked. `{name}` stands for a variable.
+    /// The text of the question. `{name}` is replaced by a variable.
     pub message: String,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<Choice>,
-    /// What counts when nobody has answered for so long.
+    /// The answer that is used after a time without one.
     pub fallback: Option<Fallback>,
-    /// What it is asked for, where it is a question for each of several things.
+    /// The subject, if the question is asked for each of several things.
     pub instance: Option<Instance>,
 }
 
-/// What one of several questions is asked for.
+/// The subject of one of several similar questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instance {
-    /// What tells it from the others. `{name}` stands for a variable.
+    /// The text that identifies it. `{name}` is replaced by a variable.
     pub of: String,
-    /// Whether an answer holds for the whole run, and not only for the visit of the activity.
+    /// Whether an answer holds for the whole run, rather than for the visit of the activity.
     pub for_run: bool,
 }
 
-/// The answer to a question that nobody answers.
+/// The answer to a question without an answer in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fallback {
     /// The option.
     pub option: Outcome,
-    /// After how long, in milliseconds.
+    /// The delay in milliseconds.
     pub after_ms: u64,
 }
 
 impl Question {
-    /// The option that an outcome is the answer of.
+    /// Returns the option whose answer is `outcome`.
     pub fn choice(&self, outcome: &Outcome) -> Option<&Choice> {
         self.options.iter().find(|option| option.id == *outcome)
     }
 }
 
-/// An answer and what it does. Where it leads stands on the edges.
+/// An answer and its effects. Its target is on the edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// Its identifier: the outcome that an answer is.
+    /// Its identifier: the outcome of the answer.
     pub id: Outcome,
-    /// What people read.
+    /// The text for people.
     pub label: String,
-    /// More about it.
+    /// A longer description.
     pub description: Option<String>,
     /// The variables that it sets.
     pub sets: Vec<(String, Value)>,
-    /// The activities that it has passed over, by their first nodes.
+    /// The activities that it skips, by their first nodes.
     pub skips: Vec<NodeId>,
 }
 
-/// Nodes that are walked again and again: from the target of the edge `pass` to a [`Kind::Repeat`](super::Kind::Repeat).
+/// Nodes that are repeated: from the target of the edge `pass` to a [`Kind::Repeat`](super::Kind::Repeat).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loop {
-    /// What it goes by.
+    /// Its kind, with its condition or items.
     pub kind: LoopKind,
-    /// It ends after a pass after which this holds.
+    /// The break condition: the loop ends after a pass if this holds.
     pub stop: Option<Expr>,
-    /// It ends after so many passes.
+    /// The maximum number of passes.
     pub most: u32,
-    /// What it means that it is ended there.
+    /// What happens at that maximum.
     pub at_limit: AtLimit,
 }
 
-/// What it means that a loop has made as many passes as it may, and would make another one.
+/// What happens when a loop has made its maximum number of passes and would continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtLimit {
-    /// The loop has failed: a person decides.
+    /// The loop fails: a person decides.
     #[default]
     Fails,
-    /// The work continues behind it.
+    /// The run continues after the loop.
     GoesOn,
 }
 
 impl Loop {
-    /// The expression that it goes by.
+    /// Returns its condition, or the expression for its items.
     pub fn condition(&self) -> &Expr {
         match &self.kind {
             LoopKind::ForEach { over: condition, .. } | LoopKind::While(condition) | LoopKind::DoWhile(condition) => {
@@ -294,7 +295,7 @@ impl Loop {
 }
 
 impl Loop {
-    /// The variable that holds the item of a pass.
+    /// Returns the variable that holds the item of a pass.
     pub fn variable(&self) -> Option<&str> {
         match &self.kind {
             LoopKind::ForEach { variable, .. } => Some(variable),
@@ -303,19 +304,19 @@ impl Loop {
     }
 }
 
-/// What a loop goes by.
+/// The kind of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopKind {
-    /// A pass for each item of an array, as it is when the loop begins.
+    /// One pass for each item of an array, as it is when the loop begins.
     ForEach {
         /// The array.
         over: Expr,
         /// The variable that holds the item during its pass.
         variable: String,
     },
-    /// Passes for as long as this holds before each.
+    /// Passes while this holds before each.
     While(Expr),
-    /// A pass, and others for as long as this holds after each.
+    /// One pass, and further ones while this holds after each.
     DoWhile(Expr),
 }

@@ -1,4 +1,4 @@
-//! What a function has done for it: a tool called, another workflow run for each item of an array.
+//! Calls of a function: a tool, or another workflow for each item of an array.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::expr::Expr;
 use crate::source::Spanned;
 
-/// How many items a `forEach` may have: each of them is kept until the last one is done.
+/// The maximum number of items of a `forEach`: all of them are kept until the last one is done.
 pub const MAX_ITEMS: usize = 10_000;
 
 /// A call of a tool on an MCP server.
@@ -17,28 +17,28 @@ pub struct Call {
     pub server: Spanned<String>,
     /// The tool.
     pub tool: Spanned<String>,
-    /// The arguments: evaluates to an object.
+    /// The arguments, an expression that evaluates to an object.
     pub args: Expr,
-    /// Reshapes the answer. It sees the answer under the node's own id, and as `$output`.
+    /// Transforms the answer, which it sees under the node's own id and as `$output`.
     pub post: Option<Expr>,
-    /// How often and when a failure is tried again.
+    /// How often and when a failure is retried.
     pub retry: Retry,
-    /// How long it may take, in milliseconds; nothing means what the server's entry says.
+    /// The timeout in milliseconds; `None` means that of the server's entry.
     pub timeout_ms: Option<u64>,
-    /// Whether doing it twice does no harm: after a crash it is then repeated without asking.
+    /// Whether repeating it is harmless: after a crash it is then repeated without asking.
     pub idempotent: bool,
 }
 
-/// How often and when a call that failed is tried again.
+/// How often and when a failed call is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Retry {
-    /// How many times, after the first.
+    /// The maximum number of retries, after the first call.
     pub max: u32,
-    /// How long to wait before the first retry, in milliseconds.
+    /// The delay before the first retry, in milliseconds.
     pub backoff_ms: u64,
-    /// By how much the wait grows each time, in hundredths: 200 doubles it.
+    /// The growth of the delay with each retry, in percent: 200 doubles it.
     pub factor_percent: u32,
-    /// The longest wait, in milliseconds.
+    /// The longest delay, in milliseconds.
     pub max_delay_ms: u64,
 }
 
@@ -49,7 +49,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// How long to wait before retry number `retry`, from 1, in milliseconds.
+    /// Returns the delay before retry number `retry`, from 1, in milliseconds.
     ///
     /// ```
     /// use portolan_core::graph::Retry;
@@ -71,12 +71,12 @@ impl Retry {
 /// One call of another workflow for each item of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Each {
-    /// The items: evaluates to an array; anything else counts as one item, nothing as none.
+    /// The items, an expression that evaluates to an array. Any other value counts as one item, and no value as none.
     pub items: Expr,
     /// The workflow.
     pub workflow: Spanned<String>,
-    /// What it is given, with `$item` and `$index` bound; nothing means the item itself.
+    /// The input, with `$item` and `$index` bound; `None` means the item itself.
     pub args: Option<Expr>,
-    /// How many may be under way at once.
+    /// The maximum number of items under way at once.
     pub concurrency: NonZeroU32,
 }

@@ -6,12 +6,12 @@ use super::evidence::Evidence;
 use crate::source::Span;
 use crate::value::CheckId;
 
-/// How long a command may run when its check does not say, in seconds.
+/// The default timeout of a command, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
-/// The longest time that a check may ask for, in seconds: a day.
+/// The longest timeout that a check may ask for, in seconds: a day.
 pub const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
-/// Where a project writes which checks it attaches to workflows, relative to its folder.
+/// The file in which a project attaches checks to workflows, relative to its folder.
 pub const ATTACHMENTS: &str = ".portolan/verify.yaml";
 
 /// One acceptance check.
@@ -19,13 +19,13 @@ pub const ATTACHMENTS: &str = ".portolan/verify.yaml";
 pub struct Check {
     /// Its identifier, unique on the node.
     pub id: CheckId,
-    /// Where it stands.
+    /// Its position in the text.
     pub span: Span,
-    /// The rule that it keeps, by which it can be got past; nothing where it cannot be.
+    /// The rule that it enforces, by which it can be bypassed; `None` if it cannot be bypassed.
     pub invariant: Option<String>,
     /// How it is decided.
     pub by: CheckBy,
-    /// Whether the project attaches it to the node by `.portolan/verify.yaml`; the definition itself says nothing of it.
+    /// Whether the project attaches it by `.portolan/verify.yaml`, rather than the definition.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub attached: bool,
 }
@@ -34,11 +34,11 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckBy {
-    /// A command exits with status 0. It is a program and its arguments; no shell reads it.
+    /// A command exits with status 0. It is a program and its arguments, without a shell.
     Run {
         /// The program, then its arguments.
         argv: Vec<String>,
-        /// After how many seconds it is stopped and counts as not passed.
+        /// The time in seconds after which it is stopped and counts as not passed.
         timeout_seconds: u64,
     },
     /// A file exists in the project and is not empty.
@@ -46,33 +46,33 @@ pub enum CheckBy {
         /// Its path, relative to the project.
         path: String,
     },
-    /// The check of the project that has this name holds; what it runs, the project says.
+    /// The project's check of this name holds. The project defines its command.
     Project {
-        /// Its name, as [`is_check_name`] allows it.
+        /// Its name, as allowed by [`is_check_name`].
         name: String,
     },
-    /// The repository is as a gate wants it, which is looked at with what the run's variables claim.
+    /// The repository satisfies a gate, which also reads the variables of the run.
     Gate {
-        /// The gate: one of those that Portolan has.
+        /// The gate, one of [`GATES`].
         name: String,
     },
-    /// The work has left behind what it should.
+    /// The work has produced evidence.
     Evidence(Evidence),
 }
 
-/// Whether a text can be the name of a check of a project: up to 64 small letters, digits, `-` and `_`.
+/// Checks whether a text is a valid name of a project's check: up to 64 lower-case letters, digits, `-` and `_`.
 pub fn is_check_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte))
 }
 
 impl CheckBy {
-    /// Whether a command decides it: one of the definition, or one of the project.
+    /// Checks whether a command decides it: one of the definition, or one of the project.
     pub fn runs_command(&self) -> bool {
         matches!(self, CheckBy::Run { .. } | CheckBy::Project { .. })
     }
 
-    /// The evidence that it looks at; nothing where it looks at something else.
+    /// Returns the evidence that it requires; `None` for other checks.
     pub fn evidence(&self) -> Option<&Evidence> {
         match self {
             CheckBy::Evidence(evidence) => Some(evidence),
@@ -81,16 +81,16 @@ impl CheckBy {
     }
 }
 
-/// A gate: something that the repository must be like, which Portolan knows how to look at.
+/// A gate: a built-in condition on the repository or on the results of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// Its name, as definitions write it.
     pub name: &'static str,
-    /// The rule that it keeps; nothing where it keeps none that has a name.
+    /// The rule that it enforces; `None` if that has no name.
     pub invariant: Option<&'static str>,
-    /// The variable that it looks at first; nothing where it looks at the repository only.
+    /// The variable that it reads first; `None` if it inspects the repository only.
     pub claim: Option<&'static str>,
-    /// What it wants, in one line.
+    /// Its condition, in one line.
     pub wants: &'static str,
 }
 
@@ -103,7 +103,7 @@ const fn gate(
     Gate { name, invariant, claim, wants }
 }
 
-/// The gates there are: first those that look at how the repository is, then those that look at what the step has left.
+/// All gates: first those on the state of the repository, then those on the results of the step.
 pub const GATES: &[Gate] = &[
     gate("trackingIssueExists", Some("I-3"), Some("issueNumber"), "the issue exists and is open"),
     gate("branchMatchesPrefix", Some("I-4"), Some("branch"), "HEAD is on the branch, whose name is as agreed"),
@@ -135,11 +135,11 @@ pub const GATES: &[Gate] = &[
     gate("person", None, None, "a person says that it is so"),
 ];
 
-/// Other words for gates, and what they are called.
+/// Other names for gates.
 const ALIASES: [(&str, &str); 2] = [("clean-tree", "treeIsSettled"), ("branch", "branchMatchesPrefix")];
 
 impl Gate {
-    /// The gate called `name`.
+    /// Returns the gate called `name`.
     pub fn named(name: &str) -> Option<&'static Gate> {
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         GATES.iter().find(|gate| gate.name == name)

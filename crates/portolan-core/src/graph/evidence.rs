@@ -1,4 +1,4 @@
-//! What work leaves behind, which can be looked at without running anything: changed files, commits, values.
+//! Results of work that can be inspected without running anything: changed files, commits, values.
 
 use std::sync::Arc;
 
@@ -7,45 +7,46 @@ use serde_json::Value;
 
 use crate::schema::Schema;
 
-/// The most faults of a value that are told at once.
+/// The maximum number of faults of a value that are reported at once.
 const MOST_TOLD: usize = 5;
 
-/// What must be there when a step is left, and since when it counts.
+/// A fact that must hold when a step is left, and the time from which it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// What must be there.
+    /// The fact.
     #[serde(flatten)]
     pub fact: Fact,
-    /// Since when.
+    /// The time from which it counts.
     #[serde(default)]
     pub since: Since,
 }
 
-/// Since when evidence counts.
+/// The time from which evidence counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Since {
-    /// Since the step began. A gate looks at what was done at the step of work before it.
+    /// Since the step began. At a gate: since the step of work before it began.
     #[default]
     Step,
     /// Since the run began.
     Run,
 }
 
-/// What must be there.
+/// A fact that must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Fact {
     /// Files have changed.
     Changed {
-        /// Patterns of paths: of each at least one file has changed. Where nothing else is said either, any file will do.
+        /// Patterns of paths: at least one file of each has changed. If nothing else is given either, any changed file
+        /// counts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         must: Vec<String>,
-        /// Patterns of paths: nothing else has changed, but for what must. Nothing allows everything.
+        /// Patterns of paths: of other files than those of `must`, only these have changed. `None` allows all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         may: Option<Vec<String>>,
-        /// Patterns of paths: nothing of these has changed.
+        /// Patterns of paths: no file of these has changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         must_not: Vec<String>,
     },
@@ -53,35 +54,35 @@ pub enum Fact {
     Commit,
     /// The remote has the commit that is checked out.
     Pushed,
-    /// A test has come or has changed.
+    /// A test was added or changed.
     TestsTouched,
-    /// No test has gone, is skipped or asserts less.
+    /// No test was removed, is skipped or asserts less.
     TestsNotWeakened,
-    /// No file that has changed has the marks of a conflict left in it.
+    /// No changed file contains conflict markers.
     NoConflictMarks,
-    /// A file has been written.
+    /// A file was written.
     File {
         /// Its path, relative to the project.
         path: String,
-        /// What it must be as JSON; nothing where any text will do.
+        /// The JSON Schema that it must match; `None` if any text is valid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema: Option<Arc<Value>>,
     },
-    /// The report gives a value.
+    /// The report sets a variable.
     Output {
-        /// The variable that it is given to.
+        /// The variable.
         name: String,
-        /// What it must be.
+        /// The JSON Schema of the value.
         schema: Arc<Value>,
     },
-    /// Somebody else than the author has looked at it.
+    /// A person or model other than the author has reviewed it.
     ReviewedByAnother,
-    /// A person says that it is so.
+    /// A person confirms it.
     Person,
 }
 
 impl Evidence {
-    /// What must be there, as a part of a sentence.
+    /// Returns the requirement as part of a sentence.
     pub fn told(&self) -> String {
         let since = match self.since {
             _ if !self.fact.is_told_by_before() => return self.fact.told(),
@@ -93,7 +94,7 @@ impl Evidence {
 }
 
 impl Fact {
-    /// The gates that look at evidence.
+    /// The gates that check evidence.
     pub const GATES: [&'static str; 11] = [
         "changed",
         "commit",
@@ -108,7 +109,7 @@ impl Fact {
         "person",
     ];
 
-    /// The gate that definitions write it as: one of [`Fact::GATES`].
+    /// Returns its gate in definitions: one of [`Fact::GATES`].
     pub fn gate(&self) -> &'static str {
         match self {
             Fact::Changed { .. } => "changed",
@@ -144,17 +145,17 @@ impl Fact {
         }
     }
 
-    /// Whether it may need to be known how the files stood before: who leads a run notes that when a step begins.
+    /// Checks whether it may need the earlier state of the files, which the driver of a run records when a step begins.
     pub fn needs_before(&self) -> bool {
         !matches!(self, Fact::Pushed | Fact::Output { .. } | Fact::Person)
     }
 
-    /// Whether it is told by that alone: a review may be somebody's word as well.
+    /// Checks whether the earlier state of the files alone decides it: a review may also rest on somebody's word.
     fn is_told_by_before(&self) -> bool {
         self.needs_before() && *self != Fact::ReviewedByAnother
     }
 
-    /// Since when it counts where nothing is said of it. A review is of all that a run has changed.
+    /// Returns the time from which it counts by default. A review covers all that a run has changed.
     pub fn usually_since(&self) -> Since {
         match self {
             Fact::ReviewedByAnother => Since::Run,
@@ -162,7 +163,7 @@ impl Fact {
         }
     }
 
-    /// What is wrong with a value that must fit the schema of the fact, in one sentence; nothing where it fits, or there is
+    /// Describes in one sentence why a value does not match the schema of the fact; `None` if it matches, or there is
     /// no schema.
     pub fn misfit(&self, value: &Value) -> Option<String> {
         let (Fact::File { schema: Some(schema), .. } | Fact::Output { schema, .. }) = self else { return None };
@@ -174,7 +175,7 @@ impl Fact {
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// The value that the report must give, and what it must be.
+    /// Returns the variable that the report must set, and the schema of its value.
     pub fn output(&self) -> Option<(&str, &Value)> {
         match self {
             Fact::Output { name, schema } => Some((name, schema)),

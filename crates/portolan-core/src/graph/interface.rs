@@ -1,4 +1,4 @@
-//! What a flow is to those that call it, and what its file says besides what is to be done.
+//! The interface of a flow for its callers, and the other settings of its file.
 
 use std::collections::BTreeSet;
 
@@ -9,52 +9,53 @@ use super::{Bounds, Server};
 use crate::schema::Schema;
 use crate::source::Spanned;
 
-/// How many nodes one run may execute where the definition does not say.
+/// The default maximum number of nodes that one run may execute.
 pub const DEFAULT_MAX_NODES: u64 = 1_000;
-/// How long one run may take where the definition does not say, in milliseconds.
+/// The default maximum time of one run, in milliseconds.
 pub const DEFAULT_MAX_MS: u64 = 300_000;
 
-/// What a flow takes from whoever calls it, what it comes to, and how far it may go. A flow that has none is not called: an
-/// agent is led through it.
+/// The input, the output and the limits of a flow that is called. A flow without an interface is not called: an agent
+/// is led through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Interface {
-    /// What its callers are shown as its title.
+    /// Its title for callers.
     pub title: Option<String>,
-    /// What its input must be.
+    /// The schema of its input.
     pub input: Option<Spanned<Schema>>,
-    /// What its output must be.
+    /// The schema of its output.
     pub output: Option<Spanned<Schema>>,
-    /// Hints for its callers, as MCP has them: an object.
+    /// Hints for its callers, as defined by MCP: an object.
     pub annotations: Option<Value>,
-    /// How far one run may go.
+    /// The limits of one run.
     pub limits: RunLimits,
-    /// What the states of one run may use up together.
+    /// The limits of the states of one run together.
     pub bounds: Bounds,
-    /// Whether a run that has reached its limits waits for a person; else it fails.
+    /// Whether a run that reaches its limits waits for a person; else it fails.
     pub waits_at_limits: bool,
 }
 
-/// What a file says besides what is to be done.
+/// The settings of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileSettings {
-    /// The model that states are worked on by where they name none; nothing where whoever runs it says so.
+    /// The model of states that name none; `None` if the runner chooses it.
     pub model: Option<String>,
-    /// The servers that the definition brings along.
+    /// The servers that the definition declares.
     #[serde(serialize_with = "names")]
     pub servers: Vec<Server>,
-    /// The names of those that stand in it but could not be read: nothing is known of what they are.
+    /// The names of declared servers that could not be read.
     pub unread_servers: BTreeSet<String>,
     /// The server that a file of several functions presents itself as.
     pub face: Face,
     /// Names of fields, and JSON pointers, whose values are never shown.
     pub redact: Vec<String>,
-    /// Whether a tool's answer is read as text first, and as structured content second: so the design document has it.
+    /// Whether a tool's answer is read as text first and as structured content second, as the design document
+    /// specifies.
     pub text_first: bool,
-    /// Whether expressions see the input also under the name `input`.
+    /// Whether expressions also see the input under the name `input`.
     pub names_input: bool,
 }
 
-/// The servers by their names: how they are reached may hold secrets.
+/// Serializes servers by name only: their transports may contain secrets.
 fn names<S: Serializer>(servers: &[Server], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(servers.iter().map(|server| &server.name))
 }
@@ -68,16 +69,16 @@ pub struct Face {
     pub version: String,
     /// Its title.
     pub title: Option<String>,
-    /// What a client is told once, when it connects.
+    /// The instructions that a client gets once, when it connects.
     pub instructions: Option<String>,
 }
 
-/// How far one run may go.
+/// The limits of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RunLimits {
-    /// How many nodes it may execute, in all its parts together.
+    /// The maximum number of nodes that it executes, in all its parts together.
     pub max_nodes: u64,
-    /// How long it may take, in milliseconds.
+    /// The maximum time, in milliseconds.
     pub max_ms: u64,
 }
 

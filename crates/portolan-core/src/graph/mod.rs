@@ -1,7 +1,7 @@
 //! The one graph that every dialect is lowered to.
 //!
-//! A [`Graph`] is what an author wrote and may be wrong. A [`Workflow`] cannot be: only `validate` makes one. Knows
-//! no format, and nothing of runs.
+//! A [`Graph`] is a definition as its author wrote it and may contain errors. A [`Workflow`] is checked: only
+//! `validate` creates one. This module knows no format and no runs.
 
 mod activity;
 mod call;
@@ -48,51 +48,51 @@ pub use tools::{ToolRules, is_meant};
 pub use verification::{DecidedBy, NodeCheck, Verification};
 pub use workflow::{CheckedSteps, Exits, Failing, Flow, Step, Workflow};
 
-/// How often work is attempted again where neither a `failed` edge nor `maxRetries` says otherwise.
+/// The default number of retries, if neither a `failed` edge nor `maxRetries` sets another.
 pub const DEFAULT_RETRIES: u32 = 3;
 
-/// How deep loops, branches, items and workflows may stand in one another. A run has a frame for each of them and is kept
+/// The maximum nesting depth of loops, branches, items and workflows. A run has one frame for each level and is stored
 /// as JSON, whose readers allow 128 levels; a branch takes six of them.
 pub const MAX_DEPTH: usize = 16;
 
-/// A definition as written, with the places it came from.
+/// A definition as written, with source positions.
 ///
-/// It serializes, in the form `graph/1`, which `docs/situation.md` describes.
+/// It serializes in the form `graph/1`, which `docs/situation.md` describes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "form", rename = "graph/1")]
 pub struct Graph {
     /// Its identifier.
     pub id: Spanned<String>,
-    /// Its name for people; the identifier where none is given.
+    /// Its name for people; the identifier if the definition gives none.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
     /// Its nodes, in the order written.
     pub nodes: Vec<Node>,
-    /// Its edges, in the order written: of several that fit, the first is taken.
+    /// Its edges, in the order written: the first that matches is taken.
     pub edges: Vec<Edge>,
-    /// Nodes that stand in the text but could not be read: nothing is known of what they are and where they lead. One
-    /// that lacks nothing but its way on is among the nodes besides.
+    /// Nodes that the text contains but that could not be read: their kind and their edges are unknown. A node that
+    /// only lacks its outgoing edges is also in `nodes`.
     pub unread: BTreeSet<NodeId>,
-    /// What it is to those that call it; nothing where an agent is led through it.
+    /// Its interface for callers; `None` if an agent is led through it.
     pub interface: Option<Arc<Interface>>,
-    /// What its file says besides.
+    /// The other settings of its file.
     pub settings: Arc<FileSettings>,
-    /// Its version, where its file names one: for people, who tell two of them apart by it.
+    /// Its version, if its file names one. For display only.
     pub version: Option<String>,
-    /// What a run of it remembers besides where it is.
+    /// The variables of a run.
     pub variables: Vec<Variable>,
-    /// The activities that its nodes stand in, where it has any.
+    /// The activities that its nodes belong to, if it has any.
     pub activities: Vec<Activity>,
-    /// Whether its format says nothing about where ways lead: what is found of them is a warning where it can be repaired.
+    /// Whether its format leaves the edges open: findings of the rules are warnings if they can be repaired.
     #[serde(skip)]
     pub advised: bool,
-    /// The first fault of the text that reading could not repair. Such a graph can be drawn, and not run.
+    /// The first syntax error that parsing could not repair. Such a graph can be drawn but not run.
     pub broken: Option<String>,
 }
 
 impl Graph {
-    /// A graph that has nothing but a name, for the rest to be filled in.
+    /// Creates a graph that has only an identifier.
     pub fn new(id: Spanned<String>) -> Graph {
         Graph {
             name: id.value.clone(),
@@ -111,12 +111,12 @@ impl Graph {
         }
     }
 
-    /// The node called `id`.
+    /// Returns the node with the identifier `id`.
     pub fn node(&self, id: &NodeId) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == *id)
     }
 
-    /// The edges that leave `id`, in order.
+    /// Returns the edges that leave `id`, in order.
     pub fn edges_from<'a>(&'a self, id: &'a NodeId) -> impl Iterator<Item = &'a Edge> {
         self.edges.iter().filter(move |edge| edge.from.value == *id)
     }
@@ -127,30 +127,30 @@ impl Graph {
 pub struct Node {
     /// Its identifier.
     pub id: NodeId,
-    /// Where the identifier stands.
+    /// The position of the identifier.
     pub span: Span,
-    /// Its name for people; the identifier where none is given.
+    /// Its name for people; the identifier if the definition gives none.
     pub name: String,
-    /// What the person or agent at this node is told.
+    /// Its texts for the person or agent who works at it.
     pub brief: Brief,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What must hold before it can be left as done.
+    /// The checks that must hold before it is left as done.
     pub accept: Vec<Check>,
-    /// How often a failure may be retried, when the definition says so.
+    /// How often a failure may be retried, if the definition says so.
     pub max_retries: Option<Spanned<u32>>,
-    /// The variables that are set when it is left as done.
+    /// The variables that are set when it is left with `passed`.
     pub sets: Vec<(String, Value)>,
-    /// Where it stands, in a text of activities.
+    /// Its position in a workflow of activities.
     pub seat: Option<Box<StepPath>>,
-    /// What makes it a phase; nothing for other nodes.
+    /// The settings of a phase; `None` for other nodes.
     pub phase: Option<Box<Phase>>,
-    /// The tools that may be used while work is done at it; nothing where all may.
+    /// The tools that may be used during work at it; `None` allows all.
     pub tools: Option<Box<ToolRules>>,
 }
 
 impl Node {
-    /// A node of which nothing is said but what it is, for the rest to be filled in.
+    /// Creates a node that has only an identifier, a position and a kind.
     pub fn new(id: impl Into<NodeId>, span: Span, kind: Kind) -> Node {
         let id = id.into();
         Node {
@@ -168,20 +168,20 @@ impl Node {
         }
     }
 
-    /// Whether the node is left by `outcome` only when its checks hold. A failure claims nothing. `skipped` claims nothing
-    /// where a step may be skipped, which only steps of activities may be: anywhere else it is an outcome like others.
+    /// Checks whether leaving the node with `outcome` requires that its checks hold. `failed` does not require it.
+    /// `skipped` does not either, but only for steps of activities: elsewhere it is an ordinary outcome.
     pub fn is_checked_on(&self, outcome: &Outcome) -> bool {
         let is_skip = self.seat.is_some() && outcome.as_str() == SKIPPED;
         !self.accept.is_empty() && !outcome.is_failed() && !is_skip
     }
 }
 
-/// What is told about a node. All of it is text for readers; none of it steers.
+/// The texts of a node, for readers. None of them affects execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Brief {
-    /// One sentence on what it is for.
+    /// One sentence on its purpose.
     pub description: Option<String>,
-    /// What to do, what done means, what to hand on.
+    /// What to do, when it is done, and what to pass on.
     pub instructions: Option<String>,
     /// Who should do it.
     pub agent: Option<String>,
@@ -197,25 +197,25 @@ pub struct Brief {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Kind {
-    /// Where a run begins.
+    /// The node at which a run begins.
     Start,
-    /// Where a run ends.
+    /// A node at which a run ends.
     End {
-        /// How it ended.
+        /// The result of the run.
         result: EndResult,
-        /// Who is to be told.
+        /// Who is notified.
         escalation: Option<Escalation>,
     },
-    /// A question to a person, with one way on for each outgoing edge.
+    /// A question to a person, with one outgoing edge for each answer.
     Checkpoint {
-        /// Who is to be told.
+        /// Who is notified.
         escalation: Option<Escalation>,
-        /// What is asked, where the answers do more than lead on.
+        /// The question, if its answers have effects.
         question: Option<Box<Question>>,
     },
-    /// Work that is presented to the agent.
+    /// Work for the agent.
     Work {
-        /// Whether the work is to judge other work.
+        /// Whether the work judges other work.
         gate: bool,
         /// The outcomes that may be reported, in the order declared.
         outputs: Vec<Spanned<Outcome>>,
@@ -238,20 +238,20 @@ pub enum Kind {
     Subflow {
         /// The workflow to run.
         workflow: Spanned<String>,
-        /// What it is given, where it is a function.
+        /// The input, if the workflow is a function.
         args: Option<Expr>,
-        /// The variables that it begins with and, when it has succeeded, gives back.
+        /// The variables that are passed to the workflow and, if it succeeds, taken back.
         context: Vec<String>,
     },
     /// Computes a value.
     Compute(Expr),
-    /// Chooses a way: the first edge whose guard holds.
+    /// Takes the first edge whose guard holds.
     Switch,
-    /// Where an activity begins. One that is passed over is left as [`SKIPPED`].
+    /// The first node of an activity. A skipped activity is left with [`SKIPPED`].
     Activity,
-    /// Has nodes walked again and again.
+    /// Repeats nodes.
     Loop(Box<Loop>),
-    /// Where a pass of a loop ends.
+    /// The end of a pass of a loop.
     Repeat {
         /// The loop.
         of: Spanned<NodeId>,
@@ -260,12 +260,12 @@ pub enum Kind {
     Call(Box<Call>),
     /// Runs another workflow once for each item of an array.
     Each(Box<Each>),
-    /// Is worked on until its key results are met.
+    /// Work that is repeated until its key results are met.
     State(Box<State>),
 }
 
 impl Kind {
-    /// Whether work can begin at it. Ends and joins are where work comes to.
+    /// Checks whether a run can be opened at a node of this kind: all but ends, joins and the ends of passes.
     pub fn can_begin(&self) -> bool {
         match self {
             Kind::Start
@@ -284,12 +284,12 @@ impl Kind {
         }
     }
 
-    /// Whether it comes to a value that later nodes can use, and is executed by the engine.
+    /// Checks whether the engine executes it and later nodes can use its output.
     pub fn comes_to_a_value(&self) -> bool {
         matches!(self, Kind::Compute(_) | Kind::Call(_) | Kind::Each(_) | Kind::State(_))
     }
 
-    /// The word a definition uses for it.
+    /// Returns the word that definitions use for it.
     pub fn word(&self) -> &'static str {
         match self {
             Kind::Start => "start",
@@ -311,7 +311,7 @@ impl Kind {
         }
     }
 
-    /// The expressions that the node evaluates; the guards stand on its edges.
+    /// Returns the expressions that the node evaluates. The guards are on its edges.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let state = match self {
             Kind::State(state) => Some(state),
@@ -328,7 +328,7 @@ impl Kind {
         first.into_iter().chain(second).chain(state.into_iter().flat_map(|state| state.expressions()))
     }
 
-    /// The workflow that a node of this kind runs.
+    /// Returns the workflow that a node of this kind runs.
     pub fn runs(&self) -> Option<&Spanned<String>> {
         match self {
             Kind::Subflow { workflow, .. } => Some(workflow),
@@ -337,7 +337,7 @@ impl Kind {
         }
     }
 
-    /// The same with those that it offers to a model as tools, each with its place in the text.
+    /// Returns the workflows that it runs or offers to a model as tools, each with its position in the text.
     pub fn workflows(&self) -> impl Iterator<Item = (&str, Span)> {
         let state = match self {
             Kind::State(state) => Some(state),
@@ -349,7 +349,7 @@ impl Kind {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndResult {
@@ -359,12 +359,12 @@ pub enum EndResult {
     Failure,
     /// Something outside the run must change first.
     Blocked,
-    /// Somebody called it off.
+    /// The run was cancelled.
     Cancelled,
 }
 
 impl EndResult {
-    /// The word a definition uses for it.
+    /// Returns the word that definitions use for it.
     pub fn word(self) -> &'static str {
         match self {
             EndResult::Success => "success",
@@ -375,15 +375,15 @@ impl EndResult {
     }
 }
 
-/// Who is to be told when a run comes here.
+/// Who is notified when a run reaches a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
-    /// A person, at once: human in the loop.
+    /// A person, immediately: human in the loop.
     Hitl,
-    /// Whoever watches alerts.
+    /// The people who watch alerts.
     Alert,
-    /// Whoever works through tickets.
+    /// The people who work on tickets.
     Ticket,
 }
 
@@ -399,7 +399,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The word a definition uses for it.
+    /// Returns the word that definitions use for it.
     pub fn word(self) -> &'static str {
         match self {
             Strategy::AllPass => "all-pass",
@@ -417,14 +417,14 @@ pub struct Edge {
     pub to: Spanned<NodeId>,
     /// When it is taken.
     pub on: Trigger,
-    /// What it means, for readers.
+    /// Its meaning, for readers.
     pub label: Option<String>,
-    /// Where it stands.
+    /// Its position in the text.
     pub span: Span,
 }
 
 impl Edge {
-    /// Where its outcome is written; the whole edge where it names none.
+    /// Returns the position of its outcome or guard; of the whole edge if it has neither.
     pub fn on_span(&self) -> Span {
         match &self.on {
             Trigger::Outcome(on) => on.span,
@@ -434,20 +434,20 @@ impl Edge {
     }
 }
 
-/// When an edge is taken.
+/// The condition on which an edge is taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// On this outcome.
     Outcome(Spanned<Outcome>),
-    /// On `passed`, when no edge names it. Never on `failed`: a failure does not become a success.
+    /// On `passed`, if no edge names it. Never on `failed`, so that a failure does not become a success.
     Done,
-    /// When this holds, and no guard before it did.
+    /// If this guard holds, and no earlier one does.
     When(Spanned<Expr>),
 }
 
 impl Trigger {
-    /// The outcome that the edge names.
+    /// Returns the outcome that the edge names.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Trigger::Outcome(outcome) => Some(&outcome.value),

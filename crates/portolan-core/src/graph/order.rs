@@ -1,4 +1,4 @@
-//! What comes before what in a checked flow: which steps a run passes over that begins further on.
+//! The order of the steps in a checked flow, and the steps that a run skips if it begins further on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,23 +6,24 @@ use super::{Flow, Kind, Node, Step, Workflow};
 use crate::value::NodeId;
 
 impl Flow {
-    /// The steps that a run may come to before it first comes to `at`, in the order written.
+    /// Returns the steps that a run may pass before it first reaches `at`, in the order written.
     pub fn before<'f>(&'f self, at: &NodeId) -> Vec<&'f NodeId> {
         let from_start = self.reached(&self.start, |id| self.next(id), |id| id != at);
         self.leading_to(at).into_iter().filter(|id| from_start.contains(id)).collect()
     }
 
-    /// Whether a way leads from the start to `at`.
+    /// Checks whether a path leads from the start to `at`.
     pub fn is_reached(&self, at: &NodeId) -> bool {
         self.reached(&self.start, |id| self.next(id), |_| true).contains(at)
     }
 
-    /// Whether every way from the start to `at` comes through `step`.
+    /// Checks whether every path from the start to `at` passes through `step`.
     pub fn must_come_through(&self, step: &NodeId, at: &NodeId) -> bool {
         step != at && !self.reached(&self.start, |id| self.next(id), |id| id != step).contains(at)
     }
 
-    /// The steps from which a run may come to `at`, in the order written; `at` is one of them where a way leads back to it.
+    /// Returns the steps from which a run may reach `at`, in the order written; `at` is one of them if a path leads
+    /// back to it.
     pub fn leading_to<'f>(&'f self, at: &NodeId) -> Vec<&'f NodeId> {
         let mut entered: BTreeMap<&NodeId, Vec<&NodeId>> = BTreeMap::new();
         for id in self.steps.keys() {
@@ -39,8 +40,8 @@ impl Flow {
         self.steps.keys().filter(|id| leading.contains(id)).collect()
     }
 
-    /// The fork in whose branches a step stands; nothing for one that stands in none. An end that a branch may come to
-    /// stands in none.
+    /// Returns the fork whose branches contain a step; `None` if there is none. An end that a branch may reach belongs
+    /// to no fork.
     pub fn fork_around<'f>(&'f self, id: &NodeId) -> Option<&'f NodeId> {
         let ends = matches!(self.steps.get(id)?.node.kind, Kind::End { .. });
         let is_around = |fork: &NodeId, step: &'f Step| {
@@ -49,7 +50,7 @@ impl Flow {
         self.steps.iter().find_map(|(fork, step)| (!ends && is_around(fork, step)).then_some(fork))
     }
 
-    /// The steps that a branch of a fork may come to before the join.
+    /// Returns the steps that a branch of a fork may reach before the join.
     pub fn branch<'f>(&'f self, fork: &NodeId, entry: &'f NodeId) -> BTreeSet<&'f NodeId> {
         match self.steps.get(fork).map(|step| &step.node.kind) {
             Some(Kind::Fork { join, .. }) => self.reached(entry, |id| self.next(id), |id| *id != join.value),
@@ -57,7 +58,8 @@ impl Flow {
         }
     }
 
-    /// Everything that is reached from `from`, itself included, by the ways `next`, over steps that `counts` names.
+    /// Returns everything that is reachable from `from`, itself included, by the edges `next`, through nodes that
+    /// `counts` accepts.
     fn reached<'f, I: IntoIterator<Item = &'f NodeId>>(
         &'f self,
         from: &'f NodeId,
@@ -74,7 +76,7 @@ impl Flow {
         reached
     }
 
-    /// Where a step may lead; from a fork also to its join.
+    /// Returns the possible successors of a step; for a fork also its join.
     fn next<'f>(&'f self, id: &NodeId) -> impl Iterator<Item = &'f NodeId> {
         let step = self.steps.get(id);
         let join = step.and_then(|step| match &step.node.kind {
@@ -86,15 +88,15 @@ impl Flow {
 }
 
 impl Workflow {
-    /// The first step that is checked, judges, asks a person or chooses a way, where every way to `at` comes through such a
-    /// step: a run that begins at `at` passes over it. Nothing where an agent can come to `at` by its own word.
+    /// Returns the first step that is checked, judges, asks a person or chooses a path, if every path to `at` passes
+    /// through such a step: a run that begins at `at` skips it. `None` if an agent's own reports can lead it to `at`.
     pub fn passed_over(&self, at: &NodeId) -> Option<&NodeId> {
         let flow = self.root();
         let is_free = |id: &NodeId| {
             let node = &flow.step(id).node;
             id == at || !(self.holds_back(node) || matches!(node.kind, Kind::Switch | Kind::Loop(_)))
         };
-        // An activity is passed over by an answer alone.
+        // Only an answer skips an activity.
         let next = |id| {
             let entered = flow.step(id).exits.passed().filter(|_| flow.step(id).node.kind == Kind::Activity);
             entered.map_or_else(|| flow.next(id).collect(), |entered| vec![entered])
@@ -102,12 +104,12 @@ impl Workflow {
         if flow.reached(&flow.start, next, is_free).contains(at) {
             return None;
         }
-        // Where no way leads to `at` at all, it passes over everything.
+        // If no path leads to `at`, a run that begins there skips everything.
         flow.before(at).into_iter().find(|id| !is_free(id)).or(Some(&flow.start))
     }
 
-    /// Whether a node is left only when something is shown or somebody says so: by checks, as a gate, as a question to a
-    /// person, or because the workflow that it runs has such nodes.
+    /// Checks whether a node is left only with evidence or a decision: it has checks, is a gate, asks a person, or runs
+    /// a workflow with such nodes.
     pub fn holds_back(&self, node: &Node) -> bool {
         match &node.kind {
             _ if !node.accept.is_empty() => true,

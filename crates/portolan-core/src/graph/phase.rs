@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use crate::value::NodeId;
 
-/// What makes work a phase: it is held until what it claims has been shown. Work whose checks do not hold stays where it
-/// is, however often it is claimed; it goes back only where somebody says so.
+/// The settings that make work a phase. Work whose checks do not hold stays at its node, however often it is claimed.
+/// It goes back only if it is reported as failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
-    /// Where the work is taken up again when it is reported as failed; nothing where it cannot be.
+    /// The node at which failed work starts again; `None` if there is none.
     pub back: Option<NodeId>,
-    /// How many times a run may go back.
+    /// The maximum number of times that a run may go back.
     pub cap: u32,
-    /// The node at which going back is counted: phases that share one share the cap.
+    /// The node at which going back is counted. Phases with the same node share the cap.
     pub counted_at: NodeId,
 }

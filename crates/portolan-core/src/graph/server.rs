@@ -1,42 +1,43 @@
-//! The MCP servers whose tools a workflow calls, as written: in the definition itself, or in the user's `mcp.json`.
+//! The MCP servers whose tools a workflow calls, as written in the definition or in the user's `mcp.json`.
 
 use indexmap::IndexMap;
 
 use crate::source::Span;
 
-/// How long a call of a server's tool may take where nothing else is said, in milliseconds.
+/// The default timeout of a call to a server's tool, in milliseconds.
 pub const DEFAULT_CALL_TIMEOUT_MS: u64 = 60_000;
 
-/// A server as written. `${VAR}` and `${VAR:-default}` still stand in its texts: the core has no environment.
+/// A server as written. Its texts may contain `${VAR}` and `${VAR:-default}`: the core has no environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The name under which nodes call it.
+    /// The name that nodes use for it.
     pub name: String,
-    /// Where the name stands.
+    /// The position of the name.
     pub span: Span,
-    /// How it is reached.
+    /// Its transport.
     pub transport: Transport,
-    /// How long a call may take, in milliseconds; nothing means [`DEFAULT_CALL_TIMEOUT_MS`].
+    /// The timeout of a call, in milliseconds; `None` means [`DEFAULT_CALL_TIMEOUT_MS`].
     pub timeout_ms: Option<u64>,
-    /// Whether it is switched off: it counts as not there.
+    /// Whether it is disabled, which has the same effect as leaving it out.
     pub disabled: bool,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// A process, spoken to over its standard input and output.
+    /// A process, over its standard input and output.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Where it runs; relative to the folder of the file that names it.
+        /// Its working directory, relative to the folder of the file that names it.
         cwd: Option<String>,
-        /// Variables that it gets besides the few that every child gets.
+        /// Environment variables in addition to the few that every child gets.
         env: IndexMap<String, String>,
     },
-    /// Streamable HTTP. Without a `type` in the file, a server that does not know it is tried with [`Transport::Sse`].
+    /// Streamable HTTP. If the file gives no `type`, a server that does not support it is tried with
+    /// [`Transport::Sse`].
     Http {
         /// The endpoint.
         url: String,
@@ -61,9 +62,9 @@ pub enum Transport {
 pub enum Builtin {
     /// Reads files below a folder.
     Filesystem {
-        /// The folder; relative to the folder of the file that names it.
+        /// The folder, relative to the folder of the file that names it.
         root: String,
     },
-    /// Says back what it is told, and fails, waits and floods on request.
+    /// Echoes its input, and fails, waits and floods on request.
     Echo,
 }

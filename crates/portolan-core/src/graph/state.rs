@@ -1,5 +1,5 @@
-//! A state: an objective, the key results that say when it is reached, and who works on it. What does not meet them is
-//! attempted again with the reasons.
+//! A state: an objective, the key results that define when it is reached, and its worker. A result that does not meet
+//! them is attempted again with the reasons.
 
 use std::num::NonZeroU32;
 
@@ -11,70 +11,70 @@ use crate::source::{Span, Spanned};
 use crate::value::{FAILED, Outcome, PASSED};
 use serde::{Deserialize, Serialize};
 
-/// How often a state is attempted again where its definition does not say.
+/// The default number of retries of a state.
 pub const DEFAULT_STATE_RETRIES: u32 = 3;
-/// How often the model of a state is asked in one attempt where its definition does not say.
+/// The default number of requests to the model of a state in one attempt.
 pub const DEFAULT_TURNS: u32 = 25;
 
 /// A state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct State {
-    /// What is to be reached.
+    /// The objective.
     pub objective: String,
-    /// What the whole workflow is for.
+    /// The purpose of the whole workflow.
     pub purpose: String,
-    /// What must hold of the output.
+    /// The conditions on the output.
     pub key_results: Vec<KeyResult>,
-    /// Who works on it.
+    /// Its worker.
     pub work: Worker,
     /// The tools that its model may ask for.
     pub tools: Vec<Spanned<String>>,
-    /// Those of them after which the run stops until somebody lets it go on.
+    /// The tools after which the run stops until it is resumed.
     pub breaking: Vec<Spanned<String>>,
-    /// Those that have done something which somebody will answer.
+    /// The tools whose answer comes later, from outside.
     pub waiting: Vec<Spanned<String>>,
-    /// How often it is attempted again, after the first time.
+    /// How often it is retried after the first attempt.
     pub max_retries: u32,
-    /// What a further attempt begins with.
+    /// The context of a retry.
     pub again: RetryContext,
-    /// What becomes of it when no attempt is left.
+    /// What happens when no attempt is left.
     pub exhausted: Exhausted,
-    /// Who judges the key results that no check decides.
+    /// The judge of the key results that no check decides.
     pub judge: Judge,
-    /// The variables that it gives a value when it is left: each sees the `output`.
+    /// The variables that are set when it is left. Each expression sees the `output`.
     pub sets: Vec<(Spanned<String>, Expr)>,
-    /// What may be used up in it, in all of its visits together.
+    /// Its limits, for all of its visits together.
     pub limits: Bounds,
-    /// The way on, by name; nothing where the output names it itself.
+    /// The expression that names the next branch; `None` if the output itself names it.
     pub way: Option<Expr>,
 }
 
-/// Who works on a state.
+/// The worker of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Worker {
     /// A language model.
     Model(Box<Asking>),
-    /// Nobody: the output is the input.
+    /// No worker: the output is the input.
     Nobody,
-    /// A function that whoever embeds the engine has registered.
+    /// A function that the embedding program registered.
     Function(Spanned<String>),
 }
 
-/// How a model is asked.
+/// The request to a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Asking {
-    /// Which one, as `provider:name`; nothing means the one that the run is given.
+    /// The model, as `provider:name`; `None` means that of the file, else that of the run.
     pub model: Option<String>,
-    /// What it is told first; nothing means that it is told the objective.
+    /// The system message; `None` means one made from the objective.
     pub system: Option<Expr>,
-    /// What it is asked; nothing means that it is given the input.
+    /// The prompt; `None` means the input.
     pub prompt: Option<Expr>,
     /// Its settings.
     pub settings: ModelSettings,
-    /// The JSON Schema that its answer is to have. It is then read as JSON; else it is a text.
+    /// The JSON Schema of its answer, which is then read as JSON; else the answer is text.
     pub schema: Option<Schema>,
-    /// How often it is asked in one attempt, its tools between.
+    /// The maximum number of requests in one attempt.
     pub max_turns: Option<NonZeroU32>,
 }
 
@@ -83,61 +83,61 @@ pub struct Asking {
 pub struct KeyResult {
     /// Its name, unique in the state.
     pub name: Spanned<String>,
-    /// What is to hold, for readers and for the judge.
+    /// The criterion, for readers and for the judge.
     pub description: String,
-    /// How it is found out.
+    /// How it is decided.
     pub by: KeyResultCheck,
-    /// Whether the state may be left without it.
+    /// Whether the state may be left without meeting it.
     pub advisory: bool,
-    /// Whether the project attaches it to the state by `.portolan/verify.yaml`; the definition itself says nothing of it.
+    /// Whether the project attaches it by `.portolan/verify.yaml`, rather than the definition.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub attached: bool,
 }
 
-/// How a key result is found out, the cheapest way first.
+/// How a key result is decided, the cheapest way first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyResultCheck {
-    /// An expression over `output`, `input`, `shared`, `history` and `calls`.
+    /// An expression over `output`, `input`, `shared`, `attempt`, `feedback`, `history` and `calls`.
     Expr(Expr),
-    /// Something outside: a command, a file, the repository.
+    /// A check outside the run: a command, a file, the repository.
     Check(CheckBy),
-    /// A model judges.
+    /// A judge.
     Judge,
 }
 
-/// What a further attempt begins with.
+/// The context of a retry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryContext {
-    /// The conversation goes on, with the reasons.
+    /// The conversation continues, with the reasons.
     #[default]
     Continue,
-    /// A new conversation, which is told the reasons and what came of the last one.
+    /// A new conversation, with the reasons and the last output.
     Restart,
 }
 
-/// What becomes of a state when no attempt is left.
+/// What happens to a state when no attempt is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exhausted {
     /// It fails: along its `failed` edge, or the run fails with it.
     #[default]
     Fail,
-    /// The attempt counts that met the most key results, of several the latest.
+    /// The attempt that met the most key results is accepted; of several the latest.
     Best,
     /// A person decides.
     Ask,
 }
 
-/// Who judges what no check decides.
+/// The judge of the key results that no check decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judge {
-    /// Which model; nothing means the one that the state is worked on by.
+    /// The model; `None` means the model of the state.
     pub model: Option<String>,
-    /// How many are asked; a key result is met when more than half of them say so.
+    /// The number of votes; a key result is met if more than half of them say so.
     pub votes: NonZeroU32,
-    /// How they are asked. Their temperature is 0 where nothing is said.
+    /// The settings of its requests. The temperature is 0 if none is set.
     pub settings: ModelSettings,
 }
 
@@ -147,37 +147,37 @@ impl Default for Judge {
     }
 }
 
-/// What may be used up. Whoever reaches a bound waits for a person, who may grant as much again.
+/// Limits. A state that reaches one waits for a person, who may grant the same amount again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bounds {
-    /// How often states are attempted.
+    /// The maximum number of attempts of states.
     pub attempts: Option<u64>,
-    /// How often a state is entered.
+    /// The maximum number of visits of a state.
     pub visits: Option<u64>,
-    /// How often models are asked, judges among them.
+    /// The maximum number of model calls, including those of judges.
     pub model_calls: Option<u64>,
-    /// How many tools are used.
+    /// The maximum number of tool calls.
     pub tool_calls: Option<u64>,
-    /// How many tokens are read and written.
+    /// The maximum number of tokens, input and output together.
     pub tokens: Option<u64>,
-    /// What models may cost, in millionths of a US dollar.
+    /// The maximum cost of models, in millionths of a US dollar.
     pub microdollars: Option<u64>,
-    /// How long it may take, in milliseconds. What somebody is waited for counts.
+    /// The maximum time, in milliseconds, including the time spent waiting for an answer.
     pub ms: Option<u64>,
 }
 
-/// What stands before the name of a branch that would mean something else as an outcome.
+/// The prefix of a branch name that would otherwise be read as another outcome.
 const BRANCH: &str = "branch:";
 
-/// What a node is called that chooses for another.
+/// The suffix of the name of a node that chooses the branch for another node.
 const CHOOSER: &str = ":next";
 
-/// What stands before the name of a workflow that is a tool.
+/// The prefix of the name of a workflow that is used as a tool.
 const RUN: &str = "run:";
 
 impl State {
-    /// The workflow that a tool of this name runs.
+    /// Returns the workflow that a tool of this name runs.
     ///
     /// ```
     /// use portolan_core::graph::State;
@@ -188,8 +188,8 @@ impl State {
         tool.strip_prefix(RUN)
     }
 
-    /// The outcome on which a state is left along the branch called `name`. What outcomes of all nodes are called may be
-    /// the name of a branch too, and is told from them.
+    /// Returns the outcome that leaves a state along the branch called `name`. A branch that is called like an outcome
+    /// of all nodes gets a prefix.
     ///
     /// ```
     /// use portolan_core::graph::State;
@@ -204,7 +204,7 @@ impl State {
         }
     }
 
-    /// The expressions that it evaluates.
+    /// Returns the expressions that it evaluates.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let checks = self.key_results.iter().filter_map(|result| match &result.by {
             KeyResultCheck::Expr(expr) => Some(expr),
@@ -218,22 +218,22 @@ impl State {
         checks.chain(asked).chain(self.sets.iter().map(|(_, expr)| expr)).chain(&self.way)
     }
 
-    /// The name of the node that chooses the way on where `node` is none that can.
+    /// Returns the name of the node that chooses the branch for `node`, which cannot do so itself.
     pub(crate) fn chooser_of(node: &str) -> String {
         format!("{node}{CHOOSER}")
     }
 
-    /// Whether a node only chooses the way on for another: no definition names it.
+    /// Checks whether a node only chooses the branch for another. No definition names such a node.
     pub(crate) fn is_chooser(node: &Node) -> bool {
         node.span == Span::default() && node.id.as_str().contains(CHOOSER)
     }
 
-    /// Whether one of its expressions sees what other states have come to before.
+    /// Checks whether one of its expressions reads the outputs of earlier states.
     pub fn sees_history(&self) -> bool {
         self.expressions().any(|expr| expr.text().contains("history"))
     }
 
-    /// How often its model may be asked in one attempt.
+    /// Returns the maximum number of requests to its model in one attempt.
     pub fn max_turns(&self) -> u32 {
         match &self.work {
             Worker::Model(asking) => asking.max_turns.map_or(DEFAULT_TURNS, NonZeroU32::get),
@@ -243,7 +243,7 @@ impl State {
 }
 
 impl Bounds {
-    /// What is bounded, as definitions write it, and how far.
+    /// Returns each limit with its name in definitions.
     pub fn each(&self) -> [(&'static str, Option<u64>); 7] {
         [
             ("attempts", self.attempts),

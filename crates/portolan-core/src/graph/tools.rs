@@ -1,4 +1,4 @@
-//! The tools that may be used at a node, and the patterns that name them.
+//! The tools that may be used at a node, and the patterns that match their names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,19 +10,18 @@ use crate::value::NodeId;
 
 /// The tools that an agent may use while it works at a node, by pattern.
 ///
-/// A pattern is matched against the name that the host has for the tool (`Bash`, `mcp__github__create_issue`), against
-/// what it does (`edit`, `shell`, `read`), and for tools of MCP servers against `mcp:<server>/<tool>`. `*` stands for any
-/// text.
+/// A pattern is matched against the host's name for the tool (`Bash`, `mcp__github__create_issue`), against its kind
+/// (`edit`, `shell`, `read`), and for tools of MCP servers against `mcp:<server>/<tool>`. `*` matches any text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolRules {
-    /// Only these may be used; nothing means all.
+    /// Only these may be used; `None` allows all.
     pub allow: Option<Vec<String>>,
-    /// These may not, whatever else is allowed.
+    /// These may not be used, even if `allow` matches them.
     pub deny: Vec<String>,
 }
 
 impl ToolRules {
-    /// What both say.
+    /// Returns the rules that both have.
     fn shared(&self, other: &ToolRules) -> ToolRules {
         ToolRules {
             allow: self.allow.clone().filter(|allow| Some(allow) == other.allow.as_ref()),
@@ -32,13 +31,13 @@ impl ToolRules {
 }
 
 impl Flow {
-    /// The tools that may be used while a run is at a node; nothing where all may.
+    /// Returns the rules for tools while a run is at a node; `None` if all tools may be used.
     ///
-    /// A question to a person that says nothing of tools changes nothing: until it is answered, what every step says that
-    /// leads to it is to be kept.
+    /// A question to a person without rules of its own changes nothing: until it is answered, the rules apply that all
+    /// steps before it have in common.
     ///
     /// # Panics
-    /// When there is no node of that name.
+    /// Panics if there is no node of that name.
     pub fn tools_at(&self, id: &NodeId) -> Option<Cow<'_, ToolRules>> {
         let node = &self.step(id).node;
         match (&node.tools, &node.kind) {
@@ -48,7 +47,8 @@ impl Flow {
         }
     }
 
-    /// What all steps say that lead to a node, where nobody but the engine is in between.
+    /// Returns the rules that all steps before a node have in common. Nodes that the engine executes in between do not
+    /// count.
     fn tools_before(&self, id: &NodeId) -> Option<ToolRules> {
         let (mut seen, mut waiting) = (BTreeSet::from([id]), vec![id]);
         let mut shared: Option<ToolRules> = None;
@@ -73,7 +73,8 @@ impl Flow {
     }
 }
 
-/// Whether `name` is meant by a pattern: `*` is any text, also none. Time is at most the product of both lengths.
+/// Checks whether a pattern matches `name`: `*` matches any text, also the empty one. Takes time of at most the product
+/// of both lengths.
 pub fn is_meant(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut of) = (0, 0);

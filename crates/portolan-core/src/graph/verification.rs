@@ -1,22 +1,22 @@
-//! What stands between a claim that a node is done and the way on. Pictures, counts and lists of it read it here.
+//! Whether a node is left on a claim alone or on checks. Diagrams, counts and lists take it from here.
 
 use serde::Serialize;
 
 use super::{CheckBy, CheckedSteps, Flow, KeyResultCheck, Kind, Node, Worker};
 use crate::expr::Expr;
 
-/// Whether it is checked that a node is done, before it is left.
+/// Whether checks decide that a node is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
     /// At least one check decides.
     Checked,
-    /// Whoever works at it is believed.
+    /// The worker's claim decides.
     Believed,
 }
 
 impl Verification {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
             Verification::Checked => "checked",
@@ -39,20 +39,20 @@ pub struct NodeCheck<'n> {
 /// How a check of a node is decided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DecidedBy<'n> {
-    /// Something outside is looked at.
+    /// A check outside the run decides.
     Check(&'n CheckBy),
-    /// An expression holds of the output.
+    /// An expression over the output decides.
     Expr(&'n Expr),
-    /// A model says so.
+    /// A model decides.
     Judge {
-        /// What is to hold.
+        /// The criterion.
         wanted: &'n str,
     },
 }
 
 impl Node {
-    /// The checks that must hold before it is left as done: those of work, and the key results that a state cannot be left
-    /// without.
+    /// Returns the checks that must hold before it is left as done: the checks of work, and the key results of a state
+    /// that are not advisory.
     pub fn checks(&self) -> Vec<NodeCheck<'_>> {
         if let Kind::State(state) = &self.kind {
             let needed = state.key_results.iter().filter(|result| !result.advisory);
@@ -72,8 +72,8 @@ impl Node {
             .collect()
     }
 
-    /// Whether somebody's claim that it is done is checked or believed; nothing where nobody claims anything: what the
-    /// engine and functions do by themselves is no claim.
+    /// Returns whether a claim that the node is done is checked or believed. `None` if nobody makes a claim: the engine
+    /// and functions make none.
     pub fn verification(&self) -> Option<Verification> {
         let is_claimed = match &self.kind {
             Kind::Work { .. } => true,
@@ -100,7 +100,7 @@ impl Node {
 }
 
 impl Flow {
-    /// At how many steps something is checked, and which are believed.
+    /// Returns how many steps have checks, and which have none.
     pub fn checked(&self) -> CheckedSteps<'_> {
         let mut told = CheckedSteps::default();
         for step in self.steps.values() {

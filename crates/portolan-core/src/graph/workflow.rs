@@ -1,4 +1,4 @@
-//! What `validate` makes of graphs: everything resolved, nothing left to be wrong.
+//! The result of `validate`: every reference is resolved, and no error is left.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
 /// A checked definition: a root flow and every flow that its subflows name.
 ///
-/// Only `validate` makes one, so whoever holds one knows that every edge leads to a node, that every flow has one
-/// start, and that forks and joins belong together.
+/// Only `validate` creates one. Every edge of it leads to a node, every flow has one start, and forks and joins belong
+/// together.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "form", rename = "workflow/1")]
 pub struct Workflow {
     root: WorkflowId,
     flows: Arc<IndexMap<WorkflowId, Flow>>,
-    /// Whether a flow has activities, and with them perhaps loops.
+    /// Whether a flow has activities, which may contain loops.
     #[serde(skip)]
     has_activities: bool,
 }
@@ -31,40 +31,40 @@ impl Workflow {
         Workflow { root, flows: Arc::new(flows), has_activities }
     }
 
-    /// Whether a flow has activities, and with them perhaps loops.
+    /// Checks whether a flow has activities, which may contain loops.
     pub(crate) fn has_activities(&self) -> bool {
         self.has_activities
     }
 
-    /// The identifier of the root flow, which is the workflow's own.
+    /// Returns the identifier of the root flow, which is also that of the workflow.
     pub fn id(&self) -> &WorkflowId {
         &self.root
     }
 
-    /// The flow in which a run begins.
+    /// Returns the flow in which a run begins.
     pub fn root(&self) -> &Flow {
         &self.flows[&self.root]
     }
 
-    /// A flow of this workflow.
+    /// Returns a flow of this workflow.
     ///
     /// # Panics
-    /// When there is none of that name. A run that passed `engine::fits` names only flows that exist.
+    /// Panics if there is no flow of that name. A run that passed `engine::fits` names only flows that exist.
     pub fn flow(&self, id: &WorkflowId) -> &Flow {
         &self.flows[id]
     }
 
-    /// The flow of a name, where there is one.
+    /// Returns the flow called `name`, if there is one.
     pub fn find(&self, name: &str) -> Option<&Flow> {
         self.flows.get(name)
     }
 
-    /// All flows, the root first.
+    /// Returns all flows, the root first.
     pub fn flows(&self) -> impl Iterator<Item = (&WorkflowId, &Flow)> {
         self.flows.iter()
     }
 
-    /// Whether there is a flow called `flow` with a node called `node`.
+    /// Checks whether there is a flow called `flow` with a node called `node`.
     pub fn contains(&self, flow: &WorkflowId, node: &NodeId) -> bool {
         self.flows.get(flow).is_some_and(|flow| flow.steps.contains_key(node))
     }
@@ -75,46 +75,46 @@ impl Workflow {
 pub struct Flow {
     /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// Where it begins.
+    /// Its start node.
     pub start: NodeId,
     /// Its nodes, in the order written.
     pub steps: IndexMap<NodeId, Step>,
-    /// Its edges as written, for pictures; the engine follows [`Step::exits`].
+    /// Its edges as written, for diagrams; the engine follows [`Step::exits`].
     pub edges: Vec<super::Edge>,
-    /// What it is to those that call it; nothing where an agent is led through it.
+    /// Its interface for callers; `None` if an agent is led through it.
     pub interface: Option<Arc<Interface>>,
-    /// What its file says besides.
+    /// The other settings of its file.
     pub settings: Arc<FileSettings>,
-    /// Its version, where its file names one.
+    /// Its version, if its file names one.
     pub version: Option<String>,
-    /// What a run of it remembers besides where it is.
+    /// The variables of a run.
     pub variables: Vec<Variable>,
-    /// The activities that its nodes stand in, where it has any.
+    /// The activities that its nodes belong to, if it has any.
     pub activities: Vec<Activity>,
-    /// Whether something in it can see what its nodes came to, so that this is recorded.
+    /// Whether something in it reads the outputs of its nodes, so that they are recorded.
     #[serde(skip)]
     pub records: bool,
-    /// Whether an expression looks back further than to the latest output of each node.
+    /// Whether an expression reads more than the latest output of each node.
     #[serde(skip)]
     pub looks_back: bool,
-    /// Whether an expression may compute for long whatever it is given.
+    /// Whether an expression may take long to evaluate, whatever its input.
     #[serde(skip)]
     pub heavy: bool,
 }
 
-/// At how many steps something is checked, and at which whoever works there is believed.
+/// How many steps have checks, and which steps rely on the worker's claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedSteps<'f> {
     /// How many steps have checks.
     pub checked: usize,
-    /// The steps that have none, in the order written.
+    /// The steps without checks, in the order written.
     pub believed: Vec<&'f NodeId>,
 }
 
 impl CheckedSteps<'_> {
-    /// At how many of how many steps something is checked; nothing where there are none.
+    /// Returns the number of checked steps out of all, as text; `None` if there are no steps to count.
     pub fn counted(&self) -> Option<String> {
         let all = self.checked + self.believed.len();
         (all > 0).then(|| format!("checked: {} of {all} steps", self.checked))
@@ -122,69 +122,70 @@ impl CheckedSteps<'_> {
 }
 
 impl Flow {
-    /// A step of this flow.
+    /// Returns a step of this flow.
     ///
     /// # Panics
-    /// When there is none of that name. A run that passed `engine::fits` names only nodes that exist.
+    /// Panics if there is no step of that name. A run that passed `engine::fits` names only nodes that exist.
     pub fn step(&self, id: &NodeId) -> &Step {
         &self.steps[id]
     }
 
-    /// Whether a run of it has data: what its nodes came to, or variables.
+    /// Checks whether a run of it has data: outputs of nodes, or variables.
     pub fn has_data(&self) -> bool {
         self.records || !self.variables.is_empty()
     }
 
-    /// The variable called `name`.
+    /// Returns the variable called `name`.
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name.value == name)
     }
 
-    /// The loops around a node, the outermost first.
+    /// Returns the loops around a node, the outermost first.
     pub fn loops(&self, id: &NodeId) -> &[NodeId] {
         self.step(id).node.seat.as_ref().map_or(&[], |seat| &seat.loops)
     }
 }
 
-/// A node and the ways out of it.
+/// A node and its exits.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// The node.
     pub node: Node,
-    /// The ways out.
+    /// Its exits.
     pub exits: Exits,
 }
 
-/// The ways out of a node.
+/// The exits of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exits {
-    /// Where each outcome but `failed` leads; `passed` stands first where it is accepted at all.
+    /// The target of each outcome except `failed`. `passed` comes first if the node accepts it.
     pub on: Vec<(Outcome, NodeId)>,
-    /// What a failure does.
+    /// The effect of a failure.
     pub failing: Failing,
-    /// Where guards lead, in order: the first that holds is taken, and `passed` when none does.
+    /// The targets of guards, in order: the first guard that holds is taken, and `passed` if none does.
     pub guards: Vec<(Expr, NodeId)>,
     /// The branches that a fork opens, in order. Empty on all other nodes.
     pub branches: Vec<NodeId>,
 }
 
 impl Exits {
-    /// Where `outcome` leads; nothing for `failed` and for outcomes that the node does not have.
+    /// Returns the target of `outcome`; `None` for `failed` and for outcomes that the node does not have.
     pub fn target(&self, outcome: &Outcome) -> Option<&NodeId> {
         self.on.iter().find(|(on, _)| on == outcome).map(|(_, to)| to)
     }
 
-    /// Where `passed` leads.
+    /// Returns the target of `passed`.
     pub fn passed(&self) -> Option<&NodeId> {
         self.on.iter().find(|(on, _)| on.as_str() == PASSED).map(|(_, to)| to)
     }
 
-    /// The outcome that is the success of the node: `passed`, else the one that is declared first.
+    /// Returns the outcome that means success: `passed`, else the first declared outcome.
     pub fn success(&self) -> Option<&Outcome> {
         self.on.first().map(|(on, _)| on)
     }
 
-    /// Where work is attempted again when a person has removed what was in its way: where a retry begins, else `node`.
+    /// Returns the node at which work is attempted again after a person resolved a problem: the target of a retry, else
+    /// `node`.
     pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         match &self.failing {
             Failing::Retries { to, .. } => to,
@@ -192,7 +193,7 @@ impl Exits {
         }
     }
 
-    /// Everywhere that a way leads, each as often as one does.
+    /// Returns the target of every exit. A target of several exits is repeated.
     pub fn targets(&self) -> impl Iterator<Item = &NodeId> {
         let failing: [Option<&NodeId>; 2] = match &self.failing {
             Failing::Stays | Failing::Ends => [None, None],
@@ -204,37 +205,37 @@ impl Exits {
         on.chain(guarded).chain(&self.branches).chain(failing.into_iter().flatten())
     }
 
-    /// Every outcome that may be reported, in order, `failed` last.
+    /// Returns every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
         self.on.iter().map(|(on, _)| on.clone()).chain((self.failing != Failing::Stays).then(Outcome::failed))
     }
 }
 
-/// What a failure does.
+/// The effect of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failing {
-    /// It does not lead anywhere: nobody can report one, and work that is not accepted stays.
+    /// It cannot be reported, and work that is not accepted stays at the node.
     Stays,
-    /// It leads elsewhere, at once.
+    /// It leads to another node.
     Leads(NodeId),
-    /// It leads to what deals with it: what comes of that is no failure.
+    /// It leads to a node that handles it, and the run continues as after a success.
     Caught(NodeId),
-    /// The flow fails with it, and whoever called that is told.
+    /// It fails the flow, and the caller of the flow gets the error.
     Ends,
-    /// It is tried again, within a budget.
+    /// The work is retried, within a budget.
     Retries {
-        /// Where trying again begins: often the node itself.
+        /// The node at which the retry begins: often the node itself.
         to: NodeId,
-        /// How many times.
+        /// The number of retries.
         budget: u32,
-        /// Where it leads when the budget is spent; where there is no such edge, a person decides.
+        /// The target when the budget is spent; if there is none, a person decides.
         exhausted: Option<NodeId>,
     },
 }
 
 impl Failing {
-    /// How many times a failure is tried again.
+    /// Returns the number of retries.
     pub fn budget(&self) -> u32 {
         match self {
             Failing::Leads(_) | Failing::Caught(_) | Failing::Ends | Failing::Stays => 0,

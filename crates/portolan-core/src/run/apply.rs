@@ -1,4 +1,4 @@
-//! The fold: a run and a change make the next run. Total, and without any choice.
+//! The fold: a run and a change give the next run. It is total and makes no decisions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::value::{ANSWERED, CheckId, NodeId};
 
 impl Run {
-    /// The run that a journal's changes come to; nothing unless the first one opens it.
+    /// Folds the changes of a journal into a run; `None` unless the first one opens it.
     ///
     /// ```
     /// use portolan_core::run::Run;
@@ -29,9 +29,10 @@ impl Run {
         Some(run)
     }
 
-    /// Makes one change true.
+    /// Applies one change.
     ///
-    /// A change that does not fit (a frame that is not under way) only counts: a journal is never refused half-way.
+    /// A change that does not fit, such as one of a frame that is not under way, only increments the revision, so that
+    /// a journal is never refused half-way.
     pub fn apply(&mut self, change: &Change) {
         self.revision += 1;
         let revision = self.revision;
@@ -85,7 +86,7 @@ impl Run {
             Change::Altered { frame, node, output } => {
                 self.data(frame, |data| data.outputs.alter(node, output.clone()))
             }
-            // An answer that holds no longer leaves nothing behind: there may be very many.
+            // An answer that no longer holds is removed entirely: there may be very many.
             Change::Set { frame, name, value } if value.is_null() && name.starts_with(ANSWERED) => {
                 self.data(frame, |data| drop(data.variables.remove(name)));
             }
@@ -141,8 +142,8 @@ impl Run {
         }
     }
 
-    /// What the branches came to becomes part of the flow, in the order of the branches: not in that of their ends, which
-    /// may be another one in every run. Of the variables, those that a branch has set and that came to its end.
+    /// Takes over the outputs of the branches in the order of the branches, not in the order in which they ended, which
+    /// may differ in every run. Also takes over the variables that a branch without a fault has changed.
     fn join(&mut self, path: &FramePath) {
         let mut branches: Vec<Data> = Vec::new();
         self.at(path, |frame| {
@@ -181,7 +182,7 @@ impl Run {
         known.filter(|known| known.id == id).for_each(|known| known.used = true);
     }
 
-    /// The data of a flow that is walked; it has none before it is told something.
+    /// Changes the data of a frame, and creates it if it has none.
     fn flow_data(&mut self, path: &FramePath, change: impl FnOnce(&mut Data)) {
         self.at(path, |frame| change(frame.data_mut()));
     }
@@ -220,7 +221,7 @@ fn finish_item(frame: &mut Frame, index: u32, output: Option<&Arc<Value>>) {
 }
 
 impl Run {
-    /// What a state has used up counts for the run, for the state, and for all that it works for: workflows with limits of
+    /// Counts the usage of a state for the run, for the state, and for everything around it: workflows with limits of
     /// their own, and states whose models use these as tools.
     fn spend(&mut self, path: &FramePath, spend: Spend) {
         let is_state = |frame: &&Frame| matches!(frame.place, Place::Conversing { .. });
@@ -248,7 +249,7 @@ impl Run {
         *granted = granted.saturating_add(1);
     }
 
-    /// Counts something for all workflows around a position that count for themselves.
+    /// Applies `count` to every workflow around a position that has limits of its own.
     fn budgets(&mut self, path: &FramePath, count: impl Fn(&mut StateUsage)) {
         let mut frame = &mut self.root;
         for name in &path.0 {
@@ -261,7 +262,7 @@ impl Run {
     }
 }
 
-/// A new frame is as old as the change that opened it.
+/// Sets the revision of a new frame to that of the change that opened it.
 fn stamp(frame: &mut Frame, revision: u64) {
     frame.since = revision;
     if let Place::Within { frame: inner, .. } | Place::Looping { frame: inner, .. } = &mut frame.place {

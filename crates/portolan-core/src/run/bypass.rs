@@ -1,10 +1,10 @@
-//! A bypass: a rule that does not stop a run at one of its nodes, or one call, because somebody said so and why.
+//! Bypasses: a rule is lifted at one node of a run, or for one call, with a reason.
 
 use serde::{Deserialize, Serialize};
 
 use crate::value::{NodeId, Timestamp};
 
-/// A bypass on record. It counts for one rule, at one node of one run, or for the call that asks for it.
+/// A recorded bypass. It is valid for one rule, at one node of one run, or for the call that requests it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bypass {
@@ -12,33 +12,33 @@ pub struct Bypass {
     pub id: String,
     /// The rule.
     pub invariant: String,
-    /// The node at which it counts; none where a call outside of any run asks for it.
+    /// The node at which it is valid; `None` if a call outside of any run requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// Why; never blank.
+    /// The reason; never blank.
     pub reason: String,
-    /// How it was asked for.
+    /// How it was requested.
     pub source: BypassSource,
-    /// What it was asked for with: a command, a variable, a line of the configuration.
+    /// The command, variable or configuration line that requested it.
     pub identifier: String,
     /// When it was recorded.
     pub at: Timestamp,
-    /// After that it does not count any more.
+    /// The time from which it is no longer valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Whether it counts once only.
+    /// Whether it is valid once only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// Whether it has counted.
+    /// Whether it was used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub used: bool,
 }
 
-/// How a bypass is asked for.
+/// How a bypass is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BypassSource {
-    /// A variable of the environment.
+    /// An environment variable.
     Env,
     /// The project's configuration.
     Config,
@@ -46,18 +46,18 @@ pub enum BypassSource {
     Command,
     /// An option of a command.
     Flag,
-    /// A program that has the engine in it.
+    /// A program that embeds the engine.
     Code,
 }
 
 impl Bypass {
-    /// Whether it counts for `invariant` at `node`, at this time.
+    /// Checks whether it is valid for `invariant` at `node`, at the time `now`.
     pub fn covers(&self, invariant: &str, node: Option<&NodeId>, now: Timestamp) -> bool {
         let expired = self.expires_at.is_some_and(|end| end.0 <= now.0);
         self.invariant == invariant && self.node.as_ref() == node && !expired && !(self.once && self.used)
     }
 
-    /// Whether it is one on record that counts once. One that comes with a call, as a variable, is gone with it.
+    /// Checks whether it is a recorded one-time bypass. One from an environment variable exists only for its call.
     pub fn counts_once(&self) -> bool {
         self.once && self.source != BypassSource::Env
     }

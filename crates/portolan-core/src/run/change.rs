@@ -1,4 +1,4 @@
-//! What became true. The journal keeps changes beside the event that led to them, so that a restart only folds.
+//! The changes of a run. The journal stores them beside the event that caused them, so that a restart only folds.
 
 use std::sync::Arc;
 
@@ -9,187 +9,187 @@ use super::model_state::ModelStateChange;
 use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
 use crate::value::{CheckId, NodeId, WorkflowId};
 
-/// Why a loop is over.
+/// Why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopEnd {
-    /// It has gone through what it goes by.
+    /// It has no further items, or its condition does not hold.
     Done,
     /// Its break condition holds.
     Broken,
-    /// It has made as many passes as it may.
+    /// It has made its maximum number of passes.
     Limit,
 }
 
-/// One change. Applying it chooses nothing.
+/// One change. Applying it makes no decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The run exists, at this place.
+    /// The run was opened at this place.
     Opened {
-        /// What it was opened with.
+        /// The data that it was opened with.
         opening: Opening,
-        /// Where it begins.
+        /// The place at which it begins.
         place: Place,
     },
-    /// A frame is at another place.
+    /// A frame moved to another place.
     Moved {
-        /// Which frame.
+        /// The frame.
         frame: FramePath,
-        /// Where it is.
+        /// Its new place.
         place: Place,
-        /// Why it was sent there, when that was a failure.
+        /// Why it was sent there, if that was a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         feedback: Option<Feedback>,
     },
-    /// A rule does not stop the run at a node.
+    /// A rule was bypassed at a node.
     Bypassed {
-        /// What is on record.
+        /// The bypass.
         bypass: Bypass,
     },
-    /// A bypass that counts once has counted.
+    /// A one-time bypass was used.
     Used {
         /// Its name in the run.
         bypass: String,
     },
-    /// A check is settled.
+    /// A check was settled.
     Settled {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
-        /// Which check.
+        /// The check.
         check: CheckId,
-        /// What it came to.
+        /// Its verdict.
         verdict: Verdict,
     },
-    /// A gate's failure is tried again.
+    /// A failure is retried.
     Retried {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
         /// The node whose budget it is.
         gate: NodeId,
-        /// How many retries that makes.
+        /// The number of retries used, this one included.
         used: u32,
-        /// How many there are.
+        /// The number of retries allowed.
         budget: u32,
     },
-    /// Budgets are full again.
+    /// Budgets were reset.
     Refilled {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
-        /// Which node's budget; nothing means every budget of the frame.
+        /// The node whose budget it is; `None` means every budget of the frame.
         gate: Option<NodeId>,
     },
-    /// A branch is in another state.
+    /// The state of a branch changed.
     Branched {
         /// The frame that forked.
         frame: FramePath,
-        /// Which branch.
+        /// The branch.
         branch: NodeId,
-        /// How far it is.
+        /// Its new state.
         state: BranchState,
     },
-    /// A function is given what it works on.
+    /// A flow got its initial data.
     Given {
-        /// Which frame.
+        /// The frame.
         frame: FramePath,
-        /// Its data, as it is before its first node.
+        /// Its data before its first node.
         data: Arc<Data>,
     },
-    /// A node of a function was executed.
+    /// A node was executed.
     Executed {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
         /// The node.
         node: NodeId,
-        /// What it came to; nothing is JSONata's `undefined`.
+        /// Its output; `None` is JSONata's `undefined`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Arc<Value>>,
-        /// Why it failed, when it did.
+        /// Why it failed, if it did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fault: Option<Fault>,
     },
-    /// What a node of a function came to is another value from here on.
+    /// The output of a node was replaced.
     Altered {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
         /// The node.
         node: NodeId,
-        /// What counts as its output.
+        /// The new output.
         output: Arc<Value>,
     },
-    /// An item of a `forEach` begins.
+    /// An item of a `forEach` began.
     ItemBegun {
-        /// In which frame.
+        /// The frame of the `forEach`.
         frame: FramePath,
         /// Its number, from 0.
         index: u32,
-        /// The frame of the workflow that is run for it.
+        /// The frame of the workflow for it.
         item: Frame,
     },
     /// An item of a `forEach` is done.
     ItemDone {
-        /// In which frame.
+        /// The frame of the `forEach`.
         frame: FramePath,
         /// Its number, from 0.
         index: u32,
-        /// What it came to.
+        /// Its output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Arc<Value>>,
     },
-    /// The flow takes over what its branches came to, in their order.
+    /// A flow took over the outputs of its branches, in their order.
     Joined {
-        /// Which frame.
+        /// The frame that forked.
         frame: FramePath,
     },
-    /// The agent asks something, or has its answer.
+    /// The agent asked a question, or got its answer.
     Raised {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
-        /// What it asks; nothing when it has its answer.
+        /// The question; `None` if it was answered.
         question: Option<Box<Raised>>,
     },
-    /// A variable has a value.
+    /// A variable was set.
     Set {
-        /// In which frame.
+        /// The frame that owns it.
         frame: FramePath,
         /// The variable.
         name: String,
         /// Its value.
         value: Value,
     },
-    /// Activities will be passed over.
+    /// Activities are to be skipped.
     Skipped {
-        /// In which frame.
+        /// The frame that owns them.
         frame: FramePath,
         /// Their first nodes.
         activities: Vec<NodeId>,
     },
-    /// A switch chose a way.
+    /// A switch took an edge.
     Led {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
         /// The switch.
         node: NodeId,
-        /// Where it leads.
+        /// Its target.
         to: NodeId,
-        /// What it passes over, since the condition of that does not hold.
+        /// The node that is skipped because its condition does not hold.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         over: Option<NodeId>,
     },
-    /// A loop is over.
+    /// A loop ended.
     Looped {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
         /// The loop.
         node: NodeId,
-        /// How many passes it made.
+        /// The number of passes that it made.
         passes: u32,
-        /// Why it is over.
+        /// Why it ended.
         by: LoopEnd,
     },
-    /// A state is entered.
+    /// A state was entered.
     Visited {
-        /// In which frame.
+        /// The frame.
         #[serde(default, skip_serializing_if = "FramePath::is_root")]
         frame: FramePath,
         /// Its flow.
@@ -197,21 +197,21 @@ pub enum Change {
         /// The state.
         node: NodeId,
     },
-    /// Something became true of a state at work.
+    /// Something about a state under way changed.
     Talked {
-        /// In which frame.
+        /// The frame.
         frame: FramePath,
-        /// What.
+        /// The change.
         said: ModelStateChange,
     },
-    /// A function came to its own output, or failed.
+    /// A flow ended with an output or an error.
     Finished {
-        /// Which frame.
+        /// The frame.
         frame: FramePath,
         /// The output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Arc<Value>>,
-        /// Why it failed.
+        /// Why it failed, if it did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fault: Option<Fault>,
     },

@@ -1,4 +1,4 @@
-//! What a flow works with: its input, its variables, what its nodes have come to, and what it came to itself.
+//! The data of a flow: its input, its variables, the outputs of its nodes, and its own output.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,52 +14,52 @@ use crate::value::NodeId;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
-    /// What it was given.
+    /// Its input.
     pub input: Arc<Value>,
-    /// What its nodes have come to.
+    /// The outputs of its nodes.
     #[serde(default)]
     pub outputs: Outputs,
-    /// The variables that have a value; of a pass of a loop, the item.
+    /// The variables that have a value; for a pass of a loop, the item.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub variables: Map<String, Value>,
-    /// The activities that are passed over, by their first nodes.
+    /// The activities that are skipped, by their first nodes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skipped: BTreeSet<NodeId>,
-    /// What somebody has got past by name, the latest last. Those of a run are with its root.
+    /// The bypasses, the latest last. Those of a run are in its root frame.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bypasses: Vec<Bypass>,
-    /// What it has used up, where another workflow runs it and it has limits of its own.
+    /// Its usage, if another workflow runs it and it has limits of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Box<Budget>>,
-    /// What it came to, when it is over and came to something.
+    /// Its output, if it is over and has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<Value>>,
-    /// Why it failed, when it did.
+    /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
 
-/// Why a node, and with it perhaps the run, failed.
+/// Why a node failed, and perhaps the run with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// The node; inside another workflow, the way to it: `audit/fetch`.
+    /// The node; inside another workflow, the path to it: `audit/fetch`.
     pub node: String,
-    /// A stable word for programs.
+    /// A stable code for programs.
     pub code: String,
-    /// What went wrong, in one sentence.
+    /// The error message, in one sentence.
     pub message: String,
-    /// More about it, for readers: what a server printed, the expression that failed.
+    /// Details for readers: the output of a server, the expression that failed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
 impl Fault {
-    /// What later nodes see in the place of an output.
+    /// Returns the value that later nodes see in place of an output.
     pub fn as_output(&self) -> Value {
         serde_json::json!({ "error": self })
     }
 
-    /// The same fault, told by a node around the one that failed.
+    /// Returns the same fault as reported by the node around the one that failed.
     #[must_use]
     pub fn within(mut self, node: &NodeId) -> Fault {
         self.node = format!("{node}/{}", self.node);
@@ -67,13 +67,13 @@ impl Fault {
     }
 }
 
-/// One item of a `forEach` under way, or one workflow that a model uses as a tool.
+/// An item of a `forEach` under way, or a workflow that a model uses as a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// The name of its frame: the item's number (`0`, `1` …), or the call's name.
     pub name: NodeId,
     /// Its number among the items or calls, from 0.
     pub index: u32,
-    /// How far it is.
+    /// Its frame.
     pub frame: Frame,
 }

@@ -1,4 +1,4 @@
-//! Events as journals of earlier formats have them: each sort of effect was settled by an event of its own.
+//! Events in the earlier journal formats, in which each kind of effect was settled by an event of its own.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use super::effect::{EffectId, EffectPart, EffectResult};
 use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
 use crate::value::{CheckId, NodeId};
 
-/// Reads an event of this format or of an earlier one. By the first key, so that nothing is read twice.
+/// Reads an event of this format or of an earlier one. The first key decides, so that nothing is parsed twice.
 pub(super) fn event_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D::Error> {
     deserializer.deserialize_map(AnyFormat)
 }
 
-/// The fields of all earlier settlements, of which each had some.
+/// The fields of the earlier settlements; each had some of them.
 #[derive(Deserialize)]
 struct At {
     frame: FramePath,
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for AnyFormat {
     }
 }
 
-/// An event of this format, of which the key has been read.
+/// An event of this format whose key has been read.
 struct Present<A> {
     kind: String,
     map: A,
@@ -152,7 +152,7 @@ impl<'de, A: MapAccess<'de>> EnumAccess<'de> for Present<A> {
     }
 }
 
-/// What stands under that key.
+/// The value under that key.
 struct Content<A>(A);
 
 impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Content<A> {
@@ -196,7 +196,7 @@ mod tests {
 
     use crate::run::Event;
 
-    /// What an event of an earlier journal is as an event of this format.
+    /// Checks that an event of an earlier journal is read as the given event of this format.
     #[track_caller]
     fn read(what: &str, told: Expect) {
         let text = format!(r#"{{"at":1,"by":"engine","what":{what}}}"#);

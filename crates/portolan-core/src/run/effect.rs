@@ -1,4 +1,4 @@
-//! How an effect is named, and what can come of it. What is to be performed is made from a run by `engine::pending`.
+//! The names of effects, and their results. `engine::pending` derives the effects themselves from a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,30 +6,30 @@ use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// The name of an effect. The same visit of the same node gives the same name, so that an effect is settled once,
-/// however often it is performed, and so that the name serves as an idempotency key.
+/// however often it is performed, and so that the name can be used as an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EffectId {
     /// The frame that waits for it.
     pub frame: FramePath,
-    /// The node it belongs to. Empty in events that journals of earlier formats have.
+    /// The node it belongs to. Empty in some events of earlier journal formats.
     pub node: NodeId,
-    /// The frame's revision when it began to wait.
+    /// The frame's revision when the wait began.
     pub since: u64,
-    /// Which of the node's effects it is.
+    /// The part of the node.
     pub part: EffectPart,
 }
 
-/// Which of a node's effects it is.
+/// The part of a node that an effect performs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPart {
-    /// The node itself: its instruction, its question, its call, its execution.
+    /// The node itself: its instruction, question, call or execution.
     Node,
-    /// The time at which its question answers itself.
+    /// The timeout of its question.
     Timer,
     /// One of its checks.
     Check(CheckId),
-    /// A request to the model or function that works on a state, by its number in the visit.
+    /// A request to the model or function of a state, by its number in the visit.
     Request(u32),
     /// A request to one of the judges of a state.
     Vote {
@@ -43,7 +43,7 @@ pub enum EffectPart {
 }
 
 impl EffectId {
-    /// The check that it is the name of.
+    /// Returns the check, if it is the name of one.
     pub fn check(&self) -> Option<&CheckId> {
         match &self.part {
             EffectPart::Check(check) => Some(check),
@@ -51,18 +51,18 @@ impl EffectId {
         }
     }
 
-    /// The event that says what came of it; `seed` is what `$random` and its like are drawn from.
+    /// Returns the event that settles it; `seed` is the seed of `$random` and similar functions.
     #[must_use]
     pub fn settled(self, result: impl Into<EffectResult>, seed: u64) -> EventKind {
         EventKind::Settled { effect: self, result: result.into(), seed }
     }
 }
 
-/// What came of an effect.
+/// The result of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectResult {
-    /// Its time has come: an automatic node is executed, a question answers itself.
+    /// The time has come: an automatic node is executed, a question times out.
     Due,
     /// The verdict of a check.
     Verdict(Verdict),
@@ -70,9 +70,9 @@ pub enum EffectResult {
     Reply(Reply),
     /// The answer to a request.
     Completion(Completion),
-    /// The end of a tool call that a model asked for.
+    /// The result of a tool call that a model asked for.
     Tool {
-        /// What it came to.
+        /// The result.
         done: Done,
     },
 }

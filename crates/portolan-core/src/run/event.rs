@@ -1,4 +1,4 @@
-//! What can happen to a run. An event is a request or a report from outside; it carries its own time.
+//! The events of a run: requests and reports from outside. An event carries its own time.
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use super::{BypassSource, EffectId, EffectResult, Fault, FramePath, Opening, Rai
 use crate::chat::{ModelAnswer, ModelError};
 use crate::value::{NodeId, Outcome, Timestamp};
 
-/// Something that happened, or that somebody wants to happen.
+/// An event or a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// Its time.
     pub at: Timestamp,
-    /// By whose doing.
+    /// Its author.
     pub by: Actor,
-    /// What.
+    /// Its kind.
     #[serde(deserialize_with = "earlier::event_kind")]
     pub what: EventKind,
 }
 
-/// Who did it.
+/// The author of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
-    /// The agent, under the name that its client gives.
+    /// The agent, with the name that its client gives.
     Agent(String),
     /// A person.
     Person {
-        /// Who, as far as the channel can tell.
+        /// The person's name, as far as the channel knows it.
         name: String,
-        /// How the answer arrived.
+        /// The channel of the answer.
         via: Channel,
     },
-    /// Portolan itself: a check that was performed, branches that were counted.
+    /// Portolan itself: a check was performed, branches were counted.
     Engine,
 }
 
-/// How a person's answer arrived.
+/// The channel of a person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -48,9 +48,9 @@ pub enum Channel {
     Elicitation,
     /// The command line.
     CommandLine,
-    /// A page in the browser, whose token every program of the same user may have.
+    /// A page in the browser. Every program of the same user may have its token.
     Studio,
-    /// A page in the browser, where a passkey confirmed this very answer.
+    /// A page in the browser, where a passkey confirmed this answer.
     Passkey,
 }
 
@@ -58,165 +58,165 @@ pub enum Channel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A run is opened.
+    /// A run was opened.
     Opened(Opening),
-    /// The work is to begin: the start node is left.
+    /// The work begins: the start node is left.
     Begun {
-        /// The revision that the caller knows the position by.
+        /// The revision at which the caller saw the position.
         revision: Option<u64>,
     },
-    /// An outcome is claimed.
+    /// An outcome is reported.
     Reported {
-        /// At which position.
+        /// The position.
         frame: FramePath,
         /// The outcome.
         outcome: Outcome,
-        /// The revision that the caller knows the position by.
+        /// The revision at which the caller saw the position.
         revision: Option<u64>,
-        /// What the caller says of it.
+        /// The caller's note on it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// The variables that the work has given values: an object.
+        /// The values that the work sets: an object of variables.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outputs: Option<Arc<Value>>,
     },
-    /// An effect was performed. One that nobody waits for any more changes nothing.
+    /// An effect was performed. One that is no longer pending changes nothing.
     #[serde(rename = "effect_settled")]
     Settled {
         /// The effect.
         effect: EffectId,
-        /// What came of it.
+        /// Its result.
         result: EffectResult,
-        /// What `$random` and its like are drawn from.
+        /// The seed of `$random` and similar functions.
         #[serde(default)]
         seed: u64,
     },
-    /// The branches that live outside this run have all come to an outcome.
+    /// Branches that live outside this run have outcomes.
     Gathered {
-        /// The outcome of each branch, by name.
+        /// The outcome of each branch that has one, by name.
         branches: Vec<(NodeId, Outcome)>,
     },
-    /// A state that waits is told how to go on.
+    /// A waiting state is resumed.
     Resumed {
-        /// At which position.
+        /// The position.
         frame: FramePath,
-        /// The revision that the caller knows the position by.
+        /// The revision at which the caller saw the position.
         revision: Option<u64>,
-        /// How.
+        /// How it continues.
         with: Resume,
-        /// What `$random` and its like are drawn from.
+        /// The seed of `$random` and similar functions.
         #[serde(default)]
         seed: u64,
     },
-    /// The agent asks something that the workflow does not.
+    /// The agent asks a question that the workflow does not.
     Raised {
-        /// At which position.
+        /// The position.
         frame: FramePath,
-        /// The revision that the caller knows the position by.
+        /// The revision at which the caller saw the position.
         revision: Option<u64>,
-        /// What it asks.
+        /// The question.
         question: Raised,
     },
-    /// Variables are given values while work goes on; in the run of a function, also what its nodes came to.
+    /// Variables are set during work; in a run of a function, outputs of nodes may be replaced too.
     Noted {
-        /// At which position.
+        /// The position.
         frame: FramePath,
         /// The values: an object.
         values: Arc<Value>,
     },
-    /// Somebody gets past a rule by name.
+    /// A rule is bypassed.
     Bypassed {
         /// The rule.
         invariant: String,
-        /// The node at which it is not to count.
+        /// The node at which it is bypassed.
         node: NodeId,
         /// Why.
         reason: String,
-        /// How it was asked for.
+        /// How the bypass was requested.
         source: BypassSource,
-        /// What was used.
+        /// The command, variable or configuration line that requested it.
         identifier: String,
-        /// After that it does not count any more.
+        /// The time from which it is no longer valid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
-        /// Whether it counts once only.
+        /// Whether it is valid once only.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         once: bool,
     },
-    /// A bypass that counts once has counted elsewhere: it let a tool call happen.
+    /// A one-time bypass was used elsewhere: it allowed a tool call.
     Used {
         /// The bypass, by its name in the run.
         bypass: String,
     },
-    /// The run is called off.
+    /// The run is cancelled.
     Cancelled {
         /// Why.
         reason: String,
-        /// What it came to, where that has a name: `scoped-down`, `escalated`.
+        /// The name of the result, if it has one: `scoped-down`, `escalated`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
 }
 
-/// What a call of a tool came to.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It answered.
+    /// The tool answered.
     Output(Option<Arc<Value>>),
-    /// It failed, and may be tried again.
+    /// It failed, and may be retried.
     Failed(Fault),
 }
 
-/// What a request to a model came to.
+/// The result of a request to a model or a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
-    /// It answered.
+    /// The model answered.
     Answer(Box<ModelAnswer>),
-    /// A function that works on a state is done.
+    /// A function finished.
     Output {
-        /// What it came to.
+        /// Its output.
         output: Arc<Value>,
-        /// The variables that it gives a value: an object.
+        /// The variables that it sets: an object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         writes: Option<Arc<Value>>,
     },
-    /// It did not.
+    /// There was no answer.
     Unanswered(ModelError),
 }
 
-/// How a state that waits goes on.
+/// How a waiting state continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resume {
-    /// What a tool waited for, or what a person wants done differently.
+    /// With the answer that a tool waited for, or with a person's advice.
     Answer(Arc<Value>),
-    /// As before; at a limit, with as much again.
+    /// As before; at a limit, with the same amount again.
     GoOn,
-    /// The best attempt so far counts.
+    /// The best attempt so far is accepted.
     Accept,
     /// The state fails.
     GiveUp,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It holds.
     Held,
-    /// It holds, and this is what was found.
+    /// It holds, with a finding.
     Shown {
-        /// What was found: never empty.
+        /// The finding: never empty.
         reason: String,
-        /// The variables that it makes known: an object.
+        /// The variables that it sets: an object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sets: Option<Arc<Value>>,
     },
-    /// It does not hold, and a bypass has it count as if it did.
+    /// It does not hold, but is bypassed.
     Excused {
-        /// What does not hold.
+        /// Why it does not hold.
         reason: String,
         /// The bypass, by its name in the run.
         bypass: String,
@@ -225,16 +225,16 @@ pub enum Verdict {
     Broken {
         /// Why.
         reason: String,
-        /// The end of what it printed.
+        /// The end of its output.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         output: String,
     },
-    /// Nothing says how it is found out: a person decides.
+    /// Nothing defines how to decide it: a person decides.
     ForPerson {
         /// What is missing.
         reason: String,
     },
-    /// It could not be found out, which is no pass.
+    /// It could not be decided, which does not count as passed.
     Unknown {
         /// Why.
         reason: String,
@@ -242,6 +242,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The words with which gates say that something could not be found out.
+    /// The prefix of the reasons of gates that could not decide.
     pub const CANNOT_VERIFY: &'static str = "cannot verify: ";
 }

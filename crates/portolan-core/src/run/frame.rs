@@ -1,4 +1,4 @@
-//! Where a run is: its frames, the places that they are at, and the way to each.
+//! The position of a run: its frames, their places and their paths.
 
 use std::sync::Arc;
 
@@ -9,107 +9,107 @@ use super::{Data, Item, ModelState, Verdict};
 use crate::graph::EndResult;
 use crate::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 
-/// One flow or branch under way.
+/// A flow, branch, pass or item under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
-    /// The flow that it walks.
+    /// The flow that it runs.
     pub flow: WorkflowId,
-    /// The run's revision when this frame last moved: a move must quote it.
+    /// The run's revision when this frame last moved. A revision that a move quotes must be this one.
     pub since: u64,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
-    /// The retries used by gates that have not passed since, the latest last.
+    /// The retries used at gates that have not passed since, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spent: Vec<Spent>,
-    /// Why it was sent here, when that was a failure.
+    /// Why it was sent here, if that was a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// What the agent asks, while it waits for the answer.
+    /// The agent's question, while it waits for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised: Option<Box<Raised>>,
-    /// What the nodes of a function have come to, and the variables of other flows.
+    /// Its input, its variables and the outputs of its nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Arc<Data>>,
 }
 
-/// The retries that one gate has used.
+/// The retries used at one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// The node whose budget it is.
     pub gate: NodeId,
-    /// How many retries were used.
+    /// The number of retries used.
     pub used: u32,
 }
 
-/// Where a frame is. Each variant holds only what exists there.
+/// The place of a frame. Each variant has only the data that exists there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Work is presented to the agent; at a start node, the work is to begin.
+    /// Work is presented to the agent; at a start node, the run waits to begin.
     Ready {
         /// The node.
         node: NodeId,
     },
-    /// The agent claims an outcome, and the checks of the node are being performed.
+    /// An outcome is reported, and the checks of the node are being performed.
     Checking {
         /// The node.
         node: NodeId,
-        /// The outcome that is claimed.
+        /// The reported outcome.
         outcome: Outcome,
-        /// What the checks settled so far came to.
+        /// The verdicts so far.
         settled: Vec<(CheckId, Verdict)>,
-        /// What the agent said of it.
+        /// The agent's note.
         note: Option<String>,
     },
-    /// The engine goes on by itself: the node is executed with the next event.
+    /// The engine executes the node with the next event.
     Passing {
         /// The node.
         node: NodeId,
-        /// How many nodes that need nobody were passed before it, one after the other.
+        /// How many automatic nodes were executed in a row before it.
         #[serde(default, skip_serializing_if = "is_none_yet")]
         passed: u32,
     },
-    /// A tool is called.
+    /// A tool call is under way.
     Calling {
         /// The node.
         node: NodeId,
-        /// The arguments, evaluated.
+        /// The evaluated arguments.
         arguments: Arc<Value>,
         /// How many times it was called before, on this visit.
         #[serde(default, skip_serializing_if = "is_none_yet")]
         retries: u32,
-        /// Not before then: a retry waits.
+        /// The earliest time of the call: a retry waits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
     },
-    /// A state is worked on.
+    /// A state is under way.
     Conversing {
         /// The node.
         node: NodeId,
-        /// How far it is.
+        /// Its progress.
         talk: Box<ModelState>,
     },
-    /// Another workflow is under way for each of several items.
+    /// A `forEach` is under way.
     Each {
         /// The `forEach` node.
         node: NodeId,
-        /// The items.
+        /// The inputs of its items.
         items: Arc<Vec<Value>>,
-        /// How many of them were begun.
+        /// The number of items that have begun.
         begun: u32,
-        /// Those that are under way.
+        /// The items under way.
         open: Vec<Item>,
-        /// What the items came to, in their order; nothing where one is not done, or came to nothing.
+        /// The outputs of the items, in their order; `None` if one is not done or has none.
         done: Arc<Vec<Option<Arc<Value>>>>,
     },
     /// A loop is under way.
     Looping {
         /// The loop.
         node: NodeId,
-        /// How many passes were made before this one.
+        /// The number of passes before this one.
         pass: u32,
-        /// The items of a loop that goes by items.
+        /// The items, if the loop runs over an array.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<Arc<Vec<Value>>>,
         /// The frame of this pass.
@@ -121,7 +121,7 @@ pub enum Place {
         node: NodeId,
         /// Why.
         on: WaitingFor,
-        /// When the question answers itself, if it does.
+        /// When the question times out, if it does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due: Option<Timestamp>,
     },
@@ -132,7 +132,7 @@ pub enum Place {
         /// Its branches, in order.
         branches: Vec<Branch>,
     },
-    /// The branches of a fork are runs of their own, and this one waits for them.
+    /// The branches of a fork are runs of their own, and this run waits for them.
     Gathering {
         /// The fork.
         node: NodeId,
@@ -148,14 +148,14 @@ pub enum Place {
     Arrived {
         /// The join.
         node: NodeId,
-        /// What the branch came to.
+        /// The outcome of the branch.
         outcome: Outcome,
     },
-    /// It is over.
+    /// The frame is over.
     Ended {
         /// The node at which it ended.
         node: NodeId,
-        /// How.
+        /// The result.
         result: EndResult,
     },
 }
@@ -164,51 +164,52 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFor {
-    /// The workflow asks here.
+    /// The workflow asks a question here.
     Answer,
-    /// The node failed and nothing is left of its budget.
+    /// The node failed and its budget is spent.
     Budget,
-    /// The workflow went round by itself without any work between.
+    /// The workflow does not define how to continue, or it ran too long without any work.
     Progress,
-    /// The agent asks something that the workflow does not.
+    /// The agent asks a question that the workflow does not.
     Raised,
-    /// The node was reported, and nothing says how one of its checks is decided: only a person's own word counts.
+    /// The node was reported, and nothing defines how to decide one of its checks: only a person's own answer is
+    /// accepted.
     Unchecked,
 }
 
-/// A question that the workflow does not ask: the agent does, or a check that nobody has said how to decide.
+/// A question that the workflow does not ask: the agent's, or one about a check that nothing else can decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raised {
-    /// What is asked.
+    /// The text of the question.
     pub question: String,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<Outcome>,
 }
 
 /// One branch of a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Its name: the first step of it.
+    /// Its name: its first step.
     pub name: NodeId,
-    /// How far it is.
+    /// Its state.
     pub state: BranchState,
-    /// What its nodes came to, when it is done: the flow takes it over at the join.
+    /// The data of its nodes, if it is done: the flow takes it over at the join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Arc<Data>>,
 }
 
-/// How far a branch is.
+/// The state of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchState {
-    /// The fork's limit holds it back.
+    /// It waits, because of the fork's limit.
     Held,
     /// It is under way.
     Open(Frame),
-    /// It has come to an outcome.
+    /// It has an outcome.
     Done(Outcome),
-    /// It is no longer needed.
+    /// It was cancelled because the join no longer needs it.
     Cancelled,
 }
 
@@ -217,33 +218,33 @@ pub enum BranchState {
 pub struct Feedback {
     /// The node that failed.
     pub from: Option<NodeId>,
-    /// The checks that did not hold.
+    /// The checks that do not hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What was said of the failure.
+    /// The note on the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A check that did not hold.
+/// A check that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The check.
     pub check: CheckId,
-    /// Why it did not hold.
+    /// Why it does not hold.
     pub reason: String,
-    /// The end of what it printed.
+    /// The end of its output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
 }
 
-/// The way from the root to a frame: branch names, and subflow nodes. Empty for the root.
+/// The path from the root to a frame: names of branches, loops, subflow nodes, items and calls. Empty for the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FramePath(pub Vec<NodeId>);
 
 impl FramePath {
-    /// The frame one level further in.
+    /// Returns the path of the frame `step` inside this one.
     #[must_use]
     pub fn join(&self, step: &NodeId) -> FramePath {
         let mut path = self.0.clone();
@@ -251,25 +252,25 @@ impl FramePath {
         FramePath(path)
     }
 
-    /// The frame around this one, and this one's name in it; nothing for the root.
+    /// Returns the path of the frame around this one, and this one's name in it; `None` for the root.
     pub fn split(&self) -> Option<(FramePath, &NodeId)> {
         let (last, rest) = self.0.split_last()?;
         Some((FramePath(rest.to_vec()), last))
     }
 
-    /// Whether it leads to the root.
+    /// Checks whether it is the root.
     pub(crate) fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How an agent writes it: `reproduce`, or `audit/reproduce` in a subflow. Empty for the root.
+    /// Returns its text form for agents: `reproduce`, or `audit/reproduce` in a subflow. Empty for the root.
     pub fn text(&self) -> String {
         self.0.iter().map(NodeId::as_str).collect::<Vec<_>>().join("/")
     }
 }
 
 impl Place {
-    /// The node at which the frame is.
+    /// Returns the node at which the frame is.
     pub fn node(&self) -> &NodeId {
         match self {
             Place::Ready { node }
@@ -288,45 +289,44 @@ impl Place {
         }
     }
 
-    /// Whether nothing further happens here.
+    /// Checks whether the frame is over.
     pub fn is_over(&self) -> bool {
         matches!(self, Place::Arrived { .. } | Place::Ended { .. })
     }
 }
 
-/// `serde` asks for a function by reference.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_none_yet(count: &u32) -> bool {
     *count == 0
 }
 
 impl Frame {
-    /// Its data to be changed, where it has some.
+    /// Returns its data mutably, if it has any.
     pub(crate) fn known_data_mut(&mut self) -> Option<&mut Data> {
         self.data.as_mut().map(Arc::make_mut)
     }
 
-    /// Its data to be changed.
+    /// Returns its data mutably, and creates it if it has none.
     pub(crate) fn data_mut(&mut self) -> &mut Data {
         Arc::make_mut(self.data.get_or_insert_default())
     }
 
-    /// A frame of `flow` at `place`, as it is when it is opened.
+    /// Creates a frame of `flow` at `place`.
     pub fn at(flow: WorkflowId, place: Place) -> Frame {
         Frame { flow, since: 0, place, spent: Vec::new(), feedback: None, raised: None, data: None }
     }
 
-    /// The retries that `gate` has used.
+    /// Returns the number of retries used at `gate`.
     pub fn used(&self, gate: &NodeId) -> u32 {
         self.spent.iter().find(|spent| spent.gate == *gate).map_or(0, |spent| spent.used)
     }
 
-    /// The gate whose failure was last sent back and that has not passed since.
+    /// Returns the gate that was retried last and has not passed since.
     pub fn retrying(&self) -> Option<&Spent> {
         self.spent.last()
     }
 
-    /// The frames directly inside this one that are under way, with their names.
+    /// Returns the frames directly inside this one that are under way, with their names.
     pub fn inner(&self) -> impl Iterator<Item = (&NodeId, &Frame)> {
         let (branches, within): (&[Branch], _) = match &self.place {
             Place::Forked { branches, .. } => (branches, None),
@@ -340,7 +340,7 @@ impl Frame {
         open.chain(self.items().iter().map(|item| (&item.name, &item.frame))).chain(within)
     }
 
-    /// The items of a `forEach` that are under way here, or the workflows that a model uses as tools.
+    /// Returns the items of a `forEach` that are under way here, or the workflows that a model uses as tools.
     pub(crate) fn items(&self) -> &[Item] {
         match &self.place {
             Place::Each { open, .. } => open,
@@ -349,7 +349,7 @@ impl Frame {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the frames directly inside this one, mutably.
     pub(crate) fn inner_frames_mut(&mut self) -> Vec<&mut Frame> {
         match &mut self.place {
             Place::Within { frame, .. } | Place::Looping { frame, .. } => vec![&mut **frame],

@@ -1,7 +1,7 @@
-//! A run as data: where it is, what it has spent, what may be done, what happened, and the fold of what became true.
+//! A run as data: its position, its usage, the possible moves, its events, and the fold of its changes.
 //!
-//! A run is a tree of frames, one for each flow or branch that is under way; what belongs to a visit lives in its
-//! frame. The engine decides over this, and situations are presented from it; it knows neither of them.
+//! A run is a tree of frames, one for each flow, branch or pass of a loop under way. The data of a visit is in its
+//! frame. The engine decides over a run and situations are presented from it; this module knows neither.
 
 mod apply;
 mod bypass;
@@ -37,117 +37,117 @@ pub use model_state::{
 pub use moves::{Move, moves};
 pub use remembered::{Remembered, StateResult};
 
-/// A run of a workflow. It holds no history: the journal does.
+/// A run of a workflow. It contains no history: the journal does.
 ///
-/// It serializes, in the form `run/1`, which `docs/situation.md` describes, and is read again.
+/// It serializes in the form `run/1`, which `docs/situation.md` describes, and deserializes from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Its JSON form.
     #[serde(default)]
     pub form: Form,
-    /// How many changes it is the fold of. It only grows.
+    /// The number of changes that were applied to it. It only grows.
     pub revision: u64,
-    /// What it was opened with.
+    /// The data that it was opened with.
     pub opening: Opening,
-    /// How many nodes were executed by the engine, in all frames together.
+    /// The number of nodes that the engine executed, in all frames together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executed: u64,
-    /// What its states have used up.
+    /// The usage of its states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tallies: Option<Box<Tallies>>,
-    /// Where it is.
+    /// The root of its frames.
     pub root: Frame,
 }
 
-/// The JSON form of a run. One that is not known is not read: what it says could mean something else.
+/// The JSON form of a run. An unknown form is refused, because its fields could have other meanings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// The present one. A run that does not say its form has it.
+    /// The present form. A run without a `form` has it.
     #[default]
     #[serde(rename = "run/1")]
     One,
 }
 
-/// What the states of a run have used up.
+/// The usage of the states of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tallies {
-    /// All of them together.
+    /// The usage of all states together.
     pub run: StateUsage,
-    /// Each by its flow and its node, a `/` between.
+    /// The usage of each state, by flow and node with a `/` between them.
     pub states: BTreeMap<String, StateUsage>,
 }
 
 impl Tallies {
-    /// Under which name a state's own is kept.
+    /// Returns the key of a state in `states`.
     pub fn key(flow: &WorkflowId, node: &NodeId) -> String {
         format!("{flow}/{node}")
     }
 }
 
-/// What a run is opened with. None of it changes later.
+/// The data that a run is opened with. It never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opening {
     /// The workflow that it runs.
     pub workflow: WorkflowId,
-    /// What the user wants done, in the user's words.
+    /// The user's request, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The step at which it begins, where that is not the start.
+    /// The step at which it begins, if that is not the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<NodeId>,
-    /// How it is run.
+    /// The rules of the run.
     #[serde(default)]
     pub rules: Rules,
-    /// What it works on, where the workflow is a function.
+    /// The input, if the workflow is a function; else the initial values of variables: an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Arc<Value>>,
-    /// When it was opened, where the workflow is a function: its time is limited.
+    /// When it was opened, if the workflow is a function: its time is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// The folder that the paths of the definition's servers are relative to, where that is not the project.
+    /// The folder that the paths of the definition's servers are relative to, if that is not the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// What the agent says that it is able to do; nothing when it has said nothing.
+    /// The abilities that the agent declares; `None` if it declares none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effectivities: Option<Vec<String>>,
-    /// The variables and the history with which it begins, where those of another run were saved.
+    /// The initial variables and history, if they were saved from another run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Arc<Remembered>>,
-    /// The run that it shares its beginning with, where it was forked from one.
+    /// The run that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// Where a run was forked from another: its records up to there are those of the other.
+/// The point at which a run was forked from another: its records up to there are those of the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The other run, by its handle or its task file.
+    /// The other run: its handle or its task file.
     pub run: String,
     /// The last record that both have.
     pub seq: u64,
-    /// Where it was carried over to another definition, also before it was forked, in order.
+    /// The migrations to other definitions, also those before the fork, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<Carried>,
 }
 
-/// That a run was carried over from one definition to another.
+/// A migration of a run from one definition to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Carried {
-    /// The last record that is of the earlier definition.
+    /// The last record under the earlier definition.
     pub seq: u64,
     /// The digest of the earlier definition.
     pub from: String,
-    /// The digest of the later one.
+    /// The digest of the later definition.
     pub to: String,
 }
 
 impl Opening {
-    /// Opens `workflow` at its start, by the usual rules.
+    /// Creates an opening of `workflow` at its start, with the default rules.
     pub fn of(workflow: impl Into<WorkflowId>) -> Opening {
         let rules = Rules::default();
         let workflow = workflow.into();
@@ -170,14 +170,14 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// How a run is run: fixed when it is opened.
+/// The rules of a run, fixed when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Whose word counts at a question to a person.
+    /// Whose answers to a question for a person are accepted.
     #[serde(default)]
     pub human: Human,
-    /// Where the branches of a fork live.
+    /// Where the branches of a fork run.
     #[serde(default)]
     pub branches: Branches,
     /// Whether this run is itself a branch of another: it is done when it reaches a join.
@@ -185,36 +185,36 @@ pub struct Rules {
     pub is_branch: bool,
 }
 
-/// Whose word counts at a question to a person.
+/// Whose answers to a question for a person are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Human {
-    /// The agent relays what the person said.
+    /// The agent's, which relays what the person said.
     #[default]
     Attested,
-    /// Only what arrives by a channel that the agent does not hold.
+    /// Only those that arrive by a channel that the agent does not control.
     Verified,
 }
 
-/// Where the branches of a fork live.
+/// Where the branches of a fork run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Branches {
     /// They are positions of this run.
     #[default]
     Inside,
-    /// Each is a run of its own, in a carrier of its own.
+    /// Each is a run of its own, with its own carrier.
     Outside,
 }
 
 impl Run {
-    /// The frame at `path`, if it is under way.
+    /// Returns the frame at `path`, if it is under way.
     pub fn frame<'r>(&'r self, path: &FramePath) -> Option<&'r Frame> {
         let inside = |frame: &'r Frame, name| frame.inner().find(|(inner, _)| *inner == name).map(|(_, frame)| frame);
         path.0.iter().try_fold(&self.root, inside)
     }
 
-    /// The frames on the way to `path`, the root first, as far as they are under way.
+    /// Returns the frames on the way to `path`, the root first, as far as they are under way.
     pub fn way<'r, 'p>(&'r self, path: &'p FramePath) -> impl Iterator<Item = &'r Frame> + use<'r, 'p> {
         let mut names = path.0.iter();
         std::iter::successors(Some(&self.root), move |frame| {
@@ -223,7 +223,8 @@ impl Run {
         })
     }
 
-    /// The frame that holds the variables which are seen at `path`: that of the flow, and none of the loops in it.
+    /// Returns the path of the frame that owns the variables at `path`: that of the flow or branch, never that of a
+    /// loop.
     pub fn owner(&self, path: &FramePath) -> FramePath {
         let mut loops = 0;
         for frame in self.way(path).take(path.0.len()) {
@@ -236,12 +237,13 @@ impl Run {
         path.0.iter().try_fold(&mut self.root, |frame, name| frame.inner_mut(name))
     }
 
-    /// The innermost frames under way: each is a position at which something can happen. In order of the definition.
+    /// Returns the innermost frames under way, in the order of the definition: the positions at which something can
+    /// happen.
     pub fn positions(&self) -> Vec<(FramePath, &Frame)> {
         self.frames(&|frame| frame.inner().next().is_none())
     }
 
-    /// The frames under way that are such, those inside of one before it.
+    /// Returns the frames under way that satisfy `are`, the inner ones before the outer.
     pub(crate) fn frames(&self, are: &dyn Fn(&Frame) -> bool) -> Vec<(FramePath, &Frame)> {
         type Found<'r> = Vec<(FramePath, &'r Frame)>;
         fn collect<'r>(path: FramePath, frame: &'r Frame, are: &dyn Fn(&Frame) -> bool, found: &mut Found<'r>) {
@@ -257,7 +259,8 @@ impl Run {
         found
     }
 
-    /// The variables that are seen at `path`, the innermost first: those of the passes of loops, then those of the flow.
+    /// Returns the variables that are visible at `path`, the innermost first: those of passes of loops, then those of
+    /// the flow.
     pub fn variables(&self, path: &FramePath) -> Vec<(&str, &Value)> {
         let flow = self.owner(path).0.len();
         let frames: Vec<&Frame> = self.way(path).skip(flow).collect();
@@ -266,18 +269,18 @@ impl Run {
         seen.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
-    /// What somebody has got past by name, the latest last.
+    /// Returns the bypasses of the run, the latest last.
     pub fn bypasses(&self) -> &[Bypass] {
         self.root.data.as_ref().map_or(&[], |data| &data.bypasses)
     }
 
-    /// Whether nothing further happens.
+    /// Checks whether the run is over.
     pub fn is_over(&self) -> bool {
         self.root.place.is_over()
     }
 }
 
-/// How far the branch at `path` is, under way or not; nothing when there is no such branch.
+/// Returns the state of the branch at `path`, under way or not; `None` if there is no such branch.
 pub fn branch_state<'r>(run: &'r Run, path: &FramePath) -> Option<&'r BranchState> {
     let (last, parents) = path.0.split_last()?;
     let parent = run.frame(&FramePath(parents.to_vec()))?;

@@ -1,4 +1,4 @@
-//! A state at work: the conversation with its model, what its checks and judges have found, and what it waits for.
+//! A state under way: the conversation with its model, the findings of its checks and judges, and why it waits.
 
 use std::sync::Arc;
 
@@ -9,91 +9,91 @@ use super::{Frame, FramePath, Item, Place, Verdict};
 use crate::chat::{Message, ModelAnswer, ModelError};
 use crate::value::{CheckId, NodeId, Timestamp};
 
-/// The limit of how often a model is asked in one attempt.
+/// The limit on the number of requests to a model in one attempt.
 pub(crate) const TURNS: &str = "turns";
 
-/// A state at work.
+/// A state under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelState {
     /// When the state was entered.
     pub since: Timestamp,
-    /// What it works on.
+    /// Its input.
     pub input: Arc<Value>,
     /// The number of the attempt, from 0.
     pub attempt: u32,
-    /// How many attempts are allowed, where a person has granted more than the definition does.
+    /// The number of attempts allowed, if a person has granted more than the definition does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<u32>,
-    /// How often somebody was asked, in all attempts: each call of a model quotes its number, so that it settles once.
+    /// The number of the present request, over all attempts. Effects quote it, so that each request is settled once.
     pub turn: u32,
-    /// How often the model was asked in this attempt.
+    /// The number of requests of this attempt that its model or function has answered.
     pub asked: u32,
     /// The conversation, the oldest message first.
     pub messages: Arc<Vec<Arc<Message>>>,
-    /// What is under way.
+    /// What it is doing.
     pub doing: ModelActivity,
-    /// The attempts that did not hold, the latest last.
+    /// The failed attempts, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Attempt>,
-    /// The variables as they were before this attempt, where there were any: what a failed one has written is undone.
+    /// The variables before this attempt, if there were any. They are restored if the attempt fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Arc<Map<String, Value>>>,
-    /// Whether each key result was met, as an object, once the state is left.
+    /// Whether each key result is met, as an object, once the state is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Arc<Value>>,
 }
 
-/// What a state does.
+/// What a state is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelActivity {
-    /// The model, or the function, is asked.
+    /// It waits for the model or the function.
     Asking(Backoff),
-    /// Tools are used: those that the last message asks for.
+    /// It runs the tools that the last message asks for.
     Using {
-        /// What those that are done came to, by the name of the call.
+        /// The results of the tools that are done, by the name of the call.
         settled: Vec<(String, Done)>,
-        /// The workflows among them that are under way, each named as its call is.
+        /// The workflows among the tools that are under way, each named like its call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         open: Vec<Item>,
     },
-    /// What must be looked at outside is looked at.
+    /// It waits for checks outside the run.
     Checking {
         /// The output.
         output: Arc<Value>,
-        /// What was found out so far.
+        /// The findings so far.
         found: Vec<KeyResultOutcome>,
-        /// What came of the checks outside.
+        /// The verdicts of the checks outside.
         settled: Vec<(CheckId, Verdict)>,
     },
-    /// Models judge.
+    /// It waits for judges.
     Judging {
         /// The output.
         output: Arc<Value>,
-        /// What was found out so far.
+        /// The findings so far.
         found: Vec<KeyResultOutcome>,
-        /// What each judge said: nothing where one has not answered yet.
+        /// The findings of each judge; `None` if it has not answered yet.
         votes: Vec<Option<Vec<KeyResultOutcome>>>,
-        /// How patient it is with judges.
+        /// The backoff of requests to judges.
         patience: Backoff,
     },
-    /// It waits for a person, or for whoever else can answer.
+    /// It waits for a person, or for another answer from outside.
     Held {
         /// Why.
         why: WaitReason,
-        /// What it does then.
+        /// What it continues with.
         then: Box<ModelActivity>,
     },
 }
 
-/// How often somebody did not answer, and when they are asked again.
+/// The failures of a request, and the time of the next try.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backoff {
-    /// How often in a row.
+    /// The number of failures in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
-    /// Not before then.
+    /// The earliest time of the next try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
 }
@@ -103,17 +103,17 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What a tool of a state came to.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
     /// It answered.
     Output(Arc<Value>),
-    /// It failed, or was not called: the model is told.
+    /// It failed, or was not called. The model gets the error.
     Failed(String),
-    /// It answered, and the run is to stop here until somebody lets it go on.
+    /// It answered, and the run stops here until it is resumed.
     Breaks(Arc<Value>),
-    /// It has done something that somebody will answer.
+    /// It started something whose answer comes later.
     Waits(Arc<Value>),
 }
 
@@ -121,38 +121,38 @@ pub enum Done {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitReason {
-    /// A tool stops the run.
+    /// A tool stopped the run.
     Break {
         /// The name of its call.
         call: String,
-        /// What it came to.
+        /// Its result.
         output: Arc<Value>,
     },
     /// A tool waits for an answer from outside.
     Answer {
         /// The name of its call.
         call: String,
-        /// What it came to.
+        /// Its result.
         output: Arc<Value>,
     },
-    /// As much is used up as may be.
+    /// A limit is reached.
     Limit {
-        /// Of what, as definitions write it: `model_calls`.
+        /// The limit, as definitions write it: `model_calls`.
         of: String,
-        /// How much was used.
+        /// The amount used.
         used: u64,
-        /// How much may be.
+        /// The amount allowed.
         limit: u64,
         /// Whether it is the limit of the whole run, or of a workflow that it runs.
         of_run: bool,
-        /// Whose limit it is, where that is neither the run's nor the state's own: the frame of a workflow that the state
-        /// stands in, or of a state that uses it as a tool.
+        /// The frame that has the limit, if that is neither the run nor the state itself: that of a workflow around the
+        /// state, or of a state that uses such a workflow as a tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<FramePath>,
     },
-    /// A model does not answer, and asking again by itself does not help.
+    /// A model does not answer, and a retry does not help.
     Unanswered {
-        /// Why.
+        /// The error.
         why: ModelError,
     },
     /// No attempt is left, and a person decides.
@@ -160,7 +160,7 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
-    /// Why, as a clause.
+    /// Returns the reason as a clause.
     pub fn text(&self) -> String {
         match self {
             WaitReason::Break { .. } => "a tool has stopped the run".to_owned(),
@@ -180,59 +180,59 @@ impl WaitReason {
     }
 }
 
-/// What was found out of one key result.
+/// The finding on one key result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyResultOutcome {
     /// Its name.
     pub name: String,
     /// Whether it is met.
     pub met: bool,
-    /// Why, or why not.
+    /// Why it is met, or why not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What shows it.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
 }
 
-/// An attempt that is over.
+/// A finished attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What it came to.
+    /// Its output.
     pub output: Arc<Value>,
-    /// Every key result that was looked at, in the order of the definition.
+    /// The findings on the key results that were checked, in the order of the definition.
     pub found: Vec<KeyResultOutcome>,
 }
 
-/// What was used up.
+/// Usage: numbers of calls, tokens and money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spend {
-    /// How often states were attempted.
+    /// The number of attempts of states.
     pub attempts: u64,
-    /// How often models were asked.
+    /// The number of model calls.
     pub model_calls: u64,
-    /// How many tools were used.
+    /// The number of tool calls.
     pub tool_calls: u64,
-    /// How many tokens were read.
+    /// The number of input tokens.
     pub input_tokens: u64,
-    /// How many were written.
+    /// The number of output tokens.
     pub output_tokens: u64,
-    /// What it cost, in millionths of a US dollar, as far as that is known.
+    /// The known cost, in millionths of a US dollar.
     pub microdollars: u64,
-    /// How many answers did not say how many tokens they took.
+    /// The number of answers without token counts.
     pub unknown_tokens: u64,
-    /// How many answers had no known price.
+    /// The number of answers without a known price.
     pub unknown_costs: u64,
 }
 
 impl Spend {
-    /// Whether nothing was used up.
+    /// Checks whether nothing was used.
     pub fn is_nothing(&self) -> bool {
         *self == Spend::default()
     }
 
-    /// What one answer took.
+    /// Returns the usage of one answer.
     pub fn of_answer(answer: &ModelAnswer) -> Spend {
         let usage = answer.usage;
         Spend {
@@ -245,7 +245,7 @@ impl Spend {
         }
     }
 
-    /// Both together. Servers may lie about what they took: no sum overflows.
+    /// Returns the sum. It saturates, because servers may report any number.
     #[must_use]
     pub fn and(self, other: Spend) -> Spend {
         Spend {
@@ -260,59 +260,59 @@ impl Spend {
         }
     }
 
-    /// All tokens.
+    /// Returns the number of input and output tokens together.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
-/// What a state of a run has used up so far, in all of its visits.
+/// The usage of a state of a run so far, in all of its visits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StateUsage {
-    /// How often it was entered.
+    /// The number of visits.
     pub visits: u64,
-    /// What was used up.
+    /// The other usage.
     pub spend: Spend,
-    /// By how many times its limits were raised, by their names.
+    /// How many times each limit was raised, by its name.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub granted: std::collections::BTreeMap<String, u64>,
 }
 
-/// What a workflow that counts for itself has used up since it began.
+/// The usage of a workflow with limits of its own, since it began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// When it began.
     pub since: Timestamp,
-    /// What was used up.
+    /// Its usage.
     pub tally: StateUsage,
 }
 
-/// Something that became true of a state at work.
+/// A change of a state under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelStateChange {
-    /// An attempt begins. A new conversation takes the place of the one before.
+    /// An attempt began.
     Begun {
         /// Its number, from 0.
         attempt: u32,
-        /// The messages of a new conversation; nothing where the old one goes on.
+        /// The messages of a new conversation, which replaces the old one; `None` if the old one continues.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         afresh: Option<Vec<Arc<Message>>>,
-        /// The variables as they are now.
+        /// The variables before the attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Arc<Map<String, Value>>>,
     },
-    /// A message stands at the end of the conversation.
+    /// A message was added to the conversation.
     Message(Arc<Message>),
-    /// It does something else.
+    /// The activity changed.
     Doing(ModelActivity),
-    /// Somebody is asked once more.
+    /// The request number was increased: a request was answered or failed, or judges are asked.
     Asked {
-        /// Whether it is the model that works, and not a judge.
+        /// Whether the model or function that works has answered it.
         works: bool,
     },
-    /// A workflow begins that is used as a tool.
+    /// A workflow began that is used as a tool.
     WorkflowBegun {
         /// The name of its call.
         call: String,
@@ -321,51 +321,51 @@ pub enum ModelStateChange {
         /// Its frame.
         frame: Box<Frame>,
     },
-    /// A tool is done.
+    /// A tool call is done.
     ToolDone {
         /// The name of its call.
         call: String,
-        /// What it came to.
+        /// Its result.
         done: Done,
     },
-    /// A check outside came to a verdict.
+    /// A check outside was settled.
     Settled {
         /// The check.
         check: CheckId,
-        /// What it came to.
+        /// Its verdict.
         verdict: Verdict,
     },
-    /// A judge has answered.
+    /// A judge answered.
     Voted {
-        /// Which one, from 0.
+        /// The judge, from 0.
         vote: u32,
-        /// What it found.
+        /// Its findings.
         found: Vec<KeyResultOutcome>,
     },
-    /// An attempt did not hold.
+    /// An attempt failed.
     Failed(Attempt),
-    /// An attempt held, and the state is left with it.
+    /// An attempt was accepted, and the state is left with it.
     Held(Attempt),
-    /// More attempts are allowed.
+    /// More attempts were allowed.
     Allowed {
-        /// How many there may be.
+        /// The new maximum.
         attempts: u32,
     },
-    /// Something was used up.
+    /// Something was used.
     Spent(Spend),
-    /// A limit is raised.
+    /// A limit was raised.
     Granted {
         /// Its name.
         of: String,
-        /// Whether it is that of a workflow: of the frame's own where that counts for itself, else of the whole run.
+        /// Whether it is the limit of a workflow: of the frame's own if that has limits, else of the whole run.
         of_run: bool,
     },
-    /// The variables are what they were before the attempt.
+    /// The variables were reset to their values before the attempt.
     Undone,
 }
 
 impl Place {
-    /// Why the state that is worked on here waits for somebody; nothing where none does.
+    /// Returns why the state at this place waits; `None` if it does not.
     pub fn held(&self) -> Option<&WaitReason> {
         let Place::Conversing { talk, .. } = self else { return None };
         match &talk.doing {
@@ -376,12 +376,12 @@ impl Place {
 }
 
 impl ModelState {
-    /// The variables as they were before this attempt.
+    /// Returns the variables before this attempt.
     pub(crate) fn variables_before(&self) -> Map<String, Value> {
         self.before.as_deref().cloned().unwrap_or_default()
     }
 
-    /// The workflows under way that its model uses as tools.
+    /// Returns the workflows under way that its model uses as tools.
     pub(crate) fn open(&self) -> &[Item] {
         match &self.doing {
             ModelActivity::Using { open, .. } => open,
@@ -389,7 +389,7 @@ impl ModelState {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the same, mutably.
     pub(crate) fn open_mut(&mut self) -> &mut [Item] {
         match &mut self.doing {
             ModelActivity::Using { open, .. } => open,
@@ -397,7 +397,7 @@ impl ModelState {
         }
     }
 
-    /// Makes one thing true. Total: what does not fit changes nothing.
+    /// Applies one change. A change that does not fit is ignored.
     pub(crate) fn apply(&mut self, said: &ModelStateChange) {
         match said {
             ModelStateChange::Begun { attempt, afresh, before } => {
@@ -441,7 +441,7 @@ impl ModelState {
             }
             ModelStateChange::Failed(attempt) => self.failed.push(attempt.clone()),
             ModelStateChange::Allowed { attempts } => self.allowed = Some(*attempts),
-            // A turn more is one of this attempt, and of nothing that is counted for the whole.
+            // A granted turn belongs to this attempt: nothing is counted for the state or the run.
             ModelStateChange::Granted { of, .. } if of == TURNS => self.asked = 0,
             ModelStateChange::Held(attempt) => {
                 let met = attempt.found.iter().map(|found| (found.name.clone(), Value::from(found.met)));

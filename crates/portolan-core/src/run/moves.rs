@@ -1,5 +1,5 @@
-//! What may be done at a position. The engine accepts exactly these moves and situations offer exactly these, so that
-//! what is offered can be done and what can be done is offered.
+//! The possible moves at a position. The engine accepts exactly these moves and situations offer exactly these, so that
+//! the two cannot differ.
 
 use super::{Frame, Place, WaitingFor};
 use crate::graph::{Failing, Kind, Workflow};
@@ -17,7 +17,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// The outcome that it reports or answers.
+    /// Returns the outcome that it reports or answers.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Move::Begin => None,
@@ -26,14 +26,15 @@ impl Move {
     }
 }
 
-/// The moves at a frame, the one that leads on first. Empty where nothing can be done but wait, and where it is over.
+/// Returns the moves at a frame, the one for success first. Empty while the run waits for something else, and if it is
+/// over.
 pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
     match &frame.place {
         Place::Ready { node } => {
             let step = workflow.flow(&frame.flow).step(node);
             match step.node.kind {
                 Kind::Start => vec![Move::Begin],
-                // Work in an activity is done, or passed over where it may be; nobody reports that it failed.
+                // Work in an activity cannot be reported as failed: it is done, or skipped if that is allowed.
                 _ => {
                     let outcomes = step.exits.outcomes();
                     let may_fail = step.node.seat.is_none();
@@ -41,7 +42,7 @@ pub fn moves(workflow: &Workflow, frame: &Frame) -> Vec<Move> {
                 }
             }
         }
-        // Claiming again what is being checked takes up checks that a crash interrupted.
+        // Reporting the same outcome again resumes checks that a crash interrupted.
         Place::Checking { outcome, .. } => vec![Move::Report(outcome.clone())],
         Place::Waiting { on: WaitingFor::Raised | WaitingFor::Unchecked, .. } => {
             let options = frame.raised.iter().flat_map(|raised| &raised.options);

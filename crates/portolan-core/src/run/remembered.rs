@@ -1,12 +1,12 @@
-//! What a run remembers of another one, as fsm-agent-flow saves its runs.
+//! The saved state of another run, in the format of fsm-agent-flow.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::value::NodeId;
 
-/// The variables and the history of a run, with which another one begins. Other fields of what was saved, such as the
-/// `objective`, say nothing that the definition does not.
+/// The variables and the history of a run, with which another one begins. Other fields of the saved state, such as the
+/// `objective`, are ignored: they only repeat the definition.
 ///
 /// ```
 /// use portolan_core::run::Remembered;
@@ -20,14 +20,14 @@ use crate::value::NodeId;
 pub struct Remembered {
     /// The variables.
     pub shared: Map<String, Value>,
-    /// What states have come to, the oldest first.
+    /// The results of states, the oldest first.
     pub history: Vec<StateResult>,
-    /// The state at which it was, where it was not over.
+    /// The state at which it was, if it was not over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<NodeId>,
 }
 
-/// What a state has come to.
+/// The result of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateResult {
     /// The state.

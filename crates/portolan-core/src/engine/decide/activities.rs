@@ -1,4 +1,4 @@
-//! What workflows of activities need: variables, activities that are passed over, loops.
+//! Support for workflows of activities: variables, skipped activities, loops.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::graph::{AtLimit, Choice, Flow, Kind, Loop, LoopKind, MAX_ITEMS, Varia
 use crate::run::{Change, Data, Fault, Feedback, Frame, FramePath, LoopEnd, Place};
 use crate::value::{NodeId, Outcome, PASS, SKIPPED, WorkflowId, described, template};
 
-/// Why values cannot be those of variables, one sentence for each.
+/// Returns why values are not valid for variables, in one sentence each.
 pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
     let misfit = |(name, value): (&String, &Value)| match flow.variable(name) {
         None => Some(format!("there is no variable `{}`", crate::diagnostic::clip(name))),
@@ -26,10 +26,10 @@ pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
     values.iter().filter_map(misfit).collect()
 }
 
-/// What the variables of a flow hold at first: what is given, else their defaults.
+/// Returns the initial variables of a flow: the given values, else the defaults.
 ///
 /// # Errors
-/// What is wrong with what is given, one sentence for each fault.
+/// The faults of the given values, in one sentence each.
 pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
     let mut faults = misfits(flow, given);
     let lacks = |variable: &&Variable| {
@@ -62,7 +62,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What is set: the value as it is written, or what the variable holds that it names; nothing where that holds nothing.
+    /// Returns the value to set: `value` itself, or that of the variable that it names; `None` if that has no value.
     fn written(&mut self, path: &FramePath, value: &Value) -> Option<Value> {
         let Some(named) = value.as_str().and_then(template::whole) else { return Some(value.clone()) };
         let workflow = self.workflow;
@@ -75,7 +75,7 @@ impl Draft<'_> {
         template::found(named, &variables).cloned()
     }
 
-    /// What an answer does besides leading on.
+    /// Applies the effects of an answer.
     pub(super) fn take_effect(&mut self, path: &FramePath, choice: &Choice) {
         self.set_all(path, &choice.sets);
         if !choice.skips.is_empty() {
@@ -91,7 +91,7 @@ impl Draft<'_> {
         node: &NodeId,
         feedback: Option<Feedback>,
     ) {
-        // A loop that goes through an activity passes over it like any other way to it.
+        // The copy of an activity in a loop is skipped like the original.
         let flow = self.workflow.flow(flow);
         let activity = flow.step(node).node.seat.as_ref().and_then(|seat| flow.activities.get(seat.activity));
         let first = activity.map_or_else(|| node.clone(), |activity| NodeId::from(activity.id.as_str()));
@@ -99,7 +99,7 @@ impl Draft<'_> {
         let data = self.frame(&owner).and_then(|frame| frame.data.as_ref());
         let is_skipped = data.is_some_and(|data| data.skipped.contains(&first));
         let past = Outcome::from(SKIPPED);
-        // An answer to another definition may have passed over what no answer passes over in this one.
+        // After a migration, the run may have skipped an activity that this definition never skips.
         let may_skip = flow.step(node).exits.target(&past).is_some();
         let outcome = if is_skipped && may_skip { past } else { Outcome::passed() };
         self.forget_answers(path, flow, node);
@@ -144,7 +144,7 @@ impl Draft<'_> {
         Err(fault(node, "bad-items", why, ""))
     }
 
-    /// Begins pass number `pass`, from 0, or ends the loop when it has gone through its items or may make no more.
+    /// Begins pass number `pass`, from 0, or ends the loop if it has no more items or has reached its maximum.
     fn next_pass(
         &mut self,
         path: &FramePath,
@@ -179,7 +179,7 @@ impl Draft<'_> {
         self.enter(&within, flow, first, &Outcome::passed(), feedback);
     }
 
-    /// A pass has come to its end, at `path`.
+    /// Ends the pass at `path`.
     pub(super) fn end_pass(&mut self, path: &FramePath, flow: WorkflowId, feedback: Option<Feedback>) {
         let Some((outer, _)) = path.split() else { return };
         let Some(Place::Looping { node, pass, items, .. }) = self.frame(&outer).map(|frame| frame.place.clone()) else {
@@ -214,8 +214,8 @@ impl Draft<'_> {
         self.leave(path, &node, &outcome, feedback);
     }
 
-    /// A loop is ended although it would have gone on: it has not reached what it is for, unless the definition says that
-    /// the limit is a way on. Whoever continues is told.
+    /// Returns the outcome of a loop that is ended at its maximum: a failure, unless the definition lets the run
+    /// continue. The feedback reports it.
     fn cut_short(
         &mut self,
         path: &FramePath,

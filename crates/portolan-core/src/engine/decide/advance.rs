@@ -1,7 +1,7 @@
-//! Nodes that need nobody: what each of them comes to when it is executed, and where that leads.
+//! Automatic nodes: their execution, their results and the next node.
 //!
-//! Each is an event of its own, whoever began the run, so that a loop of a hundred thousand passes is a hundred thousand
-//! small decisions and not one without an end, and so that whoever drives a run can stop before any of them.
+//! Each execution is an event of its own, whoever began the run. A loop of a hundred thousand passes is therefore a
+//! hundred thousand small decisions instead of an endless one, and the driver of a run can stop before any of them.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::run::{Change, Fault, Frame, FramePath, Place, Reply, WaitingFor};
 use crate::schema::SchemaFault;
 use crate::value::{NodeId, Outcome};
 
-/// How many faults of a value are told; the first ones tell what is wrong.
+/// The maximum number of faults of a value that are reported.
 const MAX_FAULTS_TOLD: usize = 5;
 
 /// Executes the node at which a frame is passing.
 pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     let Place::Passing { node, passed } = &frame.place else { return };
-    // A run that is called is bounded by its limits.
+    // A called run is bounded by its limits.
     let is_bounded = draft.workflow.root().interface.is_some();
     draft.passed = if is_bounded { 0 } else { passed + 1 };
     let at = At::of(draft, path, frame, node);
@@ -73,14 +73,14 @@ pub(super) fn execute(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
         Kind::Loop(looping) => draft.begin_loop(path, (frame.flow.clone(), node.clone()), looping, feedback),
         Kind::Repeat { .. } => draft.end_pass(path, frame.flow.clone(), feedback),
         Kind::Checkpoint { .. } => super::answer::again(draft, (path, frame), node),
-        // These are never passed; a run that says so all the same is where it says.
+        // A valid run never passes these nodes. Any other run enters them.
         Kind::Work { .. } | Kind::Join { .. } => {
             draft.enter(path, frame.flow.clone(), node, &Outcome::passed(), feedback);
         }
     }
 }
 
-/// A tool answered, or did not.
+/// Handles the reply to a tool call.
 pub(super) fn returned(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), reply: &Reply) {
     let Place::Calling { node, arguments, retries, .. } = &frame.place else { return };
     let at = At::of(draft, path, frame, node);
@@ -111,7 +111,7 @@ pub(super) fn returned(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame
     }
 }
 
-/// Leaves a switch by the first way whose condition holds.
+/// Leaves a switch along the first edge whose condition holds.
 fn switch(draft: &mut Draft<'_>, at: &At<'_>) {
     let (exits, path) = (&at.step.exits, at.path);
     draft.set_all(path, &at.step.node.sets);
@@ -153,7 +153,7 @@ fn begin_call(draft: &mut Draft<'_>, at: &At<'_>, call: &Call) {
     draft.moved(at.path, Place::Calling { node: at.node().clone(), arguments, retries: 0, not_before: None }, None);
 }
 
-/// The end: a flow that was called comes to what the node before it came to.
+/// Ends a flow. A called flow has the last output as its own output.
 fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
     let Some(interface) = &at.flow.interface else { return draft.end(at.path, at.node(), result) };
     let output = at.frame.data.as_ref().and_then(|data| data.outputs.last().cloned());
@@ -168,7 +168,7 @@ fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
     draft.finish(at.path, at.node(), result, Some(Ok(output)));
 }
 
-/// The faults of a value, the first few of them.
+/// Returns the first faults of a value as text.
 pub(super) fn told(faults: &[SchemaFault]) -> String {
     let mut told: Vec<String> = faults.iter().take(MAX_FAULTS_TOLD).map(|fault| fault.to_string()).collect();
     if faults.len() > MAX_FAULTS_TOLD {
@@ -177,7 +177,8 @@ pub(super) fn told(faults: &[SchemaFault]) -> String {
     told.join("; ")
 }
 
-/// Whether the run has gone as far as whoever called it lets it go. Who leads an agent is limited by the agent.
+/// Returns the error if the run has reached its limits. A run without an interface has the default node limit, and no
+/// time limit unless its opening has a time.
 fn over_limit(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
     let max_nodes = max_nodes(draft);
     let executed = draft.before.executed;
@@ -188,13 +189,13 @@ fn over_limit(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
     time_is_up(draft, node)
 }
 
-/// How many nodes the run may execute, with what a person has granted.
+/// Returns how many nodes the run may execute, including what a person has granted.
 fn max_nodes(draft: &Draft<'_>) -> u64 {
     let granted = draft.before.tallies.as_deref().and_then(|tallies| tallies.run.granted.get(STEPS)).copied();
     limits(draft).max_nodes.saturating_mul(granted.unwrap_or(0).saturating_add(1))
 }
 
-/// Whether the run waits for a person where it has gone as far as it may, and does not fail.
+/// Checks whether the run waits for a person at its limits instead of failing.
 fn waits_at_limits(draft: &Draft<'_>) -> bool {
     draft.workflow.root().interface.as_ref().is_some_and(|interface| interface.waits_at_limits)
 }
@@ -208,14 +209,14 @@ fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
     })
 }
 
-/// The limits of a run are those of the function that it runs, however many others that calls.
+/// Returns the limits of the run: those of its root workflow, whatever other workflows it calls.
 fn limits(draft: &Draft<'_>) -> RunLimits {
     draft.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default()
 }
 
 impl Draft<'_> {
-    /// The run cannot go on, whatever its error edges say. Of a workflow that a model uses as a tool, the model is told: the
-    /// state that it works on has limits of its own.
+    /// Fails the run, whatever its error edges say. In a workflow that a model uses as a tool, only that workflow fails
+    /// and the model gets the error: its state has limits of its own.
     fn abort(&mut self, path: &FramePath, fault: Fault) {
         let is_used = |frame: &Frame| matches!(frame.place, Place::Conversing { .. });
         let outer = self.before.way(path).take(path.0.len()).position(is_used);

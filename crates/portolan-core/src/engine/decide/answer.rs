@@ -1,4 +1,4 @@
-//! A person's answer, given or relayed.
+//! A person's answer, direct or relayed.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) fn decide(
     on: WaitingFor,
     claim: &Claim<'_>,
 ) -> Result<(), Rejection> {
-    // What nobody can check is nobody's but a person's to say.
+    // A check that nothing can decide needs a person's own answer.
     let first_hand = on == WaitingFor::Unchecked || draft.before.opening.rules.human == Human::Verified;
     if first_hand && !is_first_hand(claim.by) {
         return Err(Rejection::new(
@@ -59,7 +59,7 @@ pub(super) fn decide(
     Ok(())
 }
 
-/// Refuses values with an answer that has no use for them.
+/// Refuses values with an answer that takes none.
 fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
     match values(claim) {
         None => Ok(()),
@@ -71,7 +71,8 @@ fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
     }
 }
 
-/// What was in the way may be that a variable has no value, or a wrong one: the person who removes that gives it one.
+/// Sets the values that come with an answer. The problem may be a missing or wrong value, and the person who resolves
+/// it sets the right one.
 fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
     let Some(values) = values(claim) else { return Ok(()) };
     let refused = |message: String, help: &str| Err(Rejection::new(RejectionReason::BadOutputs, message, help));
@@ -96,12 +97,12 @@ fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Re
     Ok(())
 }
 
-/// The values that come with an answer, if any.
+/// Returns the values that come with an answer, if any.
 fn values<'c>(claim: &Claim<'c>) -> Option<&'c Value> {
     claim.outputs.filter(|values| values.as_object().is_none_or(|values| !values.is_empty()))
 }
 
-/// What the answer does, and where it leads.
+/// Applies the effects of an answer and leaves the question.
 fn leave(
     draft: &mut Draft<'_>,
     (path, frame): (&FramePath, &Frame),
@@ -119,7 +120,7 @@ fn leave(
     draft.leave(path, node, answer, feedback);
 }
 
-/// A question is come to that was answered before: the answer holds. Where none was after all, it is asked.
+/// Leaves a question that was answered before with that answer. If there is none, it is asked.
 pub(super) fn again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId) {
     match draft.answered_before(path, &draft.step(&frame.flow, node).node) {
         Some(answer) => leave(draft, (path, frame), node, &answer, frame.feedback.clone()),
@@ -127,8 +128,8 @@ pub(super) fn again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), 
     }
 }
 
-/// Nobody has answered: the question answers itself. An event that is too early, or too late, changes nothing; and none
-/// does where only a person's own answer counts, however the question came to have a time.
+/// Answers a question whose time is up. An event that is too early or too late changes nothing. Nor does any event if
+/// only a person's own answer is accepted, even if the question has a time.
 pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     if draft.before.opening.rules.human == Human::Verified {
         return;
@@ -143,7 +144,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     leave(draft, (path, frame), node, &fallback.option, Some(feedback));
 }
 
-/// Whether an answer came by a channel that the agent does not hold.
+/// Checks whether an answer came by a channel that the agent does not control.
 fn is_first_hand(by: &Actor) -> bool {
     match by {
         Actor::Person { via: Channel::Elicitation | Channel::CommandLine | Channel::Passkey, .. } => true,
@@ -151,19 +152,19 @@ fn is_first_hand(by: &Actor) -> bool {
     }
 }
 
-/// Whether the answer ends the run: `cancelled` does, unless the workflow itself asks and says where it leads.
+/// Checks whether the answer ends the run: `cancelled` does, unless the question itself offers that answer.
 fn calls_off(exits: &Exits, on: WaitingFor, claim: &Claim<'_>) -> bool {
     let leads_on = on == WaitingFor::Answer && exits.target(claim.outcome).is_some();
     let asks = matches!(on, WaitingFor::Raised | WaitingFor::Unchecked);
     claim.outcome.as_str() == CANCELLED && !leads_on && !asks
 }
 
-/// The person removed what was in the way: the work is attempted again, with a full budget.
+/// Attempts the work again, with a full budget, after a person has resolved the problem.
 fn try_again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &NodeId, claim: &Claim<'_>) {
     refill(draft, path, frame);
     let step = draft.step(&frame.flow, node);
     let again = match (&step.node.kind, &step.exits.failing) {
-        // A join does no work: what is attempted again is its branches.
+        // A join does no work: its branches are attempted again.
         (Kind::Join { fork, .. }, Failing::Leads(_) | Failing::Stays) => &fork.value,
         _ => step.exits.again(node),
     };
@@ -175,7 +176,7 @@ fn feedback(node: &NodeId, claim: &Claim<'_>) -> Option<Feedback> {
     Some(Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) })
 }
 
-/// What a person helped with has every budget of its frame again.
+/// Resets every budget of a frame that a person has helped with.
 fn refill(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     if !frame.spent.is_empty() {
         draft.emit(Change::Refilled { frame: path.clone(), gate: None });

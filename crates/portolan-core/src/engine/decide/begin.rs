@@ -1,4 +1,4 @@
-//! The work begins: the start node is left.
+//! Begins the work: the start node is left.
 
 use super::walk::Draft;
 use super::{Rejection, RejectionReason, fresh};

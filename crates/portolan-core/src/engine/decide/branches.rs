@@ -13,7 +13,7 @@ use crate::value::{NodeId, Outcome, WorkflowId};
 
 impl Draft<'_> {
     pub(super) fn fork(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, feedback: Option<Feedback>) {
-        // The branches of a subflow's fork have no task of their own to live in, wherever those of the root live.
+        // The branches of a fork in a subflow always run inside this run: no task is created for them.
         if self.before.opening.rules.branches == Branches::Outside && path.0.is_empty() {
             return self.moved(path, Place::Gathering { node }, feedback);
         }
@@ -23,12 +23,12 @@ impl Draft<'_> {
         self.next.push(Next::Fill { path: path.clone(), fork: node });
     }
 
-    /// Opens the next branch that the fork's limit lets open, if the fork is still under way, and comes back for more.
+    /// Opens the next branch that the fork's limit allows, if the fork is still under way, and schedules itself again.
     pub(super) fn fill(&mut self, path: FramePath, fork: NodeId) {
         let workflow = self.workflow;
         let Some(frame) = self.frame(&path) else { return };
         let Some(name) = next_to_open(workflow, frame, &fork).cloned() else { return };
-        // Why the fork was sent round is for those who do its work.
+        // The feedback on the fork is for its branches, which do the work.
         let (flow, feedback) = (frame.flow.clone(), frame.feedback.clone());
         let place = match self.step(&flow, &name).node.kind {
             Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Join { .. } => Place::Ready { node: name.clone() },
@@ -45,8 +45,8 @@ impl Draft<'_> {
         }
     }
 
-    /// A branch sees what the flow came to before it forked, and keeps what it comes to itself. The variables are its own
-    /// until the join, so that no branch sees or undoes what another one sets.
+    /// Returns the data of a new branch. A branch sees the outputs of the flow before the fork and stores its own. It
+    /// has a copy of the variables until the join, so that no branch sees or overwrites the values of another.
     fn branch_data(&self, path: &FramePath, flow: &WorkflowId) -> Option<Arc<Data>> {
         let flow = self.workflow.flow(flow);
         let owner = self.before.frame(&self.before.owner(path));
@@ -55,8 +55,8 @@ impl Draft<'_> {
         Some(Arc::new(Data { input, variables, outputs: Outputs::new(flow.looks_back), ..Data::default() }))
     }
 
-    /// A join is reached: by a branch, which is done with that, or by a run that a person's answer has led here past
-    /// branches that failed. Nothing else says what the branches came to, and then a person decides.
+    /// Reaches a join: in a branch, which is then done, or in a run that a person's answer has led here past failed
+    /// branches. Otherwise the outcome of the branches is unknown, and a person decides.
     pub(super) fn arrive(&mut self, path: &FramePath, join: &NodeId, by: &Outcome, feedback: Option<Feedback>) {
         let outcome = if by.is_failed() { Outcome::failed() } else { Outcome::passed() };
         let parent = path.split().and_then(|(parent, _)| self.frame(&parent).map(|frame| &frame.place));
@@ -73,13 +73,13 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether the decision is what follows from a person's answer to a question of the workflow.
+    /// Checks whether the decision follows from a person's answer to a question of the workflow.
     fn is_answered(&self, path: &FramePath) -> bool {
         let place = self.before.frame(path).map(|frame| &frame.place);
         matches!(place, Some(Place::Waiting { on: WaitingFor::Answer, .. }))
     }
 
-    /// A join is reached by a run that has opened no branches. Only a workflow that is read leniently leads there.
+    /// Handles a join that is reached without branches. Only a workflow that is read leniently leads there.
     fn come_alone(&mut self, path: &FramePath, join: &NodeId) {
         let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return };
         let Kind::Join { fork, .. } = &self.step(&flow, join).node.kind else { return };
@@ -87,14 +87,14 @@ impl Draft<'_> {
         self.undecided(path, join, fault(join, "branches-failed", why, ""));
     }
 
-    /// A branch has come to an outcome: the join may know its own by that, and else the next branch may open.
+    /// Records the outcome of a branch. The join is decided, or the next branch may open.
     pub(super) fn branch_done(&mut self, path: &FramePath, name: NodeId, outcome: &Outcome) {
         self.emit(Change::Branched { frame: path.clone(), branch: name, state: BranchState::Done(outcome.clone()) });
         let Some(frame) = self.frame(path) else { return };
         let (flow, Place::Forked { node, branches }) = (frame.flow.clone(), frame.place.clone()) else { return };
         let Some((join, strategy)) = join_of(self.workflow, &flow, &node) else { return };
         let known: Vec<Option<Outcome>> = branches.iter().map(|branch| outcome_of(&branch.state)).collect();
-        // Where nobody can mend a branch that failed, the others would work for nothing.
+        // If nobody can fix a failed branch, the other branches would work in vain.
         let nobody = matches!(self.step(&flow, join).exits.failing, Failing::Ends | Failing::Caught(_));
         let lost = nobody && strategy == Strategy::AllPass && outcome.is_failed();
         let known = if lost { Some(Outcome::failed()) } else { strategy_outcome(strategy, &known) };
@@ -104,7 +104,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The flow takes over what its branches came to, and the join comes to the last output of each.
+    /// Takes over the outputs of the branches. The output of the join has the last output of each.
     fn collect(
         &mut self,
         path: &FramePath,
@@ -144,7 +144,7 @@ fn held(name: &NodeId) -> Branch {
     Branch { name: name.clone(), state: BranchState::Held, data: None }
 }
 
-/// The branch that a fork opens next: the first that is held back, while the limit lets it.
+/// Returns the branch that a fork opens next: the first held one, if the limit allows it.
 fn next_to_open<'f>(workflow: &Workflow, frame: &'f Frame, fork: &NodeId) -> Option<&'f NodeId> {
     let Place::Forked { node, branches } = &frame.place else { return None };
     let limit = match &workflow.flow(&frame.flow).step(node).node.kind {
@@ -156,7 +156,7 @@ fn next_to_open<'f>(workflow: &Workflow, frame: &'f Frame, fork: &NodeId) -> Opt
     (node == fork && open < limit).then_some(&held.name)
 }
 
-/// The join of a fork, and how it counts.
+/// Returns the join of a fork, and its strategy.
 pub(super) fn join_of<'w>(workflow: &'w Workflow, flow: &WorkflowId, fork: &NodeId) -> Option<(&'w NodeId, Strategy)> {
     let flow = workflow.flow(flow);
     let Kind::Fork { join, .. } = &flow.step(fork).node.kind else { return None };
@@ -166,7 +166,7 @@ pub(super) fn join_of<'w>(workflow: &'w Workflow, flow: &WorkflowId, fork: &Node
     }
 }
 
-/// What a failed join says of its branches.
+/// Returns the feedback of a failed join on its branches.
 pub(super) fn feedback<'n>(
     join: &NodeId,
     outcome: &Outcome,
@@ -185,7 +185,8 @@ fn outcome_of(state: &BranchState) -> Option<Outcome> {
     }
 }
 
-/// What branches come to: `all-pass` is known when all of them are, `any-pass` with the first that passed.
+/// Returns the outcome of a join: with `all-pass` once all branches have one, with `any-pass` once the first has
+/// passed.
 pub(super) fn strategy_outcome(strategy: Strategy, branches: &[Option<Outcome>]) -> Option<Outcome> {
     let passed = |outcome: &Outcome| !outcome.is_failed();
     if strategy == Strategy::AnyPass && branches.iter().flatten().any(passed) {

@@ -1,18 +1,17 @@
-//! Somebody gets past a rule by name. It is on record before anything follows from it: a check that is settled later
-//! looks here.
+//! Bypasses a rule. The bypass is recorded before it has any effect: a check that is settled later reads it here.
 
 use super::walk::Draft;
 use super::{Rejection, RejectionReason};
 use crate::diagnostic::clip;
 use crate::run::{Bypass, Change, EventKind};
 
-/// How many exceptions a run may have: a workflow that needs more needs another workflow.
+/// The maximum number of bypasses of a run: a workflow that needs more should be changed.
 const MAX_BYPASSES: usize = 100;
 
-/// The longest name of a rule, in bytes.
+/// The maximum length of the name of a rule, in bytes.
 const MAX_INVARIANT_BYTES: usize = 64;
 
-/// The rule that every bypass is on record.
+/// The rule that every bypass is recorded.
 const ON_RECORD: &str = "I-13";
 
 pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rejection> {
@@ -75,7 +74,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     Ok(())
 }
 
-/// A bypass has counted elsewhere. One that counts as often as it is needed, or that has counted, stays as it is.
+/// Marks a bypass as used. Nothing changes if it may be used repeatedly or was already used.
 pub(super) fn used(draft: &mut Draft<'_>, id: &str) {
     let open = draft.before.bypasses().iter().any(|bypass| bypass.id == id && bypass.once && !bypass.used);
     if open {

@@ -1,5 +1,5 @@
-//! What a node has come to, and where that leads: on along its edges, or to the end of the flow and to whoever waits for
-//! that.
+//! The result of a node and its consequence: the run continues along an edge, or the flow ends and the frame that waits
+//! for it continues.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::graph::{EndResult, Failing};
 use crate::run::{Change, Fault, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome};
 
-/// An output, or why there is none.
+/// An output, or an error.
 pub(super) type NodeOutput = Result<Option<Arc<Value>>, Fault>;
 
 impl Draft<'_> {
-    /// A node has come to a value, or has failed.
+    /// Handles the result of a node.
     pub(super) fn settle(&mut self, path: &FramePath, node: &NodeId, value: Evaluated) {
         match value {
             Ok(output) => self.came_to(path, node, output.map(Arc::new)),
@@ -24,7 +24,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Records what a node came to, where something in its flow can see that.
+    /// Records the result of a node, if something in its flow reads it.
     pub(super) fn executed(&mut self, path: &FramePath, node: &NodeId, came: NodeOutput) {
         let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
@@ -35,26 +35,26 @@ impl Draft<'_> {
             Ok(output) => (output, None),
             Err(fault) => (None, Some(fault)),
         };
-        // What is done in a pass of a loop is seen after it, too.
+        // The results of a pass of a loop stay visible after it.
         self.emit(Change::Executed { frame: self.before.owner(path), node: node.clone(), output, fault });
     }
 
-    /// A node has come to an output: on to the next.
+    /// Handles the output of a node and continues with the next.
     pub(super) fn came_to(&mut self, path: &FramePath, node: &NodeId, output: Option<Arc<Value>>) {
         let Some(frame) = self.standing(path) else { return };
-        // What is passed on the way does not answer why somebody was sent here.
+        // An automatic node passes the feedback on, because it does not respond to it.
         let feedback = frame.feedback.clone().filter(|_| matches!(frame.place, Place::Passing { .. }));
         self.executed(path, node, Ok(output));
         self.leave(path, node, &Outcome::passed(), feedback);
     }
 
-    /// A node has failed.
+    /// Handles the failure of a node.
     pub(super) fn broke(&mut self, path: &FramePath, node: &NodeId, fault: Fault) {
         let note = fault.message.clone();
         self.failed(path, node, fault, note);
     }
 
-    /// The same, where whoever goes on is told `note`.
+    /// Handles the failure of a node, with `note` as the feedback.
     pub(super) fn failed(&mut self, path: &FramePath, node: &NodeId, fault: Fault, note: String) {
         let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
@@ -72,7 +72,8 @@ impl Draft<'_> {
         }
     }
 
-    /// The definition does not say how to go on. Where a failure has somewhere to go it is one; else a person decides.
+    /// Handles a node for which the definition does not say how to continue. It fails if failures are caught or end the
+    /// flow; else a person decides.
     pub(super) fn undecided(&mut self, path: &FramePath, node: &NodeId, fault: Fault) {
         let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
@@ -84,13 +85,13 @@ impl Draft<'_> {
         }
     }
 
-    /// A person decides how to go on.
+    /// Waits for a person to decide.
     pub(super) fn stuck(&mut self, path: &FramePath, node: NodeId, why: String) {
         let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(why) };
         self.moved(path, Place::Waiting { node, on: WaitingFor::Progress, due: None }, Some(feedback));
     }
 
-    /// A flow is over, and whoever waits for it goes on. `came` is what it came to, where it says so.
+    /// Ends a flow and continues the frame that waits for it. `came` is its result, if it names one.
     pub(super) fn finish(&mut self, path: &FramePath, node: &NodeId, result: EndResult, came: Option<NodeOutput>) {
         if let Some(came) = &came {
             let (output, fault) = match came {
@@ -105,7 +106,7 @@ impl Draft<'_> {
             Some(came) => came.is_err(),
             None => result != EndResult::Success,
         };
-        // Whoever runs a workflow did so before this decision: it begins with an event of its own.
+        // The caller began the workflow before this decision, because that is an event of its own.
         match self.before.frame(&parent) {
             Some(outer)
                 if matches!(outer.place, Place::Within { .. } | Place::Each { .. } | Place::Conversing { .. }) =>
@@ -117,14 +118,14 @@ impl Draft<'_> {
         }
     }
 
-    /// What a flow came to that names no output; it ended at `end`.
+    /// Returns the result of a flow that names no output; it ended at `end`.
     fn led_to(&self, outer: &Frame, end: &NodeId, result: EndResult) -> NodeOutput {
         let (node, word) = (outer.place.node(), result.word());
         if result == EndResult::Success {
             let value = || Arc::new(json!({ "outcome": Outcome::passed().as_str(), "result": word }));
             return Ok(self.workflow.flow(&outer.flow).records.then(value));
         }
-        // An item says itself that it was in it: what is left to say is where that ended.
+        // The path of an item is added later, so that only its end is missing here.
         let at = if matches!(outer.place, Place::Within { .. }) { node } else { end };
         Err(fault(at, WORKFLOW_FAILED, format!("the workflow that `{node}` runs ended as {word}"), ""))
     }
@@ -157,7 +158,7 @@ impl Draft<'_> {
 
 const WORKFLOW_FAILED: &str = "workflow-failed";
 
-/// A fault as whoever goes on reads it.
+/// Returns a fault as text for feedback.
 fn told(fault: &Fault) -> String {
     match fault.detail.as_str() {
         "" => fault.message.clone(),

@@ -1,4 +1,4 @@
-//! The run is called off.
+//! Cancels the run.
 
 use super::walk::Draft;
 use super::{Rejection, RejectionReason};

@@ -1,4 +1,4 @@
-//! `forEach`: another workflow for each item of an array, as many at once as the node allows.
+//! `forEach`: runs another workflow for each item of an array, as many at once as the node allows.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, each: &Each) {
     if items.is_empty() {
         return draft.came_to(at.path, at.node(), Some(Arc::new(Value::Array(items))));
     }
-    // Every item's input is evaluated before the first begins: a fault in the last of them then has done no harm.
+    // All inputs are evaluated before the first item begins, so that a fault in the last one has no effects.
     let mut given = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         match input(at, each, index, item) {
@@ -62,13 +62,13 @@ impl Draft<'_> {
         self.emit(Change::ItemBegun { frame: path.clone(), index, item });
     }
 
-    /// An item has come to an output: the next one begins, or the node is done.
+    /// Handles the output of an item: the next item begins, or the node is done.
     pub(super) fn item_done(&mut self, path: &FramePath, outer: &Frame, name: &NodeId, came: NodeOutput) {
         let Place::Each { node, items, begun, open, done } = &outer.place else { return };
         let Some(item) = open.iter().find(|item| item.name == *name) else { return };
         let output = match came {
             Ok(output) => output,
-            // The other items end with it: their frames are gone with the place.
+            // The other items end too: their frames are dropped with the place.
             Err(fault) => return self.broke(path, node, fault.within(name).within(node)),
         };
         self.emit(Change::ItemDone { frame: path.clone(), index: item.index, output: output.clone() });

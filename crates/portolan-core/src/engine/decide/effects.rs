@@ -1,11 +1,11 @@
-//! An effect was performed: what came of it goes to whoever waits for that.
+//! Passes the result of an effect to whatever waits for it.
 
 use super::walk::Draft;
 use super::{advance, answer, settle, states};
 use crate::run::{EffectId, EffectPart, EffectResult, Place};
 
-/// A result that nobody waits for (the position has moved on, the effect is settled, it is of another sort) changes
-/// nothing: an effect may be performed more than once and is settled once.
+/// Settles an effect. A result that nothing waits for (the position has moved on, the effect is settled, or it is of
+/// another kind) changes nothing: an effect may be performed more than once and is settled once.
 pub(super) fn settled(draft: &mut Draft<'_>, effect: &EffectId, result: &EffectResult) {
     let EffectId { frame: path, node, since, part } = effect;
     let Some(frame) = draft.before.frame(path).filter(|frame| frame.since == *since) else { return };

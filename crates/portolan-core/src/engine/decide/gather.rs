@@ -1,4 +1,4 @@
-//! The branches that live outside this run have come to outcomes: the join takes the one that they earned.
+//! The branches that run outside this run have outcomes: the join takes the outcome that follows from them.
 
 use super::branches::{feedback, join_of, strategy_outcome};
 use super::walk::Draft;

@@ -1,4 +1,4 @@
-//! Workflows that others run: what they are given, and what is taken back.
+//! Workflows that other workflows run: their input, and the variables that are taken back.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::graph::{Bounds, Flow, Kind, Variable};
 use crate::run::{Budget, Data, Fault, Feedback, Frame, FramePath, Place, StateUsage};
 use crate::value::{NodeId, WorkflowId};
 
-/// What a flow begins with that says what it takes.
+/// Returns the initial data of a flow with an interface.
 ///
 /// # Errors
-/// The input is not that.
+/// The input does not match its schema.
 pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
     if let Some(schema) = flow.interface.as_ref().and_then(|interface| interface.input.as_ref()) {
         let faults = schema.value.check(&input);
@@ -31,24 +31,23 @@ pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
 }
 
 impl Draft<'_> {
-    /// The node runs another workflow.
+    /// Begins the workflow that the node runs.
     pub(super) fn descend(&mut self, at: &At<'_>, workflow: WorkflowId, given: Evaluated, feedback: Option<Feedback>) {
         match given.and_then(|input| self.inner_frame(&workflow, input)) {
             Ok(inner) => {
                 let frame = Box::new(Frame { feedback, ..inner });
                 self.moved(at.path, Place::Within { node: at.node().clone(), frame }, None);
             }
-            // Trying again would give it the same.
+            // A retry would have the same input.
             Err(fault) => self.undecided(at.path, at.node(), Fault { node: at.node().to_string(), ..fault }),
         }
     }
 
-    /// The frame in which a workflow begins that another one runs. One that says what it takes is given exactly that;
-    /// else its variables hold what it is given, as far as that fits, and whoever is led through it is shown the rest.
+    /// Creates the frame of a workflow that another one runs. A workflow with an interface gets exactly the input.
+    /// Otherwise the input sets its variables, as far as the types match, and its agent is shown the rest.
     ///
     /// # Errors
-    /// The input is not what it takes; or a variable that it requires has no value: what is guarded by that variable
-    /// would be passed over.
+    /// The input does not match the schema; or a required variable has no value, so that its guards would skip nodes.
     pub(super) fn inner_frame(&self, workflow: &WorkflowId, input: Option<Value>) -> Result<Frame, Fault> {
         let flow = self.workflow.flow(workflow);
         let place = Place::Passing { node: flow.start.clone(), passed: self.passed };
@@ -77,7 +76,7 @@ impl Draft<'_> {
         Ok(Frame { data, ..Frame::at(workflow.clone(), place) })
     }
 
-    /// The variables that a workflow is handed, as far as they have a value.
+    /// Returns the variables that are passed to a workflow, as far as they have a value.
     pub(super) fn handed_on(&self, path: &FramePath, context: &[String]) -> Option<Value> {
         if context.is_empty() {
             return None;
@@ -88,7 +87,7 @@ impl Draft<'_> {
         Some(Value::Object(handed))
     }
 
-    /// A workflow has succeeded: what it was handed is taken back, as far as it fits.
+    /// Takes back the variables that were passed to a workflow, after its success, as far as the types match.
     pub(super) fn take_back(&mut self, outer: &FramePath, inner: &FramePath, node: &NodeId) {
         let Some(frame) = self.before.frame(outer) else { return };
         let flow = self.workflow.flow(&frame.flow);

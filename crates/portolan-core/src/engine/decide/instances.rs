@@ -1,7 +1,7 @@
-//! Questions that are asked once for each of several things: what was answered for one holds for as long as it may.
+//! Questions that are asked once for each of several things, and how long their answers are valid.
 //!
-//! An answer is kept in a variable that no text can name. Of an answer that holds for a visit, the next visit knows
-//! nothing.
+//! An answer is stored in a variable that no text can name. An answer that is valid for a visit is dropped at the next
+//! one.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::run::{Change, FramePath};
 use crate::value::template;
 use crate::value::{ANSWERED, NodeId, Outcome, WorkflowId};
 
-/// The longest value that tells one question from another. Where there is a longer one it is asked each time.
+/// The maximum length of the value that identifies a question, in bytes. With a longer one it is asked each time.
 const MAX_KEY_BYTES: usize = 1_000;
 
 impl Draft<'_> {
-    /// What was answered at a question for the thing that it would be asked for now.
+    /// Returns the earlier answer to a question for its present subject.
     pub(super) fn answered_before(&mut self, path: &FramePath, node: &Node) -> Option<Outcome> {
         let (question, instance) = instance_of(node)?;
         let name = self.name_of_answer(path, &node.id, instance)?;
@@ -26,13 +26,13 @@ impl Draft<'_> {
         question.choice(&option).is_some().then_some(option)
     }
 
-    /// Whether a question was answered for the thing that it would be asked for now.
+    /// Checks whether a question was answered for its present subject.
     pub(super) fn is_answered_before(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId) -> bool {
         let workflow = self.workflow;
         self.answered_before(path, &workflow.flow(flow).step(node).node).is_some()
     }
 
-    /// Keeps what was answered.
+    /// Stores an answer.
     pub(super) fn keep_answer(&mut self, path: &FramePath, node: &Node, option: &Outcome) {
         let Some((_, instance)) = instance_of(node) else { return };
         if self.answered_before(path, node).as_ref() == Some(option) {
@@ -43,7 +43,7 @@ impl Draft<'_> {
         self.emit(Change::Set { frame, name, value: Value::from(option.as_str()) });
     }
 
-    /// What was answered in an earlier visit of an activity, which begins at `node`, no longer holds.
+    /// Drops the answers of an earlier visit of an activity, which begins at `node`.
     pub(super) fn forget_answers(&mut self, path: &FramePath, flow: &Flow, node: &NodeId) {
         let owner = self.owner(path);
         let Some(data) = self.frame(&owner).and_then(|frame| frame.data.as_ref()) else { return };

@@ -1,5 +1,5 @@
-//! What a node would see, for expressions that stand in no definition: where somebody wants a run to pause, and what is
-//! being written. Nothing changes.
+//! Evaluates expressions that are in no definition, such as breakpoints and drafts, with what a node would see. Nothing
+//! changes.
 
 use serde_json::{Map, Value};
 
@@ -10,9 +10,9 @@ use crate::graph::{Kind, Workflow};
 use crate::run::{FramePath, Run};
 use crate::value::{NodeId, Timestamp};
 
-/// Evaluates over what `node` would see if the frame at `path` came to it now; nothing where there is no such frame.
+/// Evaluates with what `node` would see if the frame at `path` reached it now; `None` if there is no such frame.
 ///
-/// Chance is always the same, and takes nothing from that of the run.
+/// The seed is always the same, and does not affect that of the run.
 pub fn look<T>(
     workflow: &Workflow,
     run: &Run,

@@ -1,4 +1,4 @@
-//! One file for each event: what it is refused for, and what it makes true.
+//! One file for each event: its rejections and its changes.
 
 mod activities;
 mod advance;
@@ -32,14 +32,15 @@ pub use open::open;
 pub(crate) use report::may_give;
 pub(super) use states::{asked_for, outside, text_of};
 
-/// Decides what an event makes true in a run.
+/// Decides which changes an event makes to a run.
 ///
 /// `run` must be a run of `workflow`: see [`fits`](super::fits). Nothing is changed here; the caller stores the event
-/// with its changes and applies them. An empty list means that the event asks for nothing new (a check that was
-/// settled already, a claim that is being checked already), and need not be stored.
+/// with its changes and applies them. An empty list means that the event adds nothing (the check is already settled, or
+/// the claim is already being checked); it need not be stored.
 ///
 /// # Errors
-/// A [`Rejection`] when the event is not among the [`moves`](crate::run::moves) at its position.
+/// A [`Rejection`] if the event is not among the [`moves`](crate::run::moves) at its position, is stale, or has invalid
+/// values.
 pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Change>, Rejection> {
     let seed = match &event.what {
         EventKind::Settled { seed, .. } | EventKind::Resumed { seed, .. } => *seed,
@@ -72,7 +73,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
     Ok(draft.concluded())
 }
 
-/// Refuses a caller that knows an older position than the present one.
+/// Refuses a caller that quotes an older position than the present one.
 fn fresh(frame: &Frame, revision: Option<u64>) -> Result<(), Rejection> {
     match revision {
         Some(known) if known != frame.since => Err(Rejection::new(
@@ -88,7 +89,7 @@ fn fresh(frame: &Frame, revision: Option<u64>) -> Result<(), Rejection> {
     }
 }
 
-/// The frame that a call addresses.
+/// Returns the frame that a call addresses.
 fn addressed<'r>(run: &'r Run, path: &FramePath) -> Result<&'r Frame, Rejection> {
     if let Some(frame) = run.frame(path) {
         return Ok(frame);

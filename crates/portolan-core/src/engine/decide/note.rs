@@ -1,5 +1,5 @@
-//! Values are given while work goes on. To variables: claims that are not checked before the work is reported done. In
-//! the run of a function also to nodes: whoever tries it out has it go on as if they had come to something else.
+//! Values that are set during work. For variables they are claims, which are not checked before the work is reported as
+//! done. In a run of a function the outputs of nodes may be set too, to try how the run continues with other outputs.
 
 use std::sync::Arc;
 
@@ -38,13 +38,13 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by
     }
 }
 
-/// Whether all that is given a value are variables of the flow.
+/// Checks whether all values are for variables of the flow.
 fn names_variables(draft: &Draft<'_>, frame: &Frame, values: &Value) -> bool {
     let flow = draft.workflow.flow(&frame.flow);
     values.as_object().is_none_or(|values| values.keys().all(|name| flow.variable(name).is_some()))
 }
 
-/// Changes what nodes came to and what variables hold: all of it, or nothing.
+/// Replaces outputs of nodes and values of variables: all of them, or none.
 fn alter(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) -> Result<(), Rejection> {
     if matches!(by, Actor::Agent(_)) {
         let message = "only a person may change what the nodes of a run came to";
@@ -65,7 +65,8 @@ fn alter(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) ->
     Ok(())
 }
 
-/// What gives one name another value: a variable that is seen at `path`, else the output that is.
+/// Returns the change that sets one name: a variable that is visible at `path`, else the output of a node, from the
+/// innermost frame out.
 fn change(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Result<Change, Rejection> {
     if let Some(frame) = holder(draft, path, name, value)? {
         return Ok(Change::Set { frame, name: name.to_owned(), value: value.clone() });
@@ -77,7 +78,7 @@ fn change(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Res
     }
 }
 
-/// The frame that holds a variable, where the value is one that it takes.
+/// Returns the frame that has a variable. An error if the value is not valid for it.
 fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Result<Option<FramePath>, Rejection> {
     let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return Ok(None) };
@@ -86,7 +87,7 @@ fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Res
         let data = draft.before.frame(path).and_then(|frame| frame.data.as_deref());
         data.is_some_and(|data| data.variables.contains_key(name))
     };
-    // The item of a pass lies in the frame of the pass, and is declared nowhere.
+    // The item of a pass is in the frame of the pass and is not declared.
     let inner = inside_out(path).take_while(|path| path.0.len() >= owner.0.len()).find(holds);
     if flow.variable(name).is_none() || inner.as_ref().is_some_and(|inner| *inner != owner) {
         return Ok(inner);
@@ -101,7 +102,7 @@ fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Res
     }
 }
 
-/// The frames around a position, from itself out to the root.
+/// Returns the paths of the frames around a position, from the innermost out to the root.
 fn inside_out(path: &FramePath) -> impl Iterator<Item = FramePath> {
     (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()))
 }

@@ -1,4 +1,4 @@
-//! A run is opened: at the start, or at a step where other work has already been done.
+//! Opens a run: at the start, or at a step before which the work was already done.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ use crate::graph::{Step, Workflow};
 use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
 use crate::value::{NodeId, Outcome};
 
-/// Decides what opening a run makes true. Whether a run may begin at `opening.at` is its caller's to decide: see
+/// Decides the changes that open a run. The caller decides whether a run may begin at `opening.at`: see
 /// [`Workflow::passed_over`].
 ///
 /// # Errors
-/// [`RejectionReason::UnknownStep`] when `opening.at` is no step that work can begin at.
+/// [`RejectionReason::UnknownStep`] if a run cannot be opened at the step `opening.at`, and
+/// [`RejectionReason::BadInput`] if the input or the variables are not valid.
 pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
     let mut opened = begin(workflow, opening)?;
     let Some(run) = Run::fold(&opened) else { unreachable!("a journal that begins with `Opened` folds") };
@@ -30,7 +31,7 @@ pub fn open(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejec
     Ok(opened)
 }
 
-/// The run at its start. What is called with an input goes on from there by itself.
+/// Opens the run at its start. A called workflow continues from there by itself.
 fn begin(workflow: &Workflow, opening: &Opening) -> Result<Vec<Change>, Rejection> {
     let flow = workflow.root();
     let node = flow.start.clone();
@@ -59,7 +60,7 @@ fn called(workflow: &Workflow, opening: &Opening) -> Result<Data, Rejection> {
     })
 }
 
-/// What another run has set and what its states have come to is seen as if it had been here.
+/// Adds the variables and outputs of another run, as if they were of this one.
 fn remember(data: &mut Data, remembered: &Remembered) {
     data.variables.clone_from(&remembered.shared);
     for came in &remembered.history {
@@ -68,7 +69,7 @@ fn remember(data: &mut Data, remembered: &Remembered) {
     }
 }
 
-/// What the variables of a run hold at first.
+/// Returns the initial variables of a run.
 fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value>, Rejection> {
     let nothing = Map::new();
     let given = opening.input.as_deref().and_then(Value::as_object).unwrap_or(&nothing);

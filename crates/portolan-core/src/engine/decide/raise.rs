@@ -1,4 +1,4 @@
-//! The agent asks something that the workflow does not: work waits until it has its answer.
+//! The agent asks a question that the workflow does not: its work waits for the answer.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use crate::diagnostic::clip;
 use crate::graph::Kind;
 use crate::run::{Change, Feedback, Frame, FramePath, Place, Raised, WaitingFor};
 
-/// How many options such a question may have.
+/// The maximum number of options.
 const MAX_OPTIONS: usize = 20;
-/// How long its text, and each option, may be, in bytes.
+/// The maximum length of the question and of each option, in bytes.
 const MAX_BYTES: usize = 4_000;
 
 pub(super) fn decide(
@@ -61,7 +61,7 @@ fn fault(question: &Raised) -> Option<(String, &'static str)> {
     None
 }
 
-/// The work goes on, and is told the answer.
+/// Continues the work, with the answer as feedback.
 pub(super) fn answered(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame, claim: &Claim<'_>) {
     let node = frame.place.node().clone();
     let question = frame.raised.as_ref().map(|raised| clip(&raised.question)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An outcome is claimed. A claim that has checks is a request to perform them, not a fact.
+//! A reported outcome. A report of a node with checks is a request to perform them, not a fact.
 
 use super::activities::misfits;
 use super::walk::Draft;
@@ -9,12 +9,12 @@ use crate::run::{Actor, Change, Feedback, Frame, FramePath, Move, Place, moves};
 use crate::value::{NodeId, Outcome};
 use serde_json::Value;
 
-/// What is claimed, and by whom.
+/// A reported outcome and its author.
 pub(super) struct Claim<'a> {
     pub(super) outcome: &'a Outcome,
     pub(super) note: Option<&'a str>,
     pub(super) by: &'a Actor,
-    /// The variables that the work has given values.
+    /// The values that the work sets.
     pub(super) outputs: Option<&'a Value>,
 }
 
@@ -105,7 +105,7 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
     .accepting(accepted))
 }
 
-/// What a step must give is given with what is claimed of it, so that nothing older counts for it.
+/// Refuses a report without the values that the step must give, so that no older value counts for it.
 fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
     if !node.is_checked_on(claim.outcome) {
         return Ok(());
@@ -129,12 +129,12 @@ fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
     ))
 }
 
-/// What the work has given values. All of it fits, or nothing of the claim counts.
+/// Sets the values of a report: all of them, or the report is refused.
 fn take_outputs(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Result<(), Rejection> {
     claim.outputs.map_or(Ok(()), |outputs| take_values(draft, path, outputs))
 }
 
-/// What the work at a position has given values.
+/// Sets values that the work at a position gives.
 pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Value) -> Result<(), Rejection> {
     let refused = |message: String| {
         Err(Rejection::new(
@@ -150,7 +150,7 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
     let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
     let flow = draft.workflow.flow(&frame.flow);
     let node = draft.before.frame(path).map(|at| &flow.step(at.place.node()).node);
-    // Whether there is such a variable is not said: it may be one that the agent is not to know of.
+    // The message does not reveal whether the variable exists: the agent may not be allowed to know of it.
     let closed: Vec<&str> = outputs.keys().map(String::as_str).filter(|name| is_closed(flow, node, name)).collect();
     if !closed.is_empty() {
         let at = node.map_or_else(String::new, |node| format!(" at `{}`", node.id));
@@ -183,7 +183,7 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
     Ok(())
 }
 
-/// Whether a variable has nodes at which it may be given a value, and this is none of them.
+/// Checks whether a variable may only be set at certain nodes, and this is not one of them.
 fn is_closed(flow: &Flow, node: Option<&Node>, name: &str) -> bool {
     if node.is_some_and(|node| node.must_give(name)) {
         return false;
@@ -192,7 +192,7 @@ fn is_closed(flow: &Flow, node: Option<&Node>, name: &str) -> bool {
     nodes.is_some_and(|nodes| !node.is_some_and(|node| nodes.contains(&node.id)))
 }
 
-/// Whether a step may give a variable its value: one that it names, or where none is named, one that nobody else keeps.
+/// Checks whether a step may set a variable: one that it names; if it names none, one that anyone may set.
 fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
     if node.must_give(name) {
         return true;
@@ -203,7 +203,7 @@ fn gives(flow: &Flow, node: &Node, name: &str) -> bool {
     }
 }
 
-/// Whether work at a node may give a variable of its flow a value.
+/// Checks whether work at a node may set a variable of its flow.
 pub(crate) fn may_give(node: &Node, variable: &Variable) -> bool {
     let is_open = variable.only_at.as_ref().is_none_or(|nodes| nodes.contains(&node.id));
     let is_given = match node.seat.as_ref().and_then(|seat| seat.reports.as_ref()) {
@@ -226,7 +226,7 @@ fn work_is_done(draft: &mut Draft<'_>, path: &FramePath, node: &Node, claim: &Cl
     draft.leave(path, &node.id, claim.outcome, feedback);
 }
 
-/// Whether work is presented somewhere inside of a frame, or a question.
+/// Checks whether work or a question is presented somewhere inside a frame.
 fn leads_somebody(draft: &Draft<'_>, frame: &Frame) -> bool {
     !moves(draft.workflow, frame).is_empty() || frame.inner().any(|(_, inner)| leads_somebody(draft, inner))
 }

@@ -1,4 +1,4 @@
-//! What the expressions of a node see.
+//! The values that the expressions of a node see.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::graph::{Flow, Step};
 use crate::run::{Fault, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Timestamp};
 
-/// Time and chance, as the event brings them.
+/// Time and seed, from the event.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Now {
     pub(super) at: Timestamp,
     pub(super) seed: u64,
 }
 
-/// A value, JSONata's `undefined`, or why there is none.
+/// A value, JSONata's `undefined`, or an error.
 pub(super) type Evaluated = Result<Option<Value>, Fault>;
 
-/// A node that is executed, and where.
+/// A node under execution, with its position.
 pub(super) struct At<'r> {
     pub(super) path: &'r FramePath,
     pub(super) frame: &'r Frame,
@@ -40,12 +40,12 @@ impl<'r> At<'r> {
         &self.step.node.id
     }
 
-    /// What an expression of this node comes to.
+    /// Evaluates an expression of this node.
     pub(super) fn eval(&self, expr: &Expr, bound: &[(&str, &Value)]) -> Evaluated {
         self.with_scope(bound, None, |scope| expr.eval(scope))
     }
 
-    /// What becomes of a tool's answer: it is seen under the node's own id, and as `$output`.
+    /// Transforms a tool's answer, which is visible under the node's own id and as `$output`.
     pub(super) fn reshape(&self, post: &Expr, output: Option<&Arc<Value>>) -> Evaluated {
         let mut fresh = Outputs::new(false);
         fresh.record(self.node(), output.cloned());
@@ -78,8 +78,8 @@ pub(super) fn fault(node: &NodeId, code: &str, message: impl Into<String>, detai
     Fault { node: node.to_string(), code: code.to_owned(), message: message.into(), detail: detail.into() }
 }
 
-/// Evaluates over what is seen at a position: what the nodes came to, the variables by their names and those that states
-/// have set under `shared`, and under `input` what the flow was given where it names that.
+/// Evaluates with what is visible at a position: the outputs of nodes, the variables by their names and under `shared`,
+/// and under `input` the input of the flow if its file asks for that.
 pub(super) fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
     let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref()).filter(|_| flow.records);
     let shared = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
@@ -94,7 +94,7 @@ pub(super) fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evalua
 }
 
 impl Draft<'_> {
-    /// Evaluates at a position after the changes so far; `node` is whose fault it is where that fails.
+    /// Evaluates at a position after the changes so far. An error is attributed to `node`.
     pub(super) fn evaluate<T>(
         &mut self,
         path: &FramePath,
@@ -108,14 +108,14 @@ impl Draft<'_> {
             .map_err(|broken| fault(node, broken.code, broken.message, broken.expression))
     }
 
-    /// Whether a condition holds at a position after the changes so far.
+    /// Checks whether a condition holds at a position after the changes so far.
     pub(super) fn holds(&mut self, path: &FramePath, node: &NodeId, condition: &Expr) -> Result<bool, Fault> {
         self.evaluate(path, node, |scope| condition.holds(scope))
     }
 }
 
-/// What the nodes of a frame have come to, the innermost first: a branch sees its own outputs over those of the flow
-/// that forked, and nothing of the branches beside it.
+/// Returns the outputs that are visible in a frame, the innermost first: a branch sees its own outputs before those of
+/// the flow that forked, and none of its sibling branches.
 pub(super) fn outputs<'r>(run: &'r Run, path: &FramePath) -> Vec<&'r Outputs> {
     let mut chain: Vec<&Outputs> = Vec::new();
     let mut frame = &run.root;

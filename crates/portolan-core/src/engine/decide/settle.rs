@@ -1,4 +1,4 @@
-//! A check came to a verdict. When all have, the claim holds or it does not.
+//! Settles a check. When all checks of a node are settled, the claim holds or fails.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, (node, check): (&N
     conclude(draft, path);
 }
 
-/// What a verdict comes to where somebody has got past the rule that the check keeps.
+/// Returns the verdict of a check; `Excused` if it does not hold and its rule is bypassed.
 fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdict) -> Verdict {
     let reason = match verdict {
         Verdict::Broken { reason, .. } | Verdict::Unknown { reason } | Verdict::ForPerson { reason } => reason,
@@ -36,7 +36,7 @@ fn excused(draft: &Draft<'_>, (node, check): (&NodeId, &Check), verdict: &Verdic
     }
 }
 
-/// What a check has found out, where the flow has variables for it.
+/// Sets the variables of the flow that a check has found values for.
 fn learn(draft: &mut Draft<'_>, path: &FramePath, sets: &Value) {
     let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return };
@@ -73,7 +73,7 @@ fn conclude(draft: &mut Draft<'_>, path: &FramePath) {
     }
 }
 
-/// What a person has to say of a check.
+/// Returns the question to a person about a check.
 fn for_person((check, verdict): &(CheckId, Verdict)) -> Option<String> {
     match verdict {
         Verdict::ForPerson { reason } => Some(format!("`{check}`: {reason}")),
@@ -81,7 +81,7 @@ fn for_person((check, verdict): &(CheckId, Verdict)) -> Option<String> {
     }
 }
 
-/// A person is asked, once for all checks, whether the claim holds.
+/// Asks a person, once for all checks, whether the claim holds.
 fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, open: &[String]) {
     let question = format!("`{node}` was reported {claimed}. Is it so? {}", open.join("; "));
     let question = Raised { question, options: vec![claimed, Outcome::failed()] };
@@ -89,7 +89,7 @@ fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, 
     draft.moved(path, Place::Waiting { node, on: WaitingFor::Unchecked, due: None }, None);
 }
 
-/// A person has said whether the claim holds.
+/// Handles a person's answer whether the claim holds.
 pub(super) fn answered(draft: &mut Draft<'_>, path: &FramePath, node: &NodeId, claim: &Claim<'_>) {
     draft.emit(Change::Raised { frame: path.clone(), question: None });
     let feedback =

@@ -1,39 +1,40 @@
-//! The walk along the graph that every decision ends in: leave a node with an outcome, and enter the next. A node that
-//! needs nobody is executed with an event of its own: see `advance`. Forks and joins are walked in `branches`.
+//! The walk along the graph that ends every decision: leave a node with an outcome, and enter the next. Each automatic
+//! node is executed by an event of its own: see `advance`. For forks and joins see `branches`.
 
 use super::scope::{Now, fault};
 use crate::graph::{EndResult, Failing, Kind, MAX_DEPTH, Node, Step, Workflow};
 use crate::run::{Change, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
-/// How many nodes that need nobody are passed one after the other before a person is asked, in a run that nothing else
-/// limits. Only a leniently read workflow can come near it.
+/// The maximum number of automatic nodes in a row before a person is asked, in a run without other limits. Only a
+/// leniently read workflow can come near it.
 pub(super) const MAX_AUTOMATIC_MOVES: u32 = 1_000;
 
-/// A decision in the making: the changes so far, the run as it is after them, and what still follows from them.
+/// A decision under construction: the changes so far, the run after them, and the steps to follow.
 pub(super) struct Draft<'w> {
     pub(super) workflow: &'w Workflow,
-    /// The run as it was.
+    /// The run before the decision.
     pub(super) before: &'w Run,
-    /// Time and chance, as the event brings them.
+    /// Time and seed, from the event.
     pub(super) now: Now,
-    /// How many nodes that need nobody were passed on the way to where it leads.
+    /// How many automatic nodes were executed in a row before the next node.
     pub(super) passed: u32,
     changes: Vec<Change>,
-    /// The run after the first `applied` of the changes. Most decisions are made without looking at what they changed,
-    /// and are spared the copy.
+    /// The run after the first `applied` changes. Most decisions do not read their own changes and need no copy of the
+    /// run.
     after: Option<Run>,
     applied: usize,
-    /// The latest last. A list and not the call stack: a workflow may be long, the stack is not.
+    /// The steps to follow, the next one last. A list instead of recursion, because the stack is limited and a workflow
+    /// may be long.
     pub(super) next: Vec<Next>,
     joins: u32,
 }
 
-/// What follows from the changes so far.
+/// A step that follows from the changes so far.
 pub(super) enum Next {
-    /// A frame comes to a node of the flow that it walks, by an outcome.
+    /// Enters a node of the frame's flow, after an outcome.
     Enter { path: FramePath, flow: WorkflowId, node: NodeId, by: Outcome, feedback: Option<Feedback> },
-    /// A fork opens as many branches as its limit allows.
+    /// Opens as many branches as the limit of a fork allows.
     Fill { path: FramePath, fork: NodeId },
 }
 
@@ -43,7 +44,7 @@ impl<'w> Draft<'w> {
         Draft { workflow, before, now, passed: 0, changes, after: None, applied: 0, next, joins: 0 }
     }
 
-    /// Everything that the decision makes true: what follows from the changes so far.
+    /// Performs the steps that follow, and returns all changes of the decision.
     pub(super) fn concluded(mut self) -> Vec<Change> {
         while let Some(next) = self.next.pop() {
             match next {
@@ -66,12 +67,12 @@ impl<'w> Draft<'w> {
         self.emit(Change::Moved { frame: path.clone(), place, feedback });
     }
 
-    /// What the decision makes true so far.
+    /// Returns the changes so far.
     pub(super) fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// The run after the changes so far.
+    /// Returns the run after the changes so far.
     pub(super) fn run(&mut self) -> &Run {
         if self.applied < self.changes.len() {
             let run = self.after.get_or_insert_with(|| self.before.clone());
@@ -83,13 +84,13 @@ impl<'w> Draft<'w> {
         self.after.as_ref().unwrap_or(self.before)
     }
 
-    /// A frame after the changes so far, but for its data and what is inside of it: these are looked at so often that
-    /// most decisions are spared the copy of the run.
+    /// Returns a frame after the changes so far, except that its data and inner frames may be outdated. This spares
+    /// most decisions a copy of the run.
     pub(super) fn standing(&mut self, path: &FramePath) -> Option<&Frame> {
         if self.is_moved(path) { self.frame(path) } else { self.before.frame(path) }
     }
 
-    /// The frame of the flow that a frame walks, after the changes so far.
+    /// Returns the path of the frame that owns the variables at `path`, after the changes so far.
     pub(super) fn owner(&mut self, path: &FramePath) -> FramePath {
         if self.is_moved(path) { self.run().owner(path) } else { self.before.owner(path) }
     }
@@ -98,7 +99,7 @@ impl<'w> Draft<'w> {
         self.changes.iter().any(|change| moves(change, path))
     }
 
-    /// A frame of the run after the changes so far.
+    /// Returns a frame after the changes so far.
     pub(super) fn frame(&mut self, path: &FramePath) -> Option<&Frame> {
         self.run().frame(path)
     }
@@ -114,7 +115,7 @@ impl<'w> Draft<'w> {
         if outcome.is_failed() {
             return self.fail(path, flow, &step.node, (&exits.failing, used), feedback);
         }
-        // Only the gate's own success renews its budget: neither an intermediate step nor an outcome that sends work back.
+        // Only the gate's own success resets its budget, not an intermediate step or an outcome that sends work back.
         if used > 0 && step.node.phase.is_none() && exits.success() == Some(outcome) {
             self.emit(Change::Refilled { frame: path.clone(), gate: Some(node.clone()) });
         }
@@ -158,7 +159,7 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Enters `node` of `flow`, reached by an outcome.
+    /// Schedules the entry of `node` of `flow` after an outcome.
     pub(super) fn enter(
         &mut self,
         path: &FramePath,
@@ -171,7 +172,7 @@ impl<'w> Draft<'w> {
         self.next.push(Next::Enter { path, flow, node: node.clone(), by: by.clone(), feedback });
     }
 
-    /// The frame in which a node is walked: a way out of loops ends their passes.
+    /// Returns the frame in which a node is entered. Leaving a loop ends its pass.
     fn home(&mut self, path: &FramePath, flow: &WorkflowId, node: &NodeId) -> FramePath {
         if !self.workflow.has_activities() {
             return path.clone();
@@ -184,18 +185,18 @@ impl<'w> Draft<'w> {
     fn come_to(&mut self, path: &FramePath, flow: &WorkflowId, node: NodeId, by: &Outcome, feedback: Option<Feedback>) {
         match &self.step(flow, &node).node.kind {
             Kind::Work { .. } => self.moved(path, Place::Ready { node }, feedback),
-            // What was answered before is passed like all that needs nobody.
+            // A question that was answered before is passed like an automatic node.
             Kind::Checkpoint { .. } if self.is_answered_before(path, flow, &node) => {
                 self.moved(path, Place::Passing { node, passed: self.passed }, feedback)
             }
             Kind::Checkpoint { question, .. } => {
-                // Silence is no person's answer.
+                // A timeout is not a person's own answer.
                 let counts = self.before.opening.rules.human == Human::Attested;
                 let fallback = question.as_ref().filter(|_| counts).and_then(|question| question.fallback.as_ref());
                 let due = fallback.map(|fallback| self.now.at.after_ms(fallback.after_ms));
                 self.moved(path, Place::Waiting { node, on: WaitingFor::Answer, due }, feedback);
             }
-            // Joins that a person's answer leads through can only be a circle in a leniently read workflow.
+            // Only a cycle in a leniently read workflow has so many joins in one decision.
             Kind::Join { .. } if self.joins < MAX_AUTOMATIC_MOVES => {
                 self.joins += 1;
                 self.arrive(path, &node, by, feedback);
@@ -207,19 +208,19 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Ends a frame, and with it whatever waits for it.
+    /// Ends a frame and continues the frame that waits for it.
     pub(super) fn end(&mut self, path: &FramePath, node: &NodeId, result: EndResult) {
         self.finish(path, node, result, None);
     }
 
-    /// Ends the run where it is, and with it everything inside it.
+    /// Ends the run at its present node, with everything inside it.
     pub(super) fn cancel(&mut self) {
         let node = self.run().root.place.node().clone();
         self.end(&FramePath::default(), &node, EndResult::Cancelled);
     }
 
-    /// A person gives up on a node: its branch or subflow failed; at the root, the run did. A pass of a loop is given up
-    /// with the flow that it stands in.
+    /// Gives up on a node: its branch or subflow fails; at the root, the run fails. Giving up on a pass of a loop fails
+    /// the flow around the loop.
     pub(super) fn give_up(&mut self, path: &FramePath, node: &NodeId) {
         let (path, node) = &self.around_loops(path, node);
         if path.0.is_empty() && self.before.opening.rules.is_branch {
@@ -228,7 +229,8 @@ impl<'w> Draft<'w> {
         self.end(path, node, EndResult::Failure);
     }
 
-    /// The frame of the flow that a node stands in, outside of its loops; and the node, or the outermost of these.
+    /// Returns the frame of the flow around a node, outside of its loops, and the node itself or the outermost of these
+    /// loops.
     pub(super) fn around_loops(&mut self, path: &FramePath, node: &NodeId) -> (FramePath, NodeId) {
         let (mut path, mut node) = (path.clone(), node.clone());
         while let Some((parent, _)) = path.split() {
@@ -241,7 +243,7 @@ impl<'w> Draft<'w> {
     }
 }
 
-/// Whether a change says something of a frame besides what its nodes came to and what is inside of it.
+/// Checks whether a change may affect a frame apart from its data and its inner frames.
 fn moves(change: &Change, path: &FramePath) -> bool {
     match change {
         Change::Executed { .. } | Change::Finished { .. } | Change::Set { .. } | Change::Talked { .. } => false,
@@ -251,12 +253,12 @@ fn moves(change: &Change, path: &FramePath) -> bool {
     }
 }
 
-/// Why nothing more is begun inside of a position.
+/// Returns the error for nesting that is too deep.
 pub(super) fn too_deep() -> String {
     format!("loops, branches, items and workflows stand more than {MAX_DEPTH} deep in one another")
 }
 
-/// Where the retries of a node are counted: phases may share them.
+/// Returns the node at which the retries of a node are counted. Phases may share it.
 fn counted_at(node: &Node) -> &NodeId {
     node.phase.as_ref().map_or(&node.id, |phase| &phase.counted_at)
 }

@@ -1,10 +1,10 @@
-//! Activities: variables, conditions, questions whose answers do something, loops.
+//! Activities: variables, conditions, questions whose answers have effects, loops.
 
 use expect_test::expect;
 
 use super::story;
 
-/// An activity of one step that leads one of three ways.
+/// An activity of one step with three exits.
 const THREE_WAYS: &str = r#"
     var n number = 0
     start > a(activity) > work > leave(switch); a -skipped-> leave
@@ -539,7 +539,7 @@ fn a_variable_takes_over_what_another_one_holds() {
             passed{"from":["new"]}  look  from = ["new"], to = ["new"], copied → look
         "#]],
     );
-    // What holds nothing has nothing to hand on.
+    // A variable without a value is not copied.
     story(
         copies,
         "passed",
@@ -567,7 +567,7 @@ fn in_a_loop_it_may_be_a_part_of_the_item_and_braces_around_anything_else_are_a_
     );
 }
 
-/// A question for each of several files, asked in a loop in an activity that may be gone through again.
+/// A question for each of several files, asked in a loop of an activity that may be repeated.
 fn reviewed(how: &str) -> String {
     format!(
         r#"

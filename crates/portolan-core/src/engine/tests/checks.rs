@@ -1,4 +1,4 @@
-//! Acceptance checks: a claim that has checks is a request to perform them.
+//! Acceptance checks: a report of a node with checks is a request to perform them.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! The engine, told as stories: a workflow, what happens, and what becomes of it.
+//! Tests of the engine as stories: a workflow, the events, and the positions after each.
 
 mod activities;
 mod checks;
@@ -21,10 +21,10 @@ use super::{decide, fits, open};
 use crate::graph::Workflow;
 use crate::run::{Change, EffectResult, Event, EventKind, Run};
 
-/// Tells what becomes of a run of `workflow` (see [`notation`]) when `moves` (see [`script`]) happen.
+/// Checks the positions and changes of a run of `workflow` (see [`notation`]) after `moves` (see [`script`]).
 ///
-/// Every story is told three times: as it is, with a restart from the run's JSON after every event, and with a restart
-/// from the journal's JSON after every event. All three must be the same.
+/// Every story runs three times: without a restart, with a restart from the run's JSON before every event, and with a
+/// restart from the journal's JSON before every event. All three results must be equal.
 #[track_caller]
 fn story(workflow: &str, moves: &str, told: Expect) {
     let workflow = notation::workflow(workflow);
@@ -37,7 +37,7 @@ fn story(workflow: &str, moves: &str, told: Expect) {
     told.assert_eq(&straight);
 }
 
-/// One telling. `restart` is what a process that comes up again has of a run.
+/// Runs a story once. `restart` returns the run that a restarted process has.
 fn tell(workflow: &Workflow, moves: &str, restart: impl Fn(Run, &Vec<Change>) -> Run) -> String {
     let (opening, moves) = script::opening(workflow, moves);
     let mut journal = match open(workflow, &opening) {
@@ -69,7 +69,7 @@ fn tell(workflow: &Workflow, moves: &str, restart: impl Fn(Run, &Vec<Change>) ->
     script::table(&told)
 }
 
-/// Executes what needs nobody, each node with a restart before it.
+/// Executes automatic nodes, with a restart before each.
 fn pass(
     workflow: &Workflow,
     run: &mut Run,
@@ -84,7 +84,7 @@ fn pass(
     }
 }
 
-/// Decides and applies one event; `Err` tells the refusal.
+/// Decides and applies one event; `Err` has the text of a rejection.
 fn step(workflow: &Workflow, run: &mut Run, journal: &mut Vec<Change>, event: &Event) -> Result<Vec<Change>, String> {
     let before = run.clone();
     let decided = decide(workflow, run, event);
@@ -104,7 +104,7 @@ fn step(workflow: &Workflow, run: &mut Run, journal: &mut Vec<Change>, event: &E
     Ok(changes)
 }
 
-/// There and back again through JSON.
+/// Converts a value to JSON and back.
 fn json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     let text = serde_json::to_string(value).expect("it can be written");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("it can be read back: {error}: {text}"))

@@ -1,20 +1,33 @@
-//! Workflows in a line of text, so that a story shows its workflow beside what happens in it.
+//! A notation for workflows, so that a story shows its workflow beside its events.
 //!
-//! Statements end at `;` or at the end of a line. `a > b` draws an edge without an outcome, `a -failed-> b | c` one
-//! edge to each, `f => a | b => j` makes `f` a fork of two branches and `j` its join. Words in brackets after a node's
-//! first mention say what it is: `gate`, `retries 2`, `outputs passed,rework`, `checks tests,lint`, `limit 1` (of a
-//! fork), `any` (of a join), `runs other`. Nodes that nothing leaves are ends, successes unless `!failure`, `!blocked`
-//! or `!cancelled` follows the name; `!hitl` asks a person, and is a checkpoint where an edge leaves it.
-//! `var name string = "x"` declares a variable and what it holds at first. An edge `a -[n > 1]-> b` is taken when that
-//! holds. Further words in brackets: `switch`, `activity`, `optional`, `forEach items as item`, `while n<3`, `doWhile n<3`,
-//! `stop n!=0`, `most 2`, `continues` (at that limit), `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside of these loops), `ask yes,no else no` (what counts after a second), `per {it.name}` (of such a question: what it is asked for; `once` in a run),
-//! `passes name` (of a subflow: the variables it is handed); `effect q yes sets n=1 skips b` is what an answer does. A loop
-//! comes to its pass by `l -pass-> a`. Where a node is an activity, all others stand in it.
-//! `phase` holds work until it is accepted; `back a`, `cap 2`, `counted b` say where it goes back to, how often, and
-//! where that is counted. `checks named/I-4` keeps a rule. `var n number at a,b` may be given a value there only.
-//! What the engine executes: `call` (of the tool that the node is named after), `computes` (its own name), `state`, `state uses other`
-//! (whose model is given that and `web/search` as tools), `each other` (over two items). `takes input` makes a flow one that is called with an input and comes to an output.
-//! `where other: …` begins a workflow that subflows can run; `lenient:` at the very beginning reads it leniently.
+//! Statements end at `;` or at the end of a line:
+//!
+//! - `a > b` is an edge without an outcome, `a -failed-> b | c` one edge to each target, and `a -[n > 1]-> b` an edge
+//!   with a guard.
+//! - `f => a | b => j` makes `f` a fork of two branches and `j` its join.
+//! - `var name string = "x"` declares a variable with a default. `var n number at a,b` may only be set at these nodes.
+//! - `effect q yes sets n=1 skips b` declares the effects of an answer.
+//! - `takes input` gives the flow an interface: it is called with an input and has an output.
+//! - `where other: …` begins a workflow that subflows can run.
+//! - `lenient:` at the very beginning reads the workflow leniently.
+//!
+//! A node without outgoing edges is an end: a success unless `!failure`, `!blocked` or `!cancelled` follows its name.
+//! `!hitl` escalates to a person, and is a checkpoint if an edge leaves it. A loop leads to its pass by `l -pass-> a`.
+//! If a node is an activity, all others belong to it.
+//!
+//! Words in brackets after the first mention of a node define it:
+//!
+//! - work: `gate`, `retries 2`, `outputs passed,rework`, `optional`, `checks tests,lint`, `checks named/I-4` (enforces
+//!   a rule)
+//! - a phase: `phase`, `back a`, `cap 2`, `counted b` (where going back is counted)
+//! - a fork, a join: `limit 1`, `any`
+//! - a subflow: `runs other`, `passes name` (the variables that it passes)
+//! - activities: `switch`, `activity`
+//! - a loop: `forEach items as item`, `while n<3`, `doWhile n<3`, `stop n!=0`, `most 2`, `continues` (at that limit),
+//!   `repeat l` (the end of a pass of the loop `l`), `in l/m` (inside these loops)
+//! - a question: `ask yes,no else no` (the fallback after a second), `per {it.name}` (its subject), `once` (in a run)
+//! - executed by the engine: `call` (the tool called like the node), `computes` (its own name), `state`,
+//!   `state uses other` (its model has that workflow and `web/search` as tools), `each other` (over two items)
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -33,7 +46,7 @@ use crate::source::{Span, Spanned};
 use crate::validate;
 use crate::value::NodeId;
 
-/// The workflow that `text` draws. It must be valid.
+/// Returns the workflow that `text` describes. It must be valid.
 pub(super) fn workflow(text: &str) -> Workflow {
     let (strictness, text) = match text.trim().strip_prefix("lenient:") {
         Some(rest) => (Strictness::Lenient, rest),
@@ -139,7 +152,7 @@ impl Drawing {
         to
     }
 
-    /// Notes a node and what is said of it; gives its name.
+    /// Adds a node with its words, and returns its name.
     fn mention(&mut self, text: &str) -> String {
         let (name, words) = match text.trim().split_once('(') {
             Some((name, words)) => (name, words.trim_end_matches(')')),
@@ -224,7 +237,7 @@ fn node(id: &str, said: &[String], leaving: bool) -> Node {
     }
 }
 
-/// What the engine executes.
+/// Returns the kind of a node that the engine executes.
 fn executed<'t>(id: &str, has: &dyn Fn(&str) -> bool, after: &dyn Fn(&str) -> Option<&'t str>) -> Option<Kind> {
     if has("call") {
         return Some(Kind::Call(Box::new(Call {
@@ -310,7 +323,7 @@ fn assignment(text: &str) -> (String, Value) {
     (name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)))
 }
 
-/// `q yes sets n=1 skips b`
+/// Reads `q yes sets n=1 skips b`.
 fn take_effect(nodes: &mut [Node], effect: &str) {
     let words: Vec<&str> = effect.split_whitespace().collect();
     let node = nodes.iter_mut().find(|node| node.id.as_str() == words[0]).expect("the question is there");
@@ -332,7 +345,7 @@ fn result(has: &dyn Fn(&str) -> bool, hitl: Option<Escalation>) -> EndResult {
     marked.unwrap_or(if hitl.is_some() { EndResult::Blocked } else { EndResult::Success })
 }
 
-/// `named`, or `named/I-4`, which keeps a rule.
+/// Reads `named`, or `named/I-4`, which enforces a rule.
 fn check(text: &str) -> Check {
     let (id, invariant) = text.split_once('/').map_or((text, None), |(id, rule)| (id, Some(rule.to_owned())));
     Check {

@@ -1,4 +1,4 @@
-//! How a run is opened, and how it begins.
+//! How a run is opened and begins.
 
 use expect_test::expect;
 

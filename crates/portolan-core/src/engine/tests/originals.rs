@@ -1,5 +1,5 @@
-//! What went wrong in the Navigator that this dialect comes from: each of its faults as a story, under the label of
-//! the study that found it.
+//! The faults of the Navigator that this dialect comes from, each as a story, with the label of the study that found
+//! it. The comments describe the Navigator's behaviour.
 
 use expect_test::expect;
 
@@ -18,7 +18,7 @@ fn e1_a_failed_step_with_an_unconditional_edge_does_not_complete() {
     );
 }
 
-/// `Next(failed)` was `no_matching_edge`, for ever.
+/// `Next(failed)` was `no_matching_edge`, forever.
 #[test]
 fn e1_a_failed_step_with_only_a_passed_edge_is_not_stuck() {
     story(
@@ -35,7 +35,7 @@ fn e1_a_failed_step_with_only_a_passed_edge_is_not_stuck() {
     );
 }
 
-/// One counter for both gates was reset by each pass at the other: four laps and no end.
+/// Both gates shared one counter, which each success at the other reset: four laps and no end.
 #[test]
 fn e2_alternating_failures_of_two_gates_escalate() {
     story(
@@ -62,7 +62,7 @@ fn e2_alternating_failures_of_two_gates_escalate() {
     );
 }
 
-/// Two lint failures spent the reviewer's budget: its first failure escalated.
+/// Two lint failures used up the reviewer's budget: its first failure escalated.
 #[test]
 fn e2_failures_of_one_gate_do_not_spend_the_budget_of_another() {
     story(
@@ -82,7 +82,7 @@ fn e2_failures_of_one_gate_do_not_spend_the_budget_of_another() {
     );
 }
 
-/// The first failure after the recovery escalated at once.
+/// The first failure after the recovery escalated immediately.
 #[test]
 fn e3_the_budget_is_full_again_after_a_person_helped() {
     story(
@@ -103,7 +103,7 @@ fn e3_the_budget_is_full_again_after_a_person_helped() {
     );
 }
 
-/// The counter's owner stayed on disk for good. That the run is equal after a restart says that it does not here.
+/// The owner of the counter stayed on disk forever. The run being equal after a restart shows that it does not here.
 #[test]
 fn e4_nothing_of_a_retry_is_left_when_its_gate_has_passed() {
     story(
@@ -119,7 +119,7 @@ fn e4_nothing_of_a_retry_is_left_when_its_gate_has_passed() {
     );
 }
 
-/// Escalated at the first failure.
+/// It escalated at the first failure.
 #[test]
 fn e5_max_retries_counts_before_a_lone_escalation_edge() {
     story(
@@ -135,7 +135,7 @@ fn e5_max_retries_counts_before_a_lone_escalation_edge() {
     );
 }
 
-/// Went round for ever.
+/// It looped forever.
 #[test]
 fn e5_max_retries_bounds_a_lone_retry_edge() {
     story(
@@ -153,7 +153,7 @@ fn e5_max_retries_bounds_a_lone_retry_edge() {
     );
 }
 
-/// The parent passed with no branch done.
+/// The parent passed before any branch was done.
 #[test]
 fn e6_a_fork_is_not_passed_by_word_of_its_parent() {
     story(
@@ -167,7 +167,7 @@ fn e6_a_fork_is_not_passed_by_word_of_its_parent() {
     );
 }
 
-/// Was ignored.
+/// It was ignored.
 #[test]
 fn e6_the_strategy_of_a_join_counts() {
     story(
@@ -220,7 +220,7 @@ fn e8_a_word_that_is_no_outcome_is_refused() {
     );
 }
 
-/// No client that kept to the schema could send it.
+/// No client that followed the schema could send it.
 #[test]
 fn e8_a_declared_outcome_is_accepted() {
     story(
@@ -260,7 +260,7 @@ fn e9_a_run_is_not_opened_at_its_end() {
     );
 }
 
-/// Asking for a step was ignored without a word once the task had begun; opening happens once, and may name one.
+/// A requested step was silently ignored once the task had begun. A run is opened once, and may name a step.
 #[test]
 fn e10_a_run_may_be_opened_in_the_middle() {
     story(
@@ -273,7 +273,7 @@ fn e10_a_run_may_be_opened_in_the_middle() {
     );
 }
 
-/// There was no way to.
+/// It was not possible.
 #[test]
 fn e10_a_run_may_be_called_off() {
     story(

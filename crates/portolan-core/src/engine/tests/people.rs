@@ -1,4 +1,4 @@
-//! Questions to a person, and nodes that only a person can get a run away from.
+//! Questions to a person, and nodes that a run can only leave by a person's decision.
 
 use expect_test::expect;
 

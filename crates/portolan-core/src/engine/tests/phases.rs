@@ -1,4 +1,4 @@
-//! Phases: work that is held until it is accepted, claims that are made early, and rules that are got past by name.
+//! Phases: work that stays until it is accepted, early claims, and bypassed rules.
 
 use expect_test::expect;
 

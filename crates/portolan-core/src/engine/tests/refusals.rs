@@ -1,4 +1,4 @@
-//! What is refused, and what the refusal says.
+//! Rejections and their messages.
 
 use expect_test::expect;
 

@@ -1,15 +1,20 @@
-//! What happens in a story, a word for each event, and what becomes of it, a line for each.
+//! The script of a story, one word for each event, and its result, one line for each.
 //!
-//! `passed`, `failed` and any other word is reported by the agent, at the one position there is; `b:passed` and
-//! `audit/b:passed` name the position, `/:passed` the root. `@passed` is a person's answer. `tests=held`,
-//! `b:tests=broken`, `tests=unknown`, `tests=asked` settle a check that is, or was, pending. `gather:a=passed,b=failed` counts
-//! branches that live outside, `cancel` calls the run off, `begin` leaves the start, `replay#2` makes the second event
-//! happen again word for word (reports quote the revision they were made at), `unquoted:b:passed` quotes none.
-//! `ask:a,b` asks something, `late` and `early` are when a question answers itself and a moment before.
-//! `passed{"n":1}` reports values of variables too.
-//! `note:{"n":1}` gives values while work goes on; `bypass:I-4` gets past a rule here, `I-4@node` there, `I-4!` once.
-//! In front may stand, in square brackets, how the run is opened: `[verified]`, `[outside]`, `[branch]`, `[at step]`, `[with {"n":1}]`;
-//! and `queued` leaves it at the start.
+//! - `passed`, `failed` and any other word: the agent reports it at the only position. `b:passed` and `audit/b:passed`
+//!   name the position, `/:passed` the root. `passed{"n":1}` also reports values of variables. Reports quote the
+//!   revision at which they were made; `unquoted:b:passed` quotes none.
+//! - `@passed`: a person answers.
+//! - `tests=held`, `b:tests=broken`, `tests=unknown`, `tests=asked`: settle a check that is or was pending.
+//! - `gather:a=passed,b=failed`: gives the outcomes of branches that live outside.
+//! - `begin`: leaves the start. `cancel`: cancels the run.
+//! - `replay#2`: repeats the second event exactly.
+//! - `ask:a,b`: the agent asks a question.
+//! - `late`, `early`: the timeout of a question, when it is due and a moment before.
+//! - `note:{"n":1}`: sets values during work.
+//! - `bypass:I-4`: bypasses a rule here, `I-4@node` there, `I-4!` once. `used:b1`: uses a bypass.
+//!
+//! Options in square brackets before the first word set how the run is opened: `[verified]`, `[outside]`, `[branch]`,
+//! `[at step]`, `[with {"n":1}]`. `queued` leaves the run at the start.
 
 use std::sync::Arc;
 
@@ -21,7 +26,7 @@ use crate::run::{
 };
 use crate::value::{NodeId, Timestamp};
 
-/// How the run is opened, and the words of what happens then.
+/// Returns the opening and the words of a script.
 pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<&'m str>) {
     let (options, moves) = match moves.trim().strip_prefix('[') {
         Some(rest) => rest.split_once("] ").unwrap_or_else(|| (rest.trim_end_matches(']'), "")),
@@ -41,12 +46,12 @@ pub(super) fn opening<'m>(workflow: &Workflow, moves: &'m str) -> (Opening, Vec<
     (opening, moves.split_whitespace().collect())
 }
 
-/// An event of the engine's own.
+/// Returns an event by the engine.
 pub(super) fn event(what: EventKind) -> Event {
     Event { at: Timestamp(0), by: Actor::Engine, what }
 }
 
-/// What has happened so far, for words that come back to it.
+/// The events and checks so far, for words that refer to them.
 #[derive(Default)]
 pub(super) struct Script {
     events: Vec<Event>,
@@ -54,7 +59,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The event that a word stands for.
+    /// Returns the event of a word.
     pub(super) fn event(&mut self, workflow: &Workflow, run: &Run, word: &str) -> Event {
         self.pending.extend(run.pending(workflow).into_iter().filter_map(|effect| match effect {
             Effect { id, what: EffectKind::Check(_), .. } => Some(id),
@@ -135,7 +140,7 @@ impl Script {
     }
 }
 
-/// `I-4`, `I-4@node`, `I-4!` (counts once), `I-4~5` (until the time 5), `I-4?` (without a reason).
+/// Reads `I-4`, `I-4@node`, `I-4!` (once), `I-4~5` (until the time 5), `I-4?` (without a reason).
 fn bypassed(run: &Run, text: &str) -> Event {
     let (text, node) = text.split_once('@').map_or((text, None), |(text, node)| (text, Some(node)));
     let (text, until) = text.split_once('~').map_or((text, None), |(text, until)| (text, Some(until)));
@@ -171,7 +176,7 @@ fn verdict(word: &str) -> Verdict {
     }
 }
 
-/// Where a run is, every position of it.
+/// Returns all positions of a run as text.
 pub(super) fn positions(run: &Run) -> String {
     frame(&run.root)
 }
@@ -232,7 +237,7 @@ fn short(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// What changes say beyond the position they lead to.
+/// Returns the changes as text, apart from the positions.
 pub(super) fn notes(changes: &[Change]) -> String {
     if changes.is_empty() {
         return "nothing new".to_owned();
@@ -261,7 +266,7 @@ pub(super) fn notes(changes: &[Change]) -> String {
     changes.iter().filter_map(note).collect::<Vec<_>>().join(", ")
 }
 
-/// The lines of a story in columns.
+/// Formats the lines of a story in columns.
 pub(super) fn table(lines: &[(String, String, String)]) -> String {
     let words = lines.iter().map(|line| line.0.len()).max().unwrap_or(0);
     let places = lines.iter().filter(|line| !line.2.is_empty()).map(|line| line.1.chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Attempts: how one begins, and what becomes of one that did not hold.
+//! Attempts: how one begins, and what follows a failed one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::graph::{Exhausted, RetryContext, Worker};
 use crate::run::{Attempt, Backoff, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, WaitReason};
 
 impl Working<'_, '_> {
-    /// The state was entered.
+    /// Begins the first attempt after the state was entered.
     pub(super) fn visit(&mut self) {
         if let Some(over) = self.over_visits() {
             return self.hold(over, ModelActivity::Asking(Backoff::default()));
@@ -44,7 +44,7 @@ impl Working<'_, '_> {
         }
     }
 
-    /// An attempt did not hold: it is made again with the reasons, as long as one is left.
+    /// Handles a failed attempt: it is repeated with the reasons, if one is left.
     pub(super) fn fail(&mut self, output: Arc<Value>, found: Vec<KeyResultOutcome>) {
         let is_stuck = self.is_stuck(&output, &found);
         self.say(ModelStateChange::Failed(Attempt { output, found }));
@@ -65,12 +65,12 @@ impl Working<'_, '_> {
         }
     }
 
-    /// How many attempts there may be.
+    /// Returns the maximum number of attempts.
     pub(super) fn allowed(&self) -> u32 {
         self.talk.allowed.unwrap_or_else(|| self.state.max_retries.saturating_add(1))
     }
 
-    /// Whether a model has said the same as in the attempt before, and lacks the same: it would say it again.
+    /// Checks whether a model has repeated the output and the failures of the attempt before: it would do so again.
     fn is_stuck(&self, output: &Arc<Value>, found: &[KeyResultOutcome]) -> bool {
         let lacks = |found: &[KeyResultOutcome]| -> Vec<String> {
             found.iter().filter(|found| !found.met).map(|found| found.name.clone()).collect()
@@ -80,7 +80,7 @@ impl Working<'_, '_> {
         is_same && matches!(self.state.work, Worker::Model(_))
     }
 
-    /// The state fails, and says what it lacks.
+    /// Fails the state, with its unmet key results.
     pub(super) fn give_up(&mut self, is_stuck: bool) {
         let attempts = self.talk.attempt + 1;
         let lacks = self.talk.failed.last().map(|last| words::lacks(self.state, &last.found)).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Working<'_, '_> {
         self.broke(fault);
     }
 
-    /// The attempt counts that met the most; of several the latest.
+    /// Accepts the attempt that met the most key results; of several the latest.
     pub(super) fn accept_best(&mut self) {
         let met = |attempt: &Attempt| attempt.found.iter().filter(|found| found.met).count();
         match self.talk.failed.iter().max_by_key(|attempt| met(attempt)).cloned() {

@@ -1,4 +1,4 @@
-//! A state that waits is told how to go on.
+//! Resumes a waiting state.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::engine::decide::walk::Draft;
 use crate::engine::decide::{Rejection, RejectionReason, addressed, fresh};
 use crate::run::{Backoff, Done, FramePath, ModelActivity, ModelStateChange, Place, Resume, TURNS, WaitReason};
 
-/// Somebody says how a state that waits goes on.
+/// Decides how a waiting state continues.
 ///
 /// # Errors
-/// It does not wait, or not for that.
+/// The state does not wait, or not for this.
 pub(in crate::engine::decide) fn resume(
     draft: &mut Draft<'_>,
     path: &FramePath,
@@ -89,7 +89,7 @@ impl Working<'_, '_> {
         Ok(())
     }
 
-    /// What a limit held up is done now, unless the next limit is reached.
+    /// Continues what a limit stopped, unless the next limit is reached.
     fn after_limit(&mut self, of: &str, then: ModelActivity) {
         match then {
             ModelActivity::Asking(_) if self.talk.messages.is_empty() && self.talk.turn == 0 => self.visit(),
@@ -109,7 +109,7 @@ impl Working<'_, '_> {
         }
     }
 
-    /// A tool that stopped the run has its answer now: the model is told, with what the other tools came to.
+    /// Continues after a tool that stopped the run, with `answer` as its result.
     fn tool_goes_on(&mut self, then: ModelActivity, call: &str, answer: Arc<Value>) {
         let ModelActivity::Using { mut settled, open } = then else { return };
         for (id, done) in &mut settled {
@@ -121,7 +121,7 @@ impl Working<'_, '_> {
         self.after_tools();
     }
 
-    /// As many attempts again as the definition allows.
+    /// Allows as many further attempts as the definition does.
     fn allow_more(&mut self, advice: Option<&str>) {
         let attempts = self.allowed().saturating_add(self.state.max_retries).saturating_add(1);
         self.say(ModelStateChange::Allowed { attempts });
@@ -129,7 +129,7 @@ impl Working<'_, '_> {
     }
 }
 
-/// The same, with all patience again.
+/// Returns the same activity with a reset backoff.
 fn patient(doing: ModelActivity) -> ModelActivity {
     match doing {
         ModelActivity::Asking(_) => ModelActivity::Asking(Backoff::default()),

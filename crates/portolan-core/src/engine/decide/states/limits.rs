@@ -1,4 +1,4 @@
-//! What may be used up in a run, in a state, and in what these stand in. Whoever reaches a limit waits; nothing is lost.
+//! The limits of a run, of a state, and of everything around it. A state that reaches one waits; nothing is lost.
 
 use super::Working;
 use crate::graph::{Bounds, Kind};
@@ -7,11 +7,11 @@ use crate::run::{
 };
 use crate::value::Timestamp;
 
-/// Something that is limited, and what it has used up.
+/// Something with limits, and its usage.
 struct Limited {
-    /// Whether it is the run, or a workflow that counts for itself.
+    /// Whether it is the run, or a workflow with limits of its own.
     of_run: bool,
-    /// Its frame, where it is neither the run nor the state itself.
+    /// Its frame, if it is neither the run nor the state itself.
     at: Option<FramePath>,
     bounds: Bounds,
     tally: StateUsage,
@@ -19,32 +19,32 @@ struct Limited {
 }
 
 impl Working<'_, '_> {
-    /// Waits for somebody, and goes on with `then`.
+    /// Waits for a person, and then continues with `then`.
     pub(super) fn hold(&mut self, why: WaitReason, then: ModelActivity) {
         self.say(ModelStateChange::Doing(ModelActivity::Held { why, then: Box::new(then) }));
     }
 
-    /// Why models may not be asked now; nothing where they may.
+    /// Returns the limit that forbids a model call now; `None` if none does.
     pub(super) fn over_models(&self) -> Option<WaitReason> {
         self.over(&["model_calls", "tokens", "microdollars", "ms"])
     }
 
-    /// Why so many tools more may not be used now.
+    /// Returns the limit that forbids further tool calls now.
     pub(super) fn over_tools(&self) -> Option<WaitReason> {
         self.over(&["tool_calls", "ms"])
     }
 
-    /// Why nothing may be attempted again now.
+    /// Returns the limit that forbids another attempt now.
     pub(super) fn over_attempts(&self) -> Option<WaitReason> {
         self.over(&["attempts", "ms"])
     }
 
-    /// Why the state may not be entered now. This visit is counted already.
+    /// Returns the limit that forbids entering the state now. This visit is already counted.
     pub(super) fn over_visits(&self) -> Option<WaitReason> {
         self.over(&["visits", "attempts", "ms"])
     }
 
-    /// As much again may be used up of what has a limit.
+    /// Raises a limit by its original amount.
     pub(super) fn grant(&mut self, of: &str, of_run: bool, at: Option<FramePath>) {
         let said = ModelStateChange::Granted { of: of.to_owned(), of_run };
         match at.or_else(|| of_run.then(FramePath::default)) {
@@ -62,7 +62,7 @@ impl Working<'_, '_> {
         })
     }
 
-    /// The run, the state, and from here outwards what the state stands in.
+    /// Returns everything that limits the state: the run, the state itself, and from there outwards what is around it.
     fn limited(&self) -> Vec<Limited> {
         let (workflow, run) = (self.draft.workflow, self.draft.before);
         let bounds = |interface: &crate::graph::Interface| interface.bounds;
@@ -100,7 +100,7 @@ impl Working<'_, '_> {
         limited
     }
 
-    /// What was used up before this decision, and in it: all that it uses up is used up here.
+    /// Returns the usage including that of this decision, all of which belongs to this state.
     fn counted(&self, known: Option<StateUsage>, (of_run, at): (bool, &FramePath)) -> StateUsage {
         let mut tally = known.unwrap_or_default();
         for change in self.draft.changes() {
@@ -120,7 +120,7 @@ impl Working<'_, '_> {
     }
 }
 
-/// A limit with what a person has granted.
+/// Returns a limit including what a person has granted.
 fn granted(name: &str, limit: u64, tally: &StateUsage) -> u64 {
     limit.saturating_mul(1 + tally.granted.get(name).copied().unwrap_or(0))
 }
@@ -128,7 +128,7 @@ fn granted(name: &str, limit: u64, tally: &StateUsage) -> u64 {
 fn used(name: &str, tally: &StateUsage, elapsed: u64) -> u64 {
     match name {
         "attempts" => tally.spend.attempts,
-        // The visit under way is counted, and may be the last one that is allowed.
+        // The present visit is counted, and may be the last that is allowed.
         "visits" => tally.visits.saturating_sub(1),
         "model_calls" => tally.spend.model_calls,
         "tool_calls" => tally.spend.tool_calls,
@@ -138,7 +138,7 @@ fn used(name: &str, tally: &StateUsage, elapsed: u64) -> u64 {
     }
 }
 
-/// The first limit that is reached: which, how much was used, how much may be.
+/// Returns the first limit that is reached: its name, the amount used, the amount allowed.
 fn reached(bounds: &Bounds, tally: &StateUsage, elapsed: u64, of: &[&str]) -> Option<(&'static str, u64, u64)> {
     bounds.each().into_iter().filter(|(name, _)| of.contains(name)).find_map(|(name, limit)| {
         let (limit, used) = (granted(name, limit?, tally), used(name, tally, elapsed));

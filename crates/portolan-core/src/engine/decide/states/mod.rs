@@ -1,10 +1,11 @@
-//! A state is worked on: attempts that are checked, judged, and repeated with the reasons until its key results are met.
+//! Work on a state: attempts that are checked, judged, and repeated with the reasons until the key results are met.
 //!
 //! ```text
 //! begin → attempt → ask ⇄ use tools → output → checks → looks outside → judges → leave
 //!            ↑___________________________________ not met ___________________↓
 //! ```
-//! Each arrow is an event of its own, so that whoever is killed between two of them goes on where it was.
+//! Each answer of a model, tool, check or judge is an event of its own, so that a killed process continues where it
+//! was.
 
 mod attempts;
 mod hold;
@@ -36,7 +37,7 @@ pub(super) use tools::{tool_done, workflow_done};
 pub(super) use turn::completed;
 pub(in crate::engine) use words::text_of;
 
-/// A state at work, and the decision in the making.
+/// A state under way, and the decision under construction.
 struct Working<'d, 'w> {
     draft: &'d mut Draft<'w>,
     path: FramePath,
@@ -46,13 +47,13 @@ struct Working<'d, 'w> {
     step: &'w Step,
     state: &'w State,
     now: Now,
-    /// The state as it is after the changes so far.
+    /// The state after the changes so far.
     talk: ModelState,
-    /// The variables as they are after the changes so far.
+    /// The variables after the changes so far.
     shared: Map<String, Value>,
 }
 
-/// The node at which a frame is passing is a state: it begins.
+/// Begins the state at which a frame is passing.
 pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
     let now = draft.now;
     let input = input(draft.before, at.path);
@@ -71,10 +72,11 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
     }
 }
 
-/// The limit of how many nodes a run may execute.
+/// The limit on the number of nodes that a run executes.
 pub(super) const STEPS: &str = "steps";
 
-/// A state is not begun, for the run has executed as many nodes as it may: it waits for somebody who grants as many again.
+/// Enters a state and waits, because the run has executed its maximum number of nodes: a person may grant as many
+/// again.
 pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, (used, limit): (u64, u64)) {
     let mut talk = entered(draft.now, input(draft.before, at.path));
     let why = WaitReason::Limit { of: STEPS.to_owned(), used, limit, of_run: true, at: None };
@@ -83,18 +85,18 @@ pub(super) fn wait_for_steps(draft: &mut Draft<'_>, at: &At<'_>, (used, limit): 
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk) }, None);
 }
 
-/// So far expressions see back: with all of it, a run would take the square of its length.
+/// The maximum number of outputs in the history. Without it, a run would take time quadratic in its length.
 const MAX_HISTORY: usize = 1_000;
 
-/// What a state works on: what came before it, in its branch or else before the fork, and at the beginning what the run
-/// was given. A fork itself comes to nothing.
+/// Returns the input of a state: the newest output before it, in its branch or else before the fork; at the beginning,
+/// the input of the run. A fork itself has no output.
 pub(super) fn input(run: &Run, path: &FramePath) -> Arc<Value> {
     let newest = scope::outputs(run, path).into_iter().find_map(Outputs::newest).cloned();
     let given = || run.frame(&run.owner(path)).and_then(|frame| frame.data.as_ref()).map(|data| data.input.clone());
     newest.or_else(given).unwrap_or_default()
 }
 
-/// What came before, of a branch also before its fork, the oldest first.
+/// Returns the earlier outputs, in a branch also those before its fork, the oldest first.
 pub(super) fn history(flow: &Flow, outputs: &[&Outputs]) -> Value {
     let mut entries: Vec<Value> = Vec::new();
     for outputs in outputs {
@@ -106,7 +108,7 @@ pub(super) fn history(flow: &Flow, outputs: &[&Outputs]) -> Value {
     Value::Array(entries)
 }
 
-/// Whether the definition has a node that comes to something, and no reader of it has put it in.
+/// Checks whether a node has outputs and is written in the definition, rather than added by its reader.
 fn is_named(flow: &Flow, node: &NodeId) -> bool {
     flow.steps.get(node).is_some_and(|step| {
         !matches!(step.node.kind, Kind::Start | Kind::Fork { .. }) && !State::is_chooser(&step.node)
@@ -141,7 +143,7 @@ impl<'d, 'w> Working<'d, 'w> {
         Some(Working { draft, path: path.clone(), owner, frame, step, state, now, talk, shared })
     }
 
-    /// The state that is at work in a frame; nothing where none is.
+    /// Returns the state that is under way in a frame; `None` if there is none.
     fn at(draft: &'d mut Draft<'w>, path: &FramePath) -> Option<Working<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let Place::Conversing { talk, .. } = &frame.place else { return None };
@@ -178,7 +180,7 @@ impl<'d, 'w> Working<'d, 'w> {
         self.draft.broke(&path, node, fault);
     }
 
-    /// What an expression of the state sees; `output` only where there is one.
+    /// Evaluates with what an expression of the state sees; `output` only if there is one.
     fn with_scope<T>(&self, output: Option<&Value>, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
         let shared = Value::Object(self.shared.clone());
         let attempt = Value::from(self.talk.attempt + 1);
@@ -204,7 +206,7 @@ impl<'d, 'w> Working<'d, 'w> {
         came.map_err(|fault| self.fault(fault.code, fault.message, fault.expression))
     }
 
-    /// So many milliseconds from now.
+    /// Returns the time `ms` milliseconds from now.
     fn in_ms(&self, ms: u64) -> Timestamp {
         self.now.at.after_ms(ms)
     }

@@ -1,5 +1,5 @@
-//! An attempt has an output: the checks that cost nothing come first, all of them; then what must be looked at outside;
-//! and only what has passed both is judged by models, which cost.
+//! The output of an attempt. The free checks run first, all of them; then the checks outside; and only an output that
+//! passes both is judged by models, which cost money.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::run::{
 };
 use crate::value::{CheckId, Outcome};
 
-/// A check outside came to a verdict.
+/// Settles a check outside.
 pub(in crate::engine::decide) fn settled(
     draft: &mut Draft<'_>,
     path: &FramePath,
@@ -30,7 +30,7 @@ pub(in crate::engine::decide) fn settled(
     }
 }
 
-/// The checks outside, each under a name that belongs to one attempt: the next one has them performed anew.
+/// Returns the checks outside, each with an identifier of this attempt, so that the next attempt performs them again.
 pub(in crate::engine) fn outside<'s>(
     key_results: impl Iterator<Item = &'s KeyResult>,
     attempt: u32,
@@ -40,7 +40,7 @@ pub(in crate::engine) fn outside<'s>(
 }
 
 impl Working<'_, '_> {
-    /// Checks what an attempt came to.
+    /// Checks the output of an attempt.
     pub(super) fn look_at(&mut self, output: Arc<Value>) {
         let state = self.state;
         let mut found = Vec::new();
@@ -65,7 +65,7 @@ impl Working<'_, '_> {
         }
     }
 
-    /// When all that is outside was looked at, judges are asked.
+    /// Asks the judges once all checks outside are settled.
     fn conclude(&mut self) {
         let ModelActivity::Checking { output, found, settled } = &self.talk.doing else { return };
         let (output, mut found) = (output.clone(), found.clone());
@@ -82,7 +82,7 @@ impl Working<'_, '_> {
         }
         let votes = vec![None; self.state.judge.votes.get() as usize];
         let doing = ModelActivity::Judging { output, found, votes, patience: Backoff::default() };
-        // The votes quote this number: what comes late of the attempt before does not count.
+        // The votes quote this number, so that late votes of the attempt before do not count.
         self.say(ModelStateChange::Asked { works: false });
         match self.over_models() {
             Some(over) => self.hold(over, doing),
@@ -93,7 +93,7 @@ impl Working<'_, '_> {
     pub(super) fn voted(&mut self, vote: u32, reply: &Completion, patience: Backoff) {
         let answer = match reply {
             Completion::Answer(answer) => answer,
-            // A judge that has nothing to say has not said yes.
+            // A judge without an answer has not said yes.
             Completion::Output { .. } => return,
             Completion::Unanswered(why) => {
                 let ModelActivity::Judging { output, found, votes, .. } = self.talk.doing.clone() else { return };
@@ -113,21 +113,21 @@ impl Working<'_, '_> {
         if self.lacks(&all) { self.fail(output, all) } else { self.accept(Attempt { output, found: all }) }
     }
 
-    /// Whether something is not met that must be.
+    /// Checks whether a key result is not met that is not advisory.
     fn lacks(&self, found: &[KeyResultOutcome]) -> bool {
         let advisory =
             |name: &str| self.state.key_results.iter().any(|result| result.advisory && result.name.value == name);
         found.iter().any(|found| !found.met && !advisory(&found.name))
     }
 
-    /// The attempt counts, and the state is left with its output.
+    /// Accepts the attempt, and leaves the state with its output.
     pub(super) fn accept(&mut self, attempt: Attempt) {
         let output = attempt.output.clone();
         self.say(ModelStateChange::Held(attempt));
         self.leave(output);
     }
 
-    /// Leaves the state with an output: variables are set, the way on is chosen, and what only chose it is taken out.
+    /// Leaves the state with an output: sets variables, chooses the branch, and removes what only chose the branch.
     pub(super) fn leave(&mut self, output: Arc<Value>) {
         let (state, node) = (self.state, self.node());
         for (name, expr) in &state.sets {
@@ -145,7 +145,7 @@ impl Working<'_, '_> {
         };
         let exits = &self.step.exits;
         let by_name = named.as_ref().and_then(Value::as_str).and_then(|name| exits.target(&State::branch(name)));
-        // An expression that names a state which is none is wrong; only where it names none, the run may be over.
+        // An expression that names an unknown branch is an error. Only one that names none takes the default.
         let otherwise = state.way.is_none() || named.as_ref().is_none_or(Value::is_null);
         let Some(to) = by_name.or_else(|| exits.passed().filter(|_| otherwise)) else {
             let said = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
@@ -160,7 +160,7 @@ impl Working<'_, '_> {
     }
 }
 
-/// The branch that an output names: under `_transition`, or as the whole of a text.
+/// Returns the branch that an output names: in `_transition`, or as its whole text.
 fn named_by(output: &Value) -> Option<Value> {
     match output {
         Value::Object(fields) => fields.get("_transition").cloned(),
@@ -169,7 +169,7 @@ fn named_by(output: &Value) -> Option<Value> {
     }
 }
 
-/// What only chose the way is no part of what the next state works on.
+/// Removes `_transition` from an output: it is not input for the next state.
 fn without_transition(output: Arc<Value>, chooses: bool) -> Arc<Value> {
     match &*output {
         Value::Object(fields) if chooses && fields.contains_key("_transition") => {

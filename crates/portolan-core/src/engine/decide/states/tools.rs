@@ -1,4 +1,4 @@
-//! The tools that a model asks for: which of them are used, and what the model is told of them.
+//! The tool calls of a model: which of them are performed, and the results for the model.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::graph::{MAX_DEPTH, State};
 use crate::run::{Done, Frame, FramePath, ModelActivity, ModelState, ModelStateChange, Spend, WaitReason};
 use crate::value::{NodeId, WorkflowId};
 
-/// How many tools a model may ask for at once.
+/// The maximum number of tool calls in one message.
 const MAX_AT_ONCE: usize = 128;
 
-/// A tool is done. One that is done already, or that nobody has asked for, changes nothing.
+/// Handles the result of a tool call. One that is already settled, or was not asked for, changes nothing.
 pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &Done) {
     let Some(mut working) = Working::at(draft, path) else { return };
     let ModelActivity::Using { settled, .. } = &working.talk.doing else { return };
@@ -30,7 +30,7 @@ pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePa
     working.after_tools();
 }
 
-/// A workflow that is used as a tool has come to an end.
+/// Handles the end of a workflow that is used as a tool.
 pub(in crate::engine::decide) fn workflow_done(
     draft: &mut Draft<'_>,
     (path, outer): (&FramePath, &Frame),
@@ -45,12 +45,12 @@ pub(in crate::engine::decide) fn workflow_done(
     tool_done(draft, path, call.as_str(), &done);
 }
 
-/// The tools that the last message asks for.
+/// Returns the tool calls of the last message.
 pub(in crate::engine) fn asked_for(talk: &ModelState) -> &[ToolUse] {
     talk.messages.last().map_or(&[], |message| &message.tool_calls)
 }
 
-/// The tools that were used in this conversation, for expressions: their names, their arguments and what they came to.
+/// Returns the tool calls of this conversation for expressions: names, arguments and results.
 pub(super) fn calls(talk: &ModelState) -> Value {
     let used = talk.messages.iter().flat_map(|message| &message.tool_calls);
     let result = |id: &str| {
@@ -68,7 +68,7 @@ pub(super) fn calls(talk: &ModelState) -> Value {
 }
 
 impl<'w> Working<'_, 'w> {
-    /// What a tool came to, where the definition has the run stop after it.
+    /// Returns the result of a tool call, marked if the definition stops the run after the tool.
     fn stopping(&self, call: &str, done: Done) -> Done {
         let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);
         let Some(tool) = asked.and_then(|asked| self.tool_of(asked)) else { return done };
@@ -79,7 +79,7 @@ impl<'w> Working<'_, 'w> {
         }
     }
 
-    /// The model asks for tools. All that can be used are, at once; of the others it is told why not.
+    /// Begins the tool calls of a message: all valid ones at once. The model gets an error for the others.
     pub(super) fn use_tools(&mut self, calls: &[ToolUse]) {
         self.say(ModelStateChange::Doing(ModelActivity::Using { settled: Vec::new(), open: Vec::new() }));
         for (nth, call) in calls.iter().enumerate() {
@@ -95,7 +95,7 @@ impl<'w> Working<'_, 'w> {
         self.begin_tools();
     }
 
-    /// What is asked for and not settled is used now, as far as as much may be.
+    /// Begins the calls that are not settled, unless a limit is reached.
     pub(super) fn begin_tools(&mut self) {
         if let Some(over) = self.over_tools().filter(|_| !self.is_all_settled()) {
             let then = self.talk.doing.clone();
@@ -112,7 +112,7 @@ impl<'w> Working<'_, 'w> {
         self.after_tools();
     }
 
-    /// Begins what a call asks for, where that is a workflow: its frame stands in this one until it is done.
+    /// Begins the workflow that a call asks for, if it does. Its frame is inside this one until it is done.
     fn begin_workflow(&mut self, nth: u32, call: &ToolUse) {
         let Some(workflow) = self.tool_of(call).and_then(State::workflow_of).map(WorkflowId::from) else { return };
         let Arguments::Json(arguments) = &call.arguments else { return };
@@ -129,7 +129,7 @@ impl<'w> Working<'_, 'w> {
         }
     }
 
-    /// The tool that a call means, as the definition writes it.
+    /// Returns the tool of a call, as the definition names it.
     fn tool_of(&self, call: &ToolUse) -> Option<&'w str> {
         let tools = self.state.tools.iter().map(|tool| tool.value.as_str());
         let at = shown(tools).iter().position(|name| *name == call.name)?;
@@ -141,7 +141,7 @@ impl<'w> Working<'_, 'w> {
         asked_for(&self.talk).iter().all(|call| settled.iter().any(|(id, _)| *id == call.id))
     }
 
-    /// What a call comes to that nobody outside has to perform.
+    /// Returns the result of a call that needs nothing outside.
     fn settled_at_once(&mut self, call: &ToolUse) -> Option<Done> {
         let tools: Vec<&str> = self.state.tools.iter().map(|tool| tool.value.as_str()).collect();
         let names = shown(tools.iter().copied());
@@ -182,7 +182,8 @@ impl<'w> Working<'_, 'w> {
         Done::Output(Arc::new(json!({ "set": name })))
     }
 
-    /// When all tools are done, the model is told in the order in which it asked, unless one of them stops the run.
+    /// Gives the results to the model, in the order of its calls, once all are settled, unless one of them stops the
+    /// run.
     pub(super) fn after_tools(&mut self) {
         if !self.is_all_settled() {
             return;

@@ -1,4 +1,4 @@
-//! The model is asked and answers, or does not.
+//! Requests to a model, and their answers.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::run::{
     Backoff, Completion, Fault, FramePath, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, TURNS, WaitReason,
 };
 
-/// How often somebody who does not answer is asked again before a person is. With the waits below, that takes ten minutes.
+/// The maximum number of retries of a request before a person is asked. With the delays below, they take seven minutes.
 const MAX_FAILURES: u32 = 12;
-/// How long is waited between.
+/// The delays between retries.
 const WAITS: Retry = Retry { max: MAX_FAILURES, backoff_ms: 1_000, factor_percent: 200, max_delay_ms: 60_000 };
-/// The longest that a provider is believed who wants to be left alone, in milliseconds: an hour.
+/// The longest delay that a provider may ask for, in milliseconds: an hour.
 const MAX_WAIT_MS: u64 = 3_600_000;
 
-/// A model, a judge or a function answered, or did not. What nobody waits for changes nothing.
+/// Handles the answer of a model, a judge or a function. An answer that nothing waits for changes nothing.
 pub(in crate::engine::decide) fn completed(
     draft: &mut Draft<'_>,
     path: &FramePath,
@@ -46,7 +46,7 @@ pub(in crate::engine::decide) fn completed(
 }
 
 impl Working<'_, '_> {
-    /// The messages that a new conversation begins with.
+    /// Returns the first messages of a new conversation.
     pub(super) fn opening(&mut self, asking: &Asking, advice: Option<&str>) -> Result<Vec<Arc<Message>>, Fault> {
         let system = match &asking.system {
             Some(expr) => words::text_of(&self.eval(expr, None)?.unwrap_or_default()),
@@ -67,7 +67,7 @@ impl Working<'_, '_> {
         Ok(vec![Arc::new(Message::text(Role::System, system)), Arc::new(Message::text(Role::User, user))])
     }
 
-    /// Asks the model once more, as far as it may be asked.
+    /// Sends the model another request, unless a limit is reached.
     pub(super) fn ask(&mut self) {
         let then = ModelActivity::Asking(Backoff::default());
         if let Worker::Function(_) = self.state.work {
@@ -101,14 +101,14 @@ impl Working<'_, '_> {
         }
     }
 
-    /// Nobody answered: they are asked again later, or a person looks at it.
+    /// Handles a request without an answer: it is retried later, or a person is asked.
     pub(super) fn unanswered(
         &mut self,
         why: &ModelError,
         patience: Backoff,
         then: impl FnOnce(Backoff) -> ModelActivity,
     ) {
-        // What comes late of this request is of no use any more.
+        // A late answer to this request must not count.
         self.say(ModelStateChange::Asked { works: false });
         let failures = patience.failures + 1;
         if !why.may_pass || failures > MAX_FAILURES {
@@ -145,7 +145,7 @@ impl Working<'_, '_> {
         }
     }
 
-    /// What the model said last is the output: a text, or JSON where it is to have a schema.
+    /// Reads the output from the last message of the model: text, or JSON if it has a schema.
     fn read(&mut self, text: String) {
         let Worker::Model(asking) = &self.state.work else { return };
         let Some(schema) = &asking.schema else { return self.look_at(Arc::new(Value::from(text))) };
@@ -167,7 +167,7 @@ impl Working<'_, '_> {
     }
 }
 
-/// Something that every answer must have, whatever its key results are.
+/// Returns the finding for a requirement on every answer, whatever the key results.
 fn lacking(name: &str, reason: &str) -> KeyResultOutcome {
     KeyResultOutcome { name: name.to_owned(), met: false, reason: reason.to_owned(), evidence: String::new() }
 }

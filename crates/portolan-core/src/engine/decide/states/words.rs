@@ -1,4 +1,4 @@
-//! What models are told: the objective, the input, and why an attempt did not hold.
+//! The texts for models: the objective, the input, and why an attempt failed.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use crate::graph::{KeyResultCheck, State};
 use crate::run::KeyResultOutcome;
 use crate::value::NodeId;
 
-/// The longest text of a tool that a model is shown, in bytes: what is longer would leave it no room to work.
+/// The maximum length of a tool's result that a model sees, in bytes: a longer one would fill its context.
 pub(super) const MAX_TOOL_TEXT: usize = 64 << 10;
-/// The longest reason or evidence that a model is shown, in bytes.
+/// The maximum length of a reason or evidence that a model sees, in bytes.
 const MAX_REASON: usize = 4 << 10;
-/// The longest detail of a fault, in bytes.
+/// The maximum length of the detail of a fault, in bytes.
 pub(super) const MAX_DETAIL: usize = 8 << 10;
 
-/// A value as a model reads it: a text as it is, anything else as JSON.
+/// Returns a value as a model reads it: text as it is, anything else as JSON.
 pub(in crate::engine) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -22,7 +22,7 @@ pub(in crate::engine) fn text_of(value: &Value) -> String {
     }
 }
 
-/// The beginning of a text, and how much was left out.
+/// Returns the beginning of a text, and how much was cut off.
 pub(super) fn clipped(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -31,7 +31,7 @@ pub(super) fn clipped(text: &str, max: usize) -> String {
     format!("{}… [cut: {} of {} bytes are shown]", &text[..end], end, text.len())
 }
 
-/// What a model is told first.
+/// Returns the default system message.
 pub(super) fn system(state: &State, node: &NodeId) -> String {
     let mut text = format!("You work on the step `{node}`");
     if state.purpose.is_empty() {
@@ -49,12 +49,12 @@ pub(super) fn system(state: &State, node: &NodeId) -> String {
     text
 }
 
-/// What a model is asked where the definition does not say.
+/// Returns the default prompt.
 pub(super) fn prompt(state: &State, input: &Value) -> String {
     if is_nothing(input) { state.objective.clone() } else { text_of(input) }
 }
 
-/// What is no input to speak of: there is nothing in it.
+/// Checks whether an input is empty.
 fn is_nothing(input: &Value) -> bool {
     match input {
         Value::Null | Value::Bool(false) => true,
@@ -66,13 +66,13 @@ fn is_nothing(input: &Value) -> bool {
     }
 }
 
-/// A prompt for a new conversation about what was attempted before.
+/// Returns the prompt of a new conversation that follows an earlier attempt.
 pub(super) fn told_again(prompt: &str, output: &str) -> String {
     let output = clipped(output, MAX_TOOL_TEXT);
     format!("{prompt}\n\nThis was attempted before. The result was:\n<previous_result>\n{output}\n</previous_result>")
 }
 
-/// Why the last attempt did not hold, for the next one; nothing where there was none.
+/// Returns why the last attempt failed, for the next one; `None` if there was none.
 pub(super) fn feedback(working: &Working<'_, '_>, advice: Option<&str>) -> Option<String> {
     let mut text = feedback_of(working)?;
     if let Some(advice) = advice {
@@ -81,7 +81,7 @@ pub(super) fn feedback(working: &Working<'_, '_>, advice: Option<&str>) -> Optio
     Some(text)
 }
 
-/// The same without what a person has added.
+/// Returns the same without a person's advice.
 pub(super) fn feedback_of(working: &Working<'_, '_>) -> Option<String> {
     let last = working.talk.failed.last()?;
     let made = working.talk.failed.len();
@@ -112,7 +112,7 @@ fn described<'s>(state: &'s State, found: &KeyResultOutcome) -> &'s str {
     result.map_or("every answer must have it", |result| &result.description)
 }
 
-/// What is lacking, for people.
+/// Returns the unmet key results as text for people.
 pub(super) fn lacks(state: &State, found: &[KeyResultOutcome]) -> String {
     let unmet = found.iter().filter(|found| !found.met);
     let told: Vec<String> = unmet

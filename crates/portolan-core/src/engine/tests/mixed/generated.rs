@@ -1,5 +1,4 @@
-//! Definitions of every kind of node at once, made at random: the engine does what the reference says, in whatever order
-//! the answers come.
+//! Random definitions of all kinds of node: the engine agrees with the reference, whatever the order of the answers.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ fn sequence(block: BoxedStrategy<Block>, most: usize) -> impl Strategy<Value = V
     prop::collection::vec(block, 1..most)
 }
 
-/// What stands in workflows that others run: nothing there fails.
+/// The blocks of workflows that others run: nothing in them fails.
 fn inner() -> impl Strategy<Value = Vec<Block>> {
     let leaf = prop_oneof![
         Just(Block::Work),
@@ -56,7 +55,7 @@ fn program() -> impl Strategy<Value = Program> {
     })
 }
 
-/// The same run with its answers in another order.
+/// Runs the definition with its answers in another order.
 fn shuffled(workflow: &crate::graph::Workflow, failures: &BTreeMap<String, u32>, mut chance: u64) -> Told {
     let mut pick = |count: usize| {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -80,7 +79,7 @@ proptest! {
             prop_assert_eq!(&told.done, &expected.done, "{}", text);
             prop_assert_eq!(&other, &Told { all: other.all.clone(), ..told }, "{}", text);
         } else {
-            // Which of several branches fails first depends on the order, and so does what the others had done by then.
+            // The order decides which of several branches fails first, and what the others have done by then.
             let place = |ended: &str| ended.split(':').next().map(str::to_owned);
             prop_assert_eq!(place(&other.ended), place(&expected.ended), "{}", text);
         }

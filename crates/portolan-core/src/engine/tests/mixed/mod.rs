@@ -1,5 +1,5 @@
 //! Work, questions, calls, states, transforms, loops, forks, items and other workflows in one definition: whoever began
-//! the run, each of them is done, and the run goes on after a restart at every event.
+//! the run, each is executed, and the run survives a restart at every event.
 
 mod generated;
 mod pairs;
@@ -21,7 +21,7 @@ use crate::run::{
 };
 use crate::value::{NodeId, Outcome, Timestamp};
 
-/// What was done in each frame, in order; and how the run ended.
+/// The actions in each frame, in order, and the end of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Told {
     done: BTreeMap<String, Vec<String>>,
@@ -29,16 +29,16 @@ struct Told {
     ended: String,
 }
 
-/// Somebody and something for everything that a run may wait for: work passes, questions are answered `yes`, models say
-/// the name of their state, and the tool `x` fails as often as `failures` says of it.
+/// Settles everything that a run may wait for: work passes, questions are answered `yes`, models return the name of
+/// their state, and each tool fails as often as `failures` says.
 struct World<'w> {
     workflow: &'w Workflow,
     failures: BTreeMap<String, u32>,
 }
 
 impl World<'_> {
-    /// Runs a definition to its end. `pick` chooses among what is pending, `restart` is what a process that comes up
-    /// again has of a run.
+    /// Runs a definition to its end. `pick` chooses among the pending effects; `restart` returns the run that a
+    /// restarted process has.
     fn run(&mut self, pick: &mut dyn FnMut(usize) -> usize, restart: impl Fn(Run, &Vec<Change>) -> Run) -> Told {
         let opening = Opening { since: Some(Timestamp(0)), ..Opening::of(self.workflow.id().clone()) };
         let mut journal = open(self.workflow, &opening).expect("it opens");
@@ -68,7 +68,7 @@ impl World<'_> {
         panic!("it does not end: {:?}", run.root)
     }
 
-    /// What becomes of an effect, and what is told of it.
+    /// Returns the event that settles an effect, and its text.
     fn answer(&mut self, run: &Run, effect: &Effect) -> (Event, Option<String>) {
         let node = effect.id.node.to_string();
         let settled = |result: EffectResult| by(Actor::Engine, effect.id.clone().settled(result, 0));
@@ -84,7 +84,7 @@ impl World<'_> {
                 let asked = run.frame(&effect.id.frame).map(|frame| &frame.place);
                 let (word, said) = match asked {
                     Some(Place::Waiting { on: WaitingFor::Answer, .. }) => ("yes", format!("answer {node}")),
-                    // A tool that failed may be tried again; what fails for good is given up.
+                    // A failed tool is retried; a node that always fails is given up.
                     _ if node.contains("bad") => ("failed", format!("give up {node}")),
                     _ => ("passed", format!("again {node}")),
                 };
@@ -104,7 +104,7 @@ impl World<'_> {
                 (settled(reply.into()), Some(format!("call {node}")))
             }
             EffectKind::Complete(asked) => {
-                // Where it has tools, it uses all of them at once.
+                // If it has tools, it uses all of them at once.
                 let uses = asked.request.messages.len() == 2;
                 let (arguments, tools) =
                     (Arguments::Json(Arc::new(json!({}))), asked.request.tools.iter().filter(|_| uses));
@@ -149,12 +149,12 @@ fn ended(run: &Run) -> String {
     format!("{} at {}{came}", result.word(), NodeId::as_str(node))
 }
 
-/// The first of what is pending, always.
+/// Picks the first pending effect.
 fn first(_: usize) -> usize {
     0
 }
 
-/// Tells a run three times, with a restart before every event, and sees that they are the same.
+/// Runs a definition three times, twice with a restart before every event, and checks that the results are equal.
 fn told(workflow: &Workflow, failures: &BTreeMap<String, u32>) -> Told {
     let world = || World { workflow, failures: failures.clone() };
     let straight = world().run(&mut first, |run, _| run);

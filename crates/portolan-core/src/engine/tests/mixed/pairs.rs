@@ -1,4 +1,4 @@
-//! Each kind of node before each other, in a definition that an agent is led through and in one that is called.
+//! Each kind of node before each other, in a definition that leads an agent and in one that is called.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use expect_test::expect_file;
 use super::told;
 use crate::engine::tests::notation;
 
-/// A kind, and how a node `X` of it that leads to `Y` is drawn.
+/// The kinds, each with the notation of a node `X` that leads to `Y`.
 const KINDS: &[(&str, &str)] = &[
     ("work", "X > Y"),
     ("question", "X(ask yes,no); X -yes-> Y; X -no-> Y"),

@@ -1,17 +1,17 @@
-//! The reference: what a definition of every kind of node comes to, told as simply as possible from the blocks that it
-//! was drawn of. It shares nothing with the engine.
+//! The reference: computes the result of a definition of every kind of node as simply as possible from its blocks. It
+//! shares nothing with the engine.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// A node, or several that belong together. Their names are their places: `n0`, `n1`, in a branch `n1x0n0`, in another
-/// workflow `i0`.
+/// A node, or several that belong together. Their names are their positions: `n0`, `n1`, in a branch `n1x0n0`, in
+/// another workflow `i0`.
 #[derive(Clone, Debug)]
 pub(super) enum Block {
     Work,
     Ask,
-    /// A tool that fails so often, and perhaps somebody deals with that.
+    /// A tool that fails `fails` times, perhaps with an edge that catches it.
     Call {
         fails: u32,
         caught: bool,
@@ -19,11 +19,11 @@ pub(super) enum Block {
     Compute,
     Switch,
     State,
-    /// A state that uses one of the other workflows and a tool, both at once.
+    /// A state that uses another workflow and a tool, both at once.
     Tools(usize),
-    /// One of the other workflows, for two items at once.
+    /// Another workflow, for two items at once.
     Each(usize),
-    /// One of the other workflows.
+    /// Another workflow.
     Run(usize),
     Fork(Vec<Vec<Block>>),
     /// Two passes.
@@ -33,13 +33,13 @@ pub(super) enum Block {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) blocks: Vec<Block>,
-    /// Whether the whole is called; else an agent is led through it.
+    /// Whether the definition is called; else it leads an agent.
     pub(super) called: bool,
-    /// The other workflows, and whether these are called.
+    /// The other workflows, and whether they have an interface.
     pub(super) inner: Vec<(Vec<Block>, bool)>,
 }
 
-/// The definition in the notation of stories.
+/// Returns the definition in the notation of stories.
 pub(super) fn text(program: &Program) -> String {
     let flow = |blocks: &[Block], called: bool, prefix: &str| {
         let mut drawing = Drawing::default();
@@ -58,7 +58,7 @@ pub(super) fn text(program: &Program) -> String {
 struct Drawing(Vec<String>);
 
 impl Drawing {
-    /// Draws blocks one after the other up to `end`; the name of the first.
+    /// Adds blocks in a row up to `end`, and returns the name of the first.
     fn sequence(&mut self, blocks: &[Block], prefix: &str, end: &str) -> String {
         for (index, block) in blocks.iter().enumerate() {
             let to = if index + 1 < blocks.len() { format!("{prefix}{}", index + 1) } else { end.to_owned() };
@@ -107,7 +107,7 @@ impl Drawing {
     }
 }
 
-/// How often each tool fails.
+/// Returns how often each tool fails.
 pub(super) fn failures(program: &Program) -> BTreeMap<String, u32> {
     fn collect(blocks: &[Block], prefix: &str, found: &mut BTreeMap<String, u32>) {
         for (index, block) in blocks.iter().enumerate() {
@@ -131,7 +131,7 @@ pub(super) fn failures(program: &Program) -> BTreeMap<String, u32> {
     found
 }
 
-/// What was done in each frame, and how the run ends.
+/// The actions in each frame, and the end of the run.
 pub(super) struct Expected {
     pub(super) done: BTreeMap<String, Vec<String>>,
     pub(super) ended: String,
@@ -150,7 +150,7 @@ pub(super) fn run(program: &Program) -> Expected {
     Expected { done: model.done, ended }
 }
 
-/// A flow that was called fails with its first fault.
+/// The first fault of a called flow, with which it fails.
 struct Failed {
     fault: String,
     at: String,
@@ -167,7 +167,7 @@ impl Model<'_> {
         self.done.entry(path.join("/")).or_default().push(what);
     }
 
-    /// `last` is what the node before came to; `end` is where the sequence leads.
+    /// `last` is the output of the node before; `end` is the node after the sequence.
     fn sequence(
         &mut self,
         blocks: &[Block],
@@ -257,7 +257,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Another workflow, and what it comes to for the one that runs it.
+    /// Runs another workflow and returns its output for the caller.
     fn inner(&mut self, index: usize, path: &[String], input: Value) -> Value {
         let (blocks, called) = &self.program.inner[index];
         let mut last = input;

@@ -1,4 +1,4 @@
-//! What judges say, in all the shapes that models say it in: only a clear yes is one.
+//! Answers of judges in all the forms that models use: only a clear yes counts.
 
 use expect_test::{expect, expect_file};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn state() -> State {
     }
 }
 
-/// What an answer comes to, for each of the two criteria that are judged.
+/// Returns the findings of an answer for each of the two judged criteria.
 fn read(text: &str) -> String {
     let text = text.replace('\'', "\"");
     let Completion::Answer(said) = answer(&text, Vec::new(), Finish::Stop) else { panic!("it is one") };
@@ -122,7 +122,7 @@ fn an_output_cannot_end_where_it_is_quoted() {
         Answer in this form, with every criterion exactly once and by its name:
         {"verdicts":[{"criterion":"…","reason":"…","evidence":"…","met":false}]}"#]]
     .assert_eq(&said);
-    // What sets the rules stands before it, in a message of its own, and nothing of the output is in that.
+    // The rules are in a message of their own before it, which contains nothing of the output.
     assert_eq!(request.messages[0].role, Role::System);
     assert!(!request.messages[0].content.as_deref().unwrap_or_default().contains("all is met: {"));
     assert!(request.tools.is_empty());

@@ -1,4 +1,4 @@
-//! States at work, told as stories: what each of their models, tools, judges and persons says, and what becomes of it.
+//! States as stories: the answers of their models, tools, judges and persons, and the results.
 
 mod attempts;
 mod branches;
@@ -23,8 +23,8 @@ use crate::run::{
 };
 use crate::value::Timestamp;
 
-/// Tells what becomes of a run of `workflow` (see [`notation`]) when each of `lines` is said by whoever is asked. Like
-/// every story it is told with a restart from JSON after every event, and with one from the journal.
+/// Checks the history of a run of `workflow` (see [`notation`]) with the answers in `lines`. Like every story it also
+/// runs with a restart from JSON before every event, and with one from the journal.
 #[track_caller]
 fn story(workflow: &str, lines: &str, told: Expect) {
     let workflow = notation::workflow(workflow);
@@ -74,7 +74,7 @@ fn advances(workflow: &Workflow, run: &Run) -> Option<EffectId> {
     run.pending(workflow).into_iter().find(|effect| effect.what == EffectKind::Advance).map(|effect| effect.id)
 }
 
-/// What is to be done, on a line; in a branch with its name.
+/// Returns an effect on a line, with the name of its branch.
 fn pending(effect: &Effect) -> String {
     let branch = effect.id.frame.0.last().map(|branch| format!("in `{branch}` ")).unwrap_or_default();
     branch + &to_do(effect)
@@ -114,7 +114,7 @@ fn ended(run: &Run) -> String {
     }
 }
 
-/// The event that a line stands for. Behind `@BRANCH` it is said in that branch.
+/// Returns the event of a line. A line after `@BRANCH` is for that branch.
 fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
     let (branch, line) = match line.strip_prefix('@').and_then(|line| line.split_once(' ')) {
         Some((branch, line)) => (FramePath(vec![branch.into()]), line),
@@ -179,11 +179,11 @@ fn value(text: &str) -> Value {
 
 fn call(text: &str) -> ToolUse {
     let (name, arguments) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-    // Providers number their calls as they like: all of these have the same name.
+    // Providers may repeat the names of calls: all of these have the same one.
     ToolUse { id: "x".to_owned(), name: name.to_owned(), arguments: Arguments::read(arguments), extra: None }
 }
 
-/// A state that nothing is said of but who works on it.
+/// A state with only a worker.
 pub(super) use notation::plain;
 
 pub(super) fn answer(text: &str, tool_calls: Vec<ToolUse>, finish: Finish) -> Completion {

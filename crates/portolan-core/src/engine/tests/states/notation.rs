@@ -1,10 +1,10 @@
-//! States, each on a line: `name: part | part`, and the ways between them: `a -> b`, `a -label-> b`, where `end` ends.
+//! A notation for states, one on each line: `name: part | part`, and edges: `a -> b`, `a -label-> b`. `end` is the end.
 //!
-//! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`, `breaking A`, `waiting B`, `retries N`,
-//! `votes N`, `turns N`, `calls N` (model calls), `visits N`, `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`,
-//! `restart`, `best`, `ask`; or nothing but `fork JOIN`, `join FORK`, `any FORK`. A line `# few steps` allows four nodes
-//! to be executed, `# calls N` as many model calls. A line `== NAME` begins another
-//! workflow, which `tools run:NAME` names.
+//! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`,
+//! `breaking A`, `waiting B`, `retries N`, `votes N`, `turns N`, `calls N` (model calls), `visits N`,
+//! `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`, `restart`, `best`, `ask`; or only `fork JOIN`,
+//! `join FORK`, `any FORK`. A line `# few steps` limits the run to four nodes, `# calls N` to that many model calls. A
+//! line `== NAME` begins another workflow, which `tools run:NAME` uses.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
