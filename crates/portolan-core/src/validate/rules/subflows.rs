@@ -46,7 +46,7 @@ pub(in crate::validate) fn check<'g>(
             let found = match library(name) {
                 None => Some(unknown(node, name).repaired("it is walked as a task")),
                 Some(other) => {
-                    // A function fails together with the workflow it runs; only an agent is led on by `failed`.
+                    // A function fails with the workflow it runs; only an agent would retry it in vain.
                     let is_led = graph.interface.is_none();
                     let trouble = looked_at.entry(name).or_insert_with(|| {
                         walk.height(other)
