@@ -1,20 +1,20 @@
-//! A finding about a definition, as data: code, severity, message, place, help. Faces draw it.
+//! A diagnostic about a definition, as data: code, severity, message, span, help. User interfaces render it.
 
 use serde::Serialize;
 
 use crate::source::Span;
 
-/// Whether a definition with this finding can be used.
+/// The severity of a diagnostic: whether the definition can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It cannot.
+    /// The definition cannot be used.
     Error,
-    /// It can, but something in it does not do what it seems to.
+    /// The definition can be used, but part of it does not do what it seems to do.
     Warning,
 }
 
-/// One finding. All findings of a file are reported together.
+/// One diagnostic. All diagnostics of a file are reported together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// A stable identifier such as `unknown-node`; `docs/diagnostics.md` has a paragraph for each.
@@ -23,60 +23,60 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// One lower-case sentence with the user's words in backticks.
     pub message: String,
-    /// Where it stands; nothing when it concerns the whole file.
+    /// The location; `None` if the diagnostic concerns the whole file.
     pub span: Option<Span>,
-    /// What to do about it.
+    /// The suggested fix.
     pub help: Option<String>,
-    /// What lenient reading makes of it; an error without a repair stays one.
+    /// How lenient reading repairs it. An error without a repair stays an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<&'static str>,
 }
 
-/// What a diagnostic code means.
+/// The meaning of a diagnostic code.
 #[derive(Debug)]
 pub struct Code {
     /// The code.
     pub code: &'static str,
-    /// What is wrong, and why it matters.
+    /// The problem and why it matters.
     pub what: &'static str,
-    /// How to mend it.
+    /// How to fix it.
     pub fix: &'static str,
 }
 
 impl Diagnostic {
-    /// An error without place or help.
+    /// Creates an error without span or help.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
         let message = one_line(message.into());
         Diagnostic { code, severity: Severity::Error, message, span: None, help: None, repair: None }
     }
 
-    /// A warning without place or help.
+    /// Creates a warning without span or help.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
     }
 
-    /// The same, at a place.
+    /// Sets the span.
     #[must_use]
     pub fn at(mut self, span: Span) -> Diagnostic {
         self.span = Some(span);
         self
     }
 
-    /// The same, with help.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(one_line(help.into()));
         self
     }
 
-    /// The same, with what lenient reading makes of it.
+    /// Sets the repair that lenient reading applies.
     #[must_use]
     pub fn repaired(mut self, repair: &'static str) -> Diagnostic {
         self.repair = Some(repair);
         self
     }
 
-    /// As lenient reading reports it: an error that has a repair becomes a warning.
+    /// Returns the diagnostic as lenient reading reports it: an error that has a repair becomes a warning.
     #[must_use]
     pub fn lenient(mut self) -> Diagnostic {
         if self.is_error()
@@ -91,14 +91,14 @@ impl Diagnostic {
         self
     }
 
-    /// The same as an error: somebody wants no such warning.
+    /// Turns the diagnostic into an error, for callers that do not accept this warning.
     #[must_use]
     pub fn denied(mut self) -> Diagnostic {
         self.severity = Severity::Error;
         self
     }
 
-    /// The same, with `did you mean …?` as help when one of `known` is close to `word`.
+    /// Adds the help `did you mean …?` if one of `known` is close to `word`.
     #[must_use]
     pub fn did_you_mean<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         match closest(word, known) {
@@ -107,18 +107,18 @@ impl Diagnostic {
         }
     }
 
-    /// Whether this is an error.
+    /// Returns whether this is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// The longest word that a meant one is guessed for.
+/// The longest word, in bytes, for which a suggestion is searched.
 const MAX_GUESSED_BYTES: usize = 100;
 
-/// The word of `known` that `word` was most likely meant to be; nothing when none is near.
+/// Returns the word of `known` that `word` most likely stands for; `None` if none is similar enough.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Comparing costs the product of the lengths; a word of a megabyte is no typing error.
+    // The cost of a comparison is the product of the lengths; a word of a megabyte is no typing error.
     if word.len() > MAX_GUESSED_BYTES {
         return None;
     }
@@ -135,12 +135,12 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `lint-format`, `lint_format` and `lintFormat` are the same word to a person.
+/// Folds case and separators, so that `lint-format`, `lint_format` and `lintFormat` are equal.
 fn fold(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// `a`, `b` and `c`, each in backticks, and as many as fit a line.
+/// Lists words as `a`, `b` and `c`, each in backticks; lists at most 16 and counts the rest.
 pub fn list(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().take(MAX_LISTED).map(|word| format!("`{}`", clip(word))).collect();
     match quoted.split_last() {
@@ -151,15 +151,15 @@ pub fn list(words: &[&str]) -> String {
     }
 }
 
-/// The most words that a message lists.
+/// The maximum number of words that a message lists.
 const MAX_LISTED: usize = 16;
 
-/// At most 80 characters of a word, so that a message stays a sentence whatever a file holds.
+/// Cuts a text to 80 characters, so that a message stays one readable sentence for any input.
 pub fn clip(text: &str) -> String {
     cut(text, 80)
 }
 
-/// The text as one line that can be shown anywhere: a definition must not steer a terminal through a message.
+/// Returns the text as one printable line: a definition must not control a terminal through a message.
 fn one_line(text: String) -> String {
     let text = if text.len() > 2_000 { cut(&text, 1_000) } else { text };
     if !text.contains(is_unseen) {
@@ -175,7 +175,8 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether a character steers the display instead of being seen: controls, line separators, changes of direction.
+/// Returns whether a character controls the display instead of being visible: control characters, line separators,
+/// direction marks.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,5 +1,5 @@
-//! What models cost: a table that people write, and the cost of an answer by it, in whole numbers. What the table or
-//! the usage does not say is unknown, and never free.
+//! Model prices: a table that people write, and the cost of an answer computed from it, in whole numbers. A cost that
+//! the table or the usage does not determine is unknown, never zero.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Tree, TreeKind};
 
-/// The most models that one file may price.
+/// The maximum number of models in one file.
 const MAX_MODELS: usize = 10_000;
-/// The highest price, in millionths of a dollar for a million tokens: a million dollars.
+/// The highest price, in millionths of a dollar per million tokens: a million dollars.
 const MAX_PRICE: u64 = 1_000_000_000_000;
 
-/// What a model costs, in millionths of a US dollar for a million tokens.
+/// The price of a model, in millionths of a US dollar per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// What is read.
+    /// The price of input tokens.
     pub input: u64,
-    /// What is written.
+    /// The price of output tokens.
     pub output: u64,
-    /// What is read from a cache; nothing means that it costs what all input costs.
+    /// The price of cached input tokens; `None` if they cost as much as other input.
     pub cached: Option<u64>,
 }
 
-/// The prices of models, by `provider:name` or the beginning of it.
+/// The prices of models, by `provider:name` or a prefix of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
-    /// Reads a file of prices; nothing when it has errors. All of its faults are told at once.
+    /// Reads a price file. Returns `None` if it has errors, and all diagnostics at once.
     pub fn read(source: &Source) -> (Option<Prices>, Vec<Diagnostic>) {
         let (tree, found) = source::parse(source);
         let mut faults = FaultList(found);
@@ -40,17 +40,17 @@ impl Prices {
         (prices.filter(|_| sound), faults)
     }
 
-    /// The same, where `others` has the last word on the models that it names.
+    /// Merges `others`, which takes precedence for the models that it names.
     #[must_use]
     pub fn with(mut self, others: Prices) -> Prices {
         self.0.extend(others.0);
         self
     }
 
-    /// The price of a model, called `provider:name` or `provider:name@base-url`: the one of exactly that name, or that
-    /// of the longest beginning of it that ends where a word does, as `gpt-4o` does in `gpt-4o-2024-08-06`.
+    /// Returns the price of a model, called `provider:name` or `provider:name@base-url`: the entry with exactly that
+    /// name, or with the longest prefix of it that ends at a word boundary, such as `gpt-4o` for `gpt-4o-2024-08-06`.
     ///
-    /// A model behind an address of its own is not what its name says elsewhere: only an entry with that address counts.
+    /// A model at a base URL of its own may differ from the model of that name: only an entry with that URL counts.
     pub fn of(&self, model: &str) -> Option<Price> {
         if let Some(price) = self.0.get(model) {
             return Some(*price);
@@ -64,15 +64,15 @@ impl Prices {
         longest.map(|(_, price)| *price)
     }
 
-    /// What an answer of a model cost, in millionths of a US dollar.
+    /// Returns the cost of a model's answer, in millionths of a US dollar.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
         self.of(model)?.cost(usage)
     }
 }
 
 impl Price {
-    /// What was used, in millionths of a US dollar, rounded up once; nothing where it is not known what was used. Input
-    /// that is not said to come from a cache counts as read anew, which is never too little.
+    /// Returns the cost of a usage in millionths of a US dollar, rounded up once; `None` if the usage is unknown. Input
+    /// that is not reported as cached costs the full input price, which never understates the cost.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
         let (input, output) = (usage.input?, usage.output?);
         let cached = usage.cached.unwrap_or(0).min(input);
@@ -128,7 +128,7 @@ fn price(tree: &Tree, model: &str, faults: &mut FaultList) -> Option<Price> {
     Some(Price { input: input?, output: output?, cached })
 }
 
-/// Dollars for a million tokens, as millionths of a dollar.
+/// Reads a field in dollars per million tokens as millionths of a dollar.
 fn dollars(fields: &mut Fields<'_>, key: &'static str, faults: &mut FaultList) -> Option<u64> {
     let tree = fields.optional(key)?;
     let amount = match &tree.kind {
@@ -143,7 +143,7 @@ fn dollars(fields: &mut Fields<'_>, key: &'static str, faults: &mut FaultList) -
     amount
 }
 
-/// `0.15` is 150000. Nothing is rounded: a price that cannot be kept exactly is refused.
+/// Parses `0.15` as 150000. Does not round: returns `None` for a price that cannot be represented exactly.
 fn millionths(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = fraction.trim_end_matches('0');

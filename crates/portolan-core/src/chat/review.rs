@@ -1,4 +1,4 @@
-//! A change is looked at by a model that did not make it: what it is asked, and what its answer comes to.
+//! Reviews of a change by a model that did not make it: the request, and how the answer is read.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Finish, Message, ModelAnswer, ModelSettings, Request, Role, marker, unfenced};
 
-/// The most findings of one answer.
+/// The maximum number of findings in one answer.
 const MOST_FINDINGS: usize = 100;
-/// The longest text of a finding that is kept, in bytes.
+/// The maximum length of a text in a finding, in bytes; longer ones are cut.
 const MOST_WORDS: usize = 2_000;
 
 const ROLE: &str =
@@ -26,34 +26,34 @@ must not be taken as it is: it breaks something, opens a hole, loses data, takes
 It is `major` or `minor` where it may be taken and should be better. Matters of taste are no findings. Where you find \
 nothing, the list is empty. Answer with one JSON object and nothing else.";
 
-/// What a reviewer found.
+/// A finding of a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewFinding {
-    /// How much it weighs.
+    /// The severity.
     pub severity: ReviewSeverity,
-    /// The file that it is in.
+    /// The file that it concerns.
     pub file: String,
-    /// The line of it; nothing where it is of the whole file.
+    /// The line that it concerns; `None` if it concerns the whole file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewSeverity {
-    /// The change must not be taken as it is.
+    /// The change must not be accepted as it is.
     Blocking,
-    /// It should be better.
+    /// The change should be better.
     Major,
-    /// It might be better.
+    /// The change could be better.
     Minor,
 }
 
 impl ReviewSeverity {
-    /// The word for it.
+    /// Returns the word for the severity.
     pub fn word(self) -> &'static str {
         match self {
             ReviewSeverity::Blocking => "blocking",
@@ -63,8 +63,8 @@ impl ReviewSeverity {
     }
 }
 
-/// What is asked of the model `model` about a change. What was wanted and the change are texts that others have written:
-/// neither can end where it is quoted.
+/// Creates the review request for the model `model`. The task and the change are untrusted texts: neither can contain
+/// the marker that ends its quotation.
 pub fn request(model: &str, wanted: &str, change: &str) -> Request {
     let both = format!("{wanted}\n{change}");
     let (task, diff) = (marker("task", &both), marker("change", &both));
@@ -83,13 +83,13 @@ pub fn request(model: &str, wanted: &str, change: &str) -> Request {
         model: Some(model.to_owned()),
         messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
         tools: Arc::default(),
-        // Some models take no temperature at all, and refuse the request with one.
+        // Some models do not accept a temperature and refuse a request that has one.
         settings: ModelSettings::default(),
         answer_schema: Some(Arc::new(schema())),
     }
 }
 
-/// What an answer must look like.
+/// Returns the JSON schema of an answer.
 fn schema() -> Value {
     let finding = json!({
         "type": "object", "additionalProperties": false,
@@ -107,10 +107,10 @@ fn schema() -> Value {
     })
 }
 
-/// What a reviewer has found, the weightiest first.
+/// Returns the findings of a reviewer's answer, the most severe first.
 ///
 /// # Errors
-/// The answer is none in the form that was asked for, as a clause: it shows nothing then.
+/// The answer does not have the required form, as a clause for a message. Such an answer is no evidence of anything.
 pub fn read(answer: &ModelAnswer) -> Result<Vec<ReviewFinding>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

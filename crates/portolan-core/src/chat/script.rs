@@ -1,5 +1,5 @@
-//! Answers of a model that were written down: what is played instead of a model, and what a recording comes to. Knows
-//! nothing of how they are played.
+//! Scripted model answers: a file of answers that replace a model, and the file that a recording produces. Does not
+//! know how they are replayed.
 
 use serde_json::{Map, Value, json};
 
@@ -8,27 +8,28 @@ use crate::diagnostic::Diagnostic;
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{self, Source, Tree, TreeKind};
 
-/// The most answers that one file may hold.
+/// The maximum number of answers in one file.
 const MAX_ANSWERS: usize = 10_000;
-/// The most tools that one answer may ask for.
+/// The maximum number of tool calls in one answer.
 const MAX_CALLS: usize = 128;
-/// The longest time that an answer may be held back: an hour.
+/// The maximum delay of an answer: an hour.
 const MAX_DELAY_MS: u64 = 3_600_000;
 
-/// One answer as it was written down.
+/// A scripted answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scripted {
-    /// Whose it is: the name of whoever asks, or a piece of the last thing that the user said; nothing means anybody's.
+    /// The requests that it answers, by the requester's name or a part of the last user message; `None` matches any
+    /// request.
     pub to: Option<String>,
-    /// Whether it is given again and again.
+    /// Whether it can be given more than once.
     pub repeat: bool,
-    /// How long it is held back, in milliseconds.
+    /// The delay in milliseconds.
     pub delay_ms: u64,
-    /// What is said, or why nothing is.
+    /// The answer, or the error instead of one.
     pub says: Result<ModelAnswer, ModelError>,
 }
 
-/// Reads a file of answers: a list, in JSON or YAML. Nothing when it has errors; all of its faults are told at once.
+/// Reads a file of answers: a list, in JSON or YAML. Returns `None` if it has errors, and all diagnostics at once.
 pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
     let mut faults = FaultList(found);
@@ -104,7 +105,7 @@ impl Ending {
     }
 }
 
-/// An answer says one thing: a text, a value as JSON, or that it fails; tools go with all but the last.
+/// Reports conflicting contents: an answer has a text, a JSON value or a failure; tool calls go with all but the last.
 fn conflicts(tree: &Tree, failure: Option<&Tree>, at: usize, faults: &mut FaultList) {
     let said: Vec<&str> =
         ["text", "json", "tool_calls"].into_iter().filter(|key| tree.get(key).is_some_and(is_some)).collect();
@@ -137,7 +138,7 @@ fn tool_calls(fields: &mut Fields<'_>, calls: &mut usize, faults: &mut FaultList
         let Some(mut call) = Fields::of(item, format!("tool call {calls}"), faults) else { continue };
         let id = call.string("id", faults).map_or_else(|| format!("call_{calls}"), |id| id.value);
         let name = call.required_string("name", faults);
-        // A text is what a model wrote: it may be no JSON at all, and a test may want just that.
+        // A string holds the model's raw arguments: they may be invalid JSON, and a test may need exactly that.
         let arguments = match call.optional("arguments") {
             None => Arguments::read(""),
             Some(tree) => tree.as_str().map_or_else(|| Arguments::Json(tree.value().into()), Arguments::read),
@@ -169,8 +170,8 @@ fn unanswered(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<ModelErr
     Some(ModelError { code, message, may_pass, retry_after_ms })
 }
 
-/// The file that [`answers`] reads as these: JSON, which is YAML, an answer on each line. Their ids of calls are those
-/// that the answers have; what only a provider understands is left out.
+/// Writes answers as a file that [`answers`] reads: JSON, which is YAML, with one answer per line. Keeps the ids of the
+/// tool calls, and omits data that only a provider understands.
 pub fn written(answers: &[Scripted]) -> String {
     let lines: Vec<String> = answers.iter().map(|answer| format!("  {}", line(answer))).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
@@ -203,7 +204,7 @@ fn said(answer: &ModelAnswer, put: &mut impl FnMut(&str, Value)) {
     if !message.tool_calls.is_empty() {
         let call = |call: &ToolUse| {
             let arguments = match &call.arguments {
-                // A text that is a JSON string would be read as what stands in it.
+                // A text that is a JSON string would be read as the content of that string.
                 Arguments::Json(value) if value.is_string() => json!(value.to_string()),
                 Arguments::Json(value) => value.as_ref().clone(),
                 Arguments::Text(text) => json!(text),

@@ -1,4 +1,4 @@
-//! What several formats report.
+//! The codes that several dialects report.
 
 use crate::diagnostic::Code;
 

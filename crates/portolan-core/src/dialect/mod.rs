@@ -1,7 +1,7 @@
-//! The formats that definitions are written in. Each lowers its file to a [`Graph`]; none knows the engine.
+//! The dialects in which definitions are written. Each lowers its file to a [`Graph`]; none knows the engine.
 //!
-//! JSON and YAML are spellings, not formats: each format may be written in both. Adding a format is a folder and a line in
-//! [`DIALECTS`]: all that is asked about a format is asked of its row.
+//! JSON and YAML are text formats, not dialects: each dialect may be written in both. A new dialect is a folder and a
+//! line in [`DIALECTS`]: everything that depends on the dialect is read from its row.
 
 mod activity;
 mod checks;
@@ -32,68 +32,68 @@ pub use checks::verify;
 pub use servers::servers;
 pub use written::{ExpressionError, expression};
 
-/// A format that definitions are written in.
+/// A dialect in which definitions are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// Its name, which is that of its folder.
+    /// The name, which is also that of its folder.
     pub name: &'static str,
-    /// The field by which a file of it is known, for people who wrote none.
+    /// The field that identifies a file of the dialect, for messages to authors whose file has no such field.
     pub field: &'static str,
-    /// What a file of it is and has, for the same people.
+    /// A description of such a file, for the same messages.
     pub shape: &'static str,
-    /// What its workflows are run as.
+    /// How its workflows are run.
     pub run_as: RunAs,
-    /// What an expression is written in where its definitions take a text for one.
+    /// The expression language of fields that take a text as an expression.
     pub language: Language,
-    /// Whether a text is written in it. The first row that says so reads the text.
+    /// Returns whether a text is written in the dialect. The first matching row reads the text.
     pub is_one: fn(&Source, &Tree) -> bool,
-    /// Reads a text into an exact picture of the format, and lowers that to graphs: as many as can be drawn, with every
-    /// fault that was found on the way.
+    /// Reads a text into an exact syntax tree of the dialect, and lowers it to as many graphs as can be drawn, with
+    /// every fault found on the way.
     pub read: fn(&Source, &Tree, Strictness) -> File,
-    /// The codes that nobody but this format reports.
+    /// The codes that only this dialect reports.
     pub codes: &'static [Code],
-    /// How its definitions are edited piece by piece; nothing where only their text can be.
+    /// How its definitions are edited piece by piece; `None` if only their text can be edited.
     pub editing: Option<editing::Editing>,
-    /// The program that the format comes from, where texts are taken over from it and written back for it.
+    /// The program that the dialect comes from, if definitions are imported from it and exported for it.
     pub original: Option<Original>,
 }
 
-/// What a workflow is run as.
+/// How a workflow is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunAs {
-    /// An agent is led from step to step, and reports what each came to.
+    /// An agent is led from step to step, and reports the outcome of each.
     Steps,
-    /// An agent is led through activities, and shown what is open in them.
+    /// An agent is led through activities, and sees the open ones.
     Activities,
-    /// Nobody is led: it is called like a function, and executed.
+    /// The workflow is called like a function, and executed without an agent.
     Calls,
 }
 
-/// Another program that reads a format, and where it and we differ.
+/// Another program that reads a dialect, and the differences to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Original {
-    /// What of a text, written back for that program, it makes something else of, as warnings.
+    /// Returns warnings about the parts of an exported text that the program reads differently.
     pub beyond: fn(&Tree) -> Vec<Diagnostic>,
-    /// What of a text, taken over from that program, is something else here, as warnings.
+    /// Returns warnings about the parts of an imported text that are read differently here.
     pub unlike: fn(&Tree) -> Vec<Diagnostic>,
 }
 
-/// The formats there are, each before those that would take its files for their own.
+/// All dialects, each before those that would accept its files as their own.
 pub const DIALECTS: &[Dialect] =
     &[toolgraph::DIALECT, phases::DIALECT, states::DIALECT, navigator::DIALECT, activity::DIALECT];
 
-/// How closely a definition is held to its format.
+/// How strictly a definition is checked against its dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Every fault is an error.
     #[default]
     Strict,
-    /// What the format's original program would have loaded is loaded, each repair a warning.
+    /// Definitions that the original program would load are loaded, with a warning for each repair.
     Lenient,
 }
 
 impl Strictness {
-    /// The faults as they count.
+    /// Returns the faults with the severity that this strictness gives them.
     fn weigh(self, faults: FaultList) -> Vec<Diagnostic> {
         match self {
             Strictness::Strict => faults.0,
@@ -102,22 +102,22 @@ impl Strictness {
     }
 }
 
-/// What a definition file says.
+/// The content of a definition file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// Its workflows, in the order written: as many as could be understood far enough to be drawn, faults or not.
+    /// Its workflows, in the order written: all that were understood well enough to be drawn, with faults or without.
     pub graphs: Vec<Graph>,
-    /// Everything that was found while reading it, in the order of the text.
+    /// All diagnostics of reading it, in the order of the text.
     pub faults: Vec<Diagnostic>,
 }
 
 impl File {
-    /// The first workflow and the findings: all that there is to a file of one workflow.
+    /// Returns the first workflow and the diagnostics: the whole content of a file of one workflow.
     pub fn first(self) -> (Option<Graph>, Vec<Diagnostic>) {
         (self.graphs.into_iter().next(), self.faults)
     }
 
-    /// A file of one workflow, which cannot be run where the file has an error.
+    /// Creates a file of one workflow, which is marked broken if there is an error.
     fn of(graph: Option<Graph>, mut faults: Vec<Diagnostic>) -> File {
         sort(&mut faults);
         let broken = faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.clone());
@@ -125,12 +125,12 @@ impl File {
     }
 }
 
-/// Reads a definition in whichever dialect it is written: its fields tell, not its name.
+/// Reads a definition in the dialect that its fields identify; its name does not matter.
 pub fn parse(source: &Source, strictness: Strictness) -> File {
     parse_with(DIALECTS, source, strictness)
 }
 
-/// The same, where these are the dialects that there are.
+/// Reads a definition in one of the given dialects.
 pub fn parse_with(dialects: &[Dialect], source: &Source, strictness: Strictness) -> File {
     let (tree, mut faults) = source::parse(source);
     faults.extend(strictness.weigh(FaultList(source.faults().to_vec())));
@@ -139,7 +139,7 @@ pub fn parse_with(dialects: &[Dialect], source: &Source, strictness: Strictness)
         Some(dialect) => (dialect.read)(source, &tree, strictness),
         None => File { graphs: Vec::new(), faults: vec![unknown_format(dialects, &tree)] },
     };
-    // What the spelling could not say is a fault that no dialect repairs.
+    // No dialect repairs a fault of the JSON or YAML text.
     if let Some(first) = faults.iter().find(|fault| fault.is_error()) {
         for graph in &mut file.graphs {
             graph.broken.get_or_insert_with(|| first.message.clone());
@@ -150,17 +150,17 @@ pub fn parse_with(dialects: &[Dialect], source: &Source, strictness: Strictness)
     File { graphs: file.graphs, faults }
 }
 
-/// The dialect that a text is written in; nothing where it is none, or cannot be read as text at all.
+/// Returns the dialect of a text; `None` if no dialect matches, or the text cannot be parsed.
 pub fn of(source: &Source) -> Option<&'static Dialect> {
     written_in(DIALECTS, source, &source::parse(source).0?)
 }
 
-/// The dialect of this name.
+/// Returns the dialect of this name.
 pub fn named(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
-/// Every code that reading a definition reports.
+/// Returns every code that reading a definition reports.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
     let shared = [source::CODES, codes::CODES, nodes::CODES, checks::CODES, servers::CODES];
     shared.into_iter().chain(DIALECTS.iter().map(|dialect| dialect.codes)).flatten()
@@ -170,7 +170,7 @@ fn written_in<'d>(dialects: &'d [Dialect], source: &Source, tree: &Tree) -> Opti
     dialects.iter().find(|dialect| (dialect.is_one)(source, tree))
 }
 
-/// Puts findings in the order of the text.
+/// Sorts diagnostics in the order of the text.
 fn sort(faults: &mut [Diagnostic]) {
     faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
 }

@@ -1,11 +1,11 @@
-//! JSON Schemas in a file, each fault at the place in the text that it is about.
+//! JSON Schemas in a file, with each fault at its place in the text.
 
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schema;
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree, TreeKind};
 
-/// A JSON Schema, where one is given.
+/// Reads an optional JSON Schema.
 pub(super) fn schema(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -15,7 +15,7 @@ pub(super) fn schema(
     fields.optional(key).and_then(|tree| compiled(tree, key, whose, faults))
 }
 
-/// What a tree says as a JSON Schema.
+/// Compiles a tree as a JSON Schema.
 pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut FaultList) -> Option<Spanned<Schema>> {
     let found = match Schema::compile(&tree.value()) {
         Ok(schema) => return Some(Spanned { value: schema, span: tree.head() }),
@@ -30,7 +30,7 @@ pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut FaultLi
     None
 }
 
-/// The part of a tree that a JSON pointer names.
+/// Returns the part of a tree that a JSON pointer refers to.
 fn at_pointer<'t>(tree: &'t Tree, pointer: &str) -> Option<&'t Tree> {
     let mut at = tree;
     for part in pointer.split('/').skip(1) {

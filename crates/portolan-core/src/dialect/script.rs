@@ -1,7 +1,7 @@
-//! Tests of functions, and answers that were written down: what `portolan test` runs, and `portolan run --mock` reads.
+//! Tests of functions with scripted answers: the files that `portolan test` runs and `portolan run --mock` reads.
 //!
-//! A script is no definition, but it is written by the same people in the same editors: it is read with the same care,
-//! so that each fault stands in its place. Knows nothing of how a test is run.
+//! A script is no definition, but the same people write it in the same editors: each fault is reported at its place.
+//! Knows nothing of how a test is run.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -10,35 +10,35 @@ use crate::diagnostic::{Diagnostic, clip, list};
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
-/// The most tests that one file may hold.
+/// The maximum number of tests in one file.
 const MAX_CASES: usize = 10_000;
 
-/// What a file of tests says.
+/// The content of a file of tests.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// The file of the functions that are tested; relative to the script's own folder.
+    /// The file of the tested functions, relative to the script's own folder.
     pub graph: Option<Spanned<String>>,
-    /// What calls are answered with in every test that says nothing else.
+    /// The answers to calls in every test that does not override them.
     pub answers: Answers,
     /// The tests, in the order written.
     pub cases: Vec<Case>,
-    /// How many of a hundred edges the tests must take together.
+    /// The minimum percentage of edges that the tests together must take.
     pub min_edges: Option<Spanned<u32>>,
 }
 
-/// What the calls of nodes are answered with, by `node` or `function.node`, and where it is written.
+/// The answers to the calls of nodes, by `node` or `function.node`, with the span of the name.
 pub type Answers = IndexMap<String, Spanned<Vec<ScriptedAnswer>>>;
 
-/// What one call is answered with.
+/// The answer to one call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptedAnswer {
-    /// This output.
+    /// An output.
     Output(Value),
     /// A failure.
     Failure {
         /// Its message.
         message: String,
-        /// Its stable word; nothing is that of a tool that says it failed.
+        /// Its code; `None` for that of a tool that reports a failure.
         code: Option<String>,
     },
 }
@@ -46,37 +46,37 @@ pub enum ScriptedAnswer {
 /// One test.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it shows.
+    /// The name.
     pub name: Spanned<String>,
-    /// The function; nothing means the only one.
+    /// The function; `None` for the only one.
     pub tool: Option<Spanned<String>>,
-    /// What it is given.
+    /// The input.
     pub input: Value,
-    /// What its calls are answered with.
+    /// The answers to its calls.
     pub answers: Answers,
-    /// What it must come to.
+    /// The expected result.
     pub expected: Expected,
 }
 
-/// What a test must come to.
+/// The expected result of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     /// Any output.
     Success,
     /// This output.
     Output(Value),
-    /// A failure that has all of this.
+    /// A failure that matches all of this.
     Failure {
-        /// At this node.
+        /// The node that fails.
         node: Option<String>,
-        /// With this code.
+        /// The code.
         code: Option<String>,
-        /// With this in its message.
+        /// A part of the message.
         message: Option<String>,
     },
 }
 
-/// Reads a script; nothing when it has faults that leave open what is meant.
+/// Reads a script. Returns `None` if it has errors.
 pub fn script(source: &Source) -> (Option<Script>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
     let mut faults = FaultList(found);
@@ -146,7 +146,7 @@ fn case(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<Case> {
 }
 
 fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut FaultList) -> Expected {
-    // An output may be `null`, which is as good as absent for other fields.
+    // An output may be `null`, which other fields treat as absent.
     fields.ignored(&["expect"]);
     let failure = fields.optional("expectError");
     match (tree.get("expect"), failure) {
@@ -188,7 +188,7 @@ fn answers(tree: &Tree, faults: &mut FaultList) -> Answers {
     answers
 }
 
-/// The words that say what an answer is. An object with exactly one of them, and nothing else, is no result.
+/// The words that mark an answer's kind. An object with exactly one of them, and nothing else, is no result.
 const WORDS: [&str; 3] = ["result", "each", "error"];
 
 fn several(tree: &Tree, faults: &mut FaultList) -> Option<Vec<ScriptedAnswer>> {
@@ -223,7 +223,7 @@ fn one(tree: &Tree, faults: &mut FaultList) -> Option<ScriptedAnswer> {
     }
 }
 
-/// What an object says that consists of one of the [`WORDS`] alone.
+/// Returns the word and the value of an object that consists of one of the [`WORDS`] alone.
 fn directive(tree: &Tree) -> Option<(&'static str, &Tree)> {
     let [entry] = tree.entries()? else { return None };
     let word = WORDS.iter().find(|word| **word == entry.key.value)?;
@@ -237,7 +237,7 @@ fn wrong<T>(word: &str, wanted: &str, found: &Tree, faults: &mut FaultList) -> O
     None
 }
 
-/// An answer as a script has it.
+/// Returns answers in the form that a script has.
 pub fn written(answers: &[ScriptedAnswer]) -> Value {
     match answers {
         [answer] => one_written(answer),

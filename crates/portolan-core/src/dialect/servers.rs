@@ -1,7 +1,7 @@
-//! The entries of MCP servers: in a definition, and in the `mcp.json` that a user shares with other clients.
+//! Reads the entries of MCP servers: in a definition, and in the `mcp.json` that a user shares with other clients.
 //!
-//! What the well-known clients write is read, whatever of it steers them alone. Variables stay as they are written: who
-//! starts the servers has an environment, and this has none.
+//! Accepts the fields that well-known clients write, even those that only affect them. Variables stay as written: only
+//! the starter of the servers has an environment.
 
 use indexmap::IndexMap;
 
@@ -10,7 +10,7 @@ use crate::graph::{Builtin, Server, Transport};
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{self, Source, Span, Spanned, Tree, TreeKind, offset_in};
 
-/// What only this reports.
+/// The codes that only this module reports.
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "bad-server",
@@ -24,19 +24,19 @@ pub(super) const CODES: &[Code] = &[
     },
 ];
 
-/// The most servers that are read.
+/// The maximum number of servers.
 const MAX_SERVERS: usize = 1_000;
-/// The longest name of a server, in bytes.
+/// The maximum length of a server's name, in bytes.
 const MAX_NAME_BYTES: usize = 200;
-/// The longest time that a call may take, in milliseconds: a day.
+/// The maximum timeout of a call, in milliseconds: a day.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
-/// Below which a number of milliseconds looks like one of seconds.
+/// The number of milliseconds below which a timeout looks like one in seconds.
 const LIKELY_SECONDS: u64 = 1_000;
 
-/// Reads an `mcp.json`: an object with `mcpServers`, or `servers` as some clients call it.
+/// Reads an `mcp.json`: an object with `mcpServers`, or `servers` as some clients name it.
 ///
-/// Servers that were understood come out whatever is wrong with others, and what only steers other clients is no
-/// error: the file is shared with them.
+/// Returns the servers that could be read, even if others have faults. A field that only affects other clients is no
+/// error, because the file is shared with them.
 pub fn servers(source: &Source) -> (Vec<Server>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
     let mut faults = FaultList(found);
@@ -64,10 +64,10 @@ fn of_file(source: &Source, tree: &Tree, faults: &mut FaultList) -> Entries {
 const FILE_HELP: &str =
     "write `{\"mcpServers\": {\"files\": {\"command\": \"npx\", \"args\": [\"…\"]}}}`, each server under its name";
 
-/// The servers that could be read, and the names of those that are there but could not be.
+/// The servers that could be read, and the names of those that could not.
 pub(super) type Entries = (Vec<Server>, Vec<String>);
 
-/// Reads the map of servers that stands under `key`.
+/// Reads the map of servers under `key`.
 pub(super) fn read(source: &Source, tree: &Tree, key: &str, faults: &mut FaultList) -> Entries {
     let mut read = Entries::default();
     let Some(entries) = tree.entries() else {
@@ -129,7 +129,7 @@ fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mu
     }
     entry.foreign(&mut fields);
     fields.finish(entry.faults);
-    // An unknown field leaves the server what it is; anything else might make another one of it.
+    // An unknown field does not change the server; any other fault might make it a different one.
     let spoilt = faults.0[before..].iter().any(|fault| fault.is_error() && fault.repair.is_none());
     let transport = transport.filter(|_| !spoilt)?;
     Some(Server {
@@ -141,7 +141,7 @@ fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mu
     })
 }
 
-/// What the word after `type` says.
+/// The transport that `type` names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TransportType {
     Stdio,
@@ -157,9 +157,9 @@ const TYPES: [(&str, TransportType); 5] = [
     ("sse", TransportType::Sse),
 ];
 
-/// Fields of other clients that only say something to people.
+/// Fields of other clients that are only for people.
 const FOR_PEOPLE: [&str; 7] = ["description", "icon", "title", "name", "displayName", "homepage", "tags"];
-/// Fields of other clients that steer those.
+/// Fields of other clients that control those clients.
 const FOR_OTHERS: [&str; 5] = ["autoApprove", "alwaysAllow", "trust", "gallery", "dev"];
 
 impl Entry<'_> {
@@ -181,7 +181,7 @@ impl Entry<'_> {
                 None
             }
         };
-        // All of them are read, whatever is wrong: each has faults of its own.
+        // Read all of them in any case: each has faults of its own.
         let stdio = self.stdio(fields);
         let (url, headers) = self.http(fields);
         let builtin = self.builtin(fields);
@@ -262,7 +262,7 @@ impl Entry<'_> {
         }
     }
 
-    /// What other clients write: for people it is silent, for programs it is said that it steers nothing here.
+    /// Accepts fields of other clients: silently if they are for people, with a warning if they control those clients.
     fn foreign(&mut self, fields: &mut Fields<'_>) {
         fields.ignored(&FOR_PEOPLE);
         for key in FOR_OTHERS {
@@ -317,8 +317,8 @@ impl Entry<'_> {
         map
     }
 
-    /// Reads what a server cannot do without: with the field left out it would be another server, so that nothing
-    /// repairs a fault in it.
+    /// Reads a field that determines which server it is. A fault in it has no repair: without the field it would be
+    /// another server.
     fn sure<T>(&mut self, read: impl FnOnce(&mut FaultList) -> T) -> T {
         let before = self.faults.0.len();
         let value = read(self.faults);
@@ -326,7 +326,7 @@ impl Entry<'_> {
         value
     }
 
-    /// Reports what begins like a variable and is none.
+    /// Reports text that begins like a variable and is none.
     fn variables(&mut self, tree: &Tree) {
         let Some(text) = tree.as_str() else { return };
         let mut from = 0;
@@ -361,7 +361,7 @@ fn is_variable(name: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Whether a word can be the name of a header, as RFC 9110 has it.
+/// Returns whether a word can be the name of a header according to RFC 9110.
 fn is_header(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
 }

@@ -1,5 +1,5 @@
-//! Expressions as fields of definitions have them, while they are being written: a text by itself, of which the format
-//! says what it is written in; or JSON, where the format takes an object.
+//! Parses expressions in fields of definitions while they are written: a text in the language of the dialect, or JSON
+//! if the dialect takes an object.
 
 use super::Dialect;
 use super::nodes::{Dollar, computed, template};
@@ -8,33 +8,33 @@ use crate::expr::{Expr, Language, ParseFault};
 use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Tree, TreeKind, parse_json};
 
-/// Why a text is no expression of its field, and where.
+/// The error of a text that is no expression of its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// One lower-case sentence.
     pub message: String,
-    /// What to do about it.
+    /// The suggested fix.
     pub help: Option<String>,
-    /// Where, in bytes of the text.
+    /// The span, in bytes of the text.
     pub span: Span,
 }
 
-/// What stands in a field.
+/// The form of a field's content.
 enum Form {
     /// A text in a language.
     Text(Language),
-    /// A rule of JSON Logic.
+    /// A JSON Logic rule.
     Rule,
-    /// A value in which `{expr: …}` stands for what it comes to.
+    /// A value in which `{expr: …}` stands for the result of the expression.
     Template,
     /// `{expr: …}`, or a rule.
     Computed,
 }
 
-/// Reads the text of a field: the path is that of a form, such as `transform.expr`.
+/// Parses the text of a field. The path is that of a form, such as `transform.expr`.
 ///
 /// # Errors
-/// The text is no expression there.
+/// The text is no expression of that field.
 ///
 /// ```
 /// use portolan_core::dialect::{expression, named};
@@ -61,7 +61,7 @@ fn form(dialect: &Dialect, field: &str, text: &str) -> Form {
         "rule" => Form::Rule,
         "args" | "set" | "input" => Form::Template,
         _ if names.contains(&"args") => Form::Template,
-        // What a check is written in; what else such a format evaluates is JSONata.
+        // A check uses the language of the dialect; other fields of a Python dialect use JSONata.
         "check" if !is_json => Form::Text(dialect.language),
         _ if is_json => Form::Computed,
         _ if dialect.language == Language::Python => Form::Text(Language::Jsonata),
@@ -79,7 +79,7 @@ fn read_json(
         Err(fault) => (None, vec![fault]),
     };
     let mut faults = FaultList(found);
-    // What is no JSON is a text, as it would be in YAML.
+    // A text that is not JSON is a string, as it would be in YAML.
     let plain = Tree { kind: TreeKind::String(text.to_owned()), span: Span { start: 0, end: text.len() } };
     let is_json = text.trim_start().starts_with(['{', '[', '"']);
     let tree = if is_json { tree } else { Some(plain) };
@@ -100,7 +100,7 @@ fn read_json(
 fn unread(text: &str, fault: ParseFault) -> ExpressionError {
     let span = match fault.offset {
         None => Span { start: 0, end: text.len() },
-        // What is missing at the end is told of what stands there last.
+        // An error at the end of the text is reported at its last character.
         Some(offset) => {
             let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
             let start = text.floor_char_boundary(offset.min(last));

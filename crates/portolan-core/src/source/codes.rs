@@ -1,4 +1,4 @@
-//! What reading any text can report, whatever is written in it.
+//! The codes that parsing any text can report, whatever its content.
 
 use crate::diagnostic::Code;
 

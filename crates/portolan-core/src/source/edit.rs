@@ -1,14 +1,14 @@
-//! A text is changed at one place, and every byte stays that the change is not about.
+//! Edits one place of a text and leaves every other byte unchanged.
 //!
-//! An edit says what is meant: a value is set, put in, taken out or moved, a key is another one. That a key was renamed
-//! cannot be told from two values, and what stands beside it would be lost. Knows YAML and JSON, and no format.
+//! An edit states the intention: set, insert, remove or move a value, or rename a key. A comparison of two values
+//! cannot recognise a renamed key, so the comments beside it would be lost. Knows YAML and JSON, and no dialect.
 
 use serde_json::{Map, Value};
 
 use super::splice::{SpliceError, spliced};
 use super::{Source, Span, Tree, TreeKind, parse};
 
-/// A step on the way to a value.
+/// One step of a path to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
     /// The value of a key.
@@ -32,44 +32,44 @@ impl From<usize> for PathStep {
 /// A change at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// A place has another value. A key that is not there comes last in its object.
+    /// Sets the value of a place. A key that does not exist is appended to its object.
     Set {
-        /// The place.
+        /// The path of the value.
         at: Vec<PathStep>,
-        /// The value.
+        /// The new value.
         value: Value,
     },
-    /// An item is put into a list, or a key into an object.
+    /// Inserts an item into a list, or a key into an object.
     Insert {
-        /// Where it stands afterwards: what is there now comes behind it. For a key, `before` says where.
+        /// The path after the insertion; the items from there on shift by one. For a key, `before` gives the position.
         at: Vec<PathStep>,
-        /// The key that it comes before; nothing for the end.
+        /// The key to insert before; `None` for the end.
         before: Option<String>,
-        /// The value.
+        /// The new value.
         value: Value,
     },
-    /// A place is taken out, with its key.
+    /// Removes a value, with its key.
     Remove {
-        /// The place.
+        /// The path of the value.
         at: Vec<PathStep>,
     },
-    /// A key is another one; its value stays as it is written.
+    /// Renames a key; the text of its value is unchanged.
     Rename {
-        /// The place.
+        /// The path of the key.
         at: Vec<PathStep>,
-        /// The key.
+        /// The new key.
         to: String,
     },
-    /// An item stands elsewhere in its list.
+    /// Moves an item within its list.
     Move {
-        /// The item.
+        /// The path of the item.
         at: Vec<PathStep>,
-        /// Its number afterwards.
+        /// Its index afterwards.
         to: usize,
     },
 }
 
-/// The text of `source` after each of the edits, in order.
+/// Returns the text of `source` after each of the edits, in order.
 ///
 /// ```
 /// use portolan_core::source::{Edit, Source, edited};
@@ -83,7 +83,7 @@ pub enum Edit {
 /// ```
 ///
 /// # Errors
-/// The text cannot be read, there is no such place, or it cannot be changed in place.
+/// The text cannot be parsed, the path does not exist, or the text cannot be changed in place.
 pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, SpliceError> {
     let mut text = source.text.to_string();
     for edit in edits {
@@ -114,7 +114,7 @@ fn nowhere() -> SpliceError {
     SpliceError("there is no such place in it".to_owned())
 }
 
-/// Makes the change in a value.
+/// Applies the edit to a value. A rename is applied by `renamed` instead.
 fn change(root: &mut Value, edit: &Edit) -> Result<(), SpliceError> {
     match edit {
         Edit::Set { at, value } => match parted(root, at)? {
@@ -154,13 +154,13 @@ fn change(root: &mut Value, edit: &Edit) -> Result<(), SpliceError> {
     Ok(())
 }
 
-/// Where the last step of a way leads from.
+/// The parent of a path's last step, with that step.
 enum Parent<'v, 's> {
     Object(&'v mut Map<String, Value>, &'s str),
     Array(&'v mut Vec<Value>, usize),
 }
 
-/// What the way leads through is made where it is missing, as objects.
+/// Returns the parent of a path. Creates missing objects on the path; a null parent becomes an object or a list.
 fn parted<'v, 's>(root: &'v mut Value, at: &'s [PathStep]) -> Result<Parent<'v, 's>, SpliceError> {
     let (last, way) = at.split_last().ok_or_else(nowhere)?;
     let mut here = root;
@@ -191,7 +191,7 @@ fn insert_before(object: &mut Map<String, Value>, key: &str, before: Option<&str
     object.shift_insert(at, key.to_owned(), value.clone());
 }
 
-/// The tree at the end of a way.
+/// Returns the tree at a path.
 pub(crate) fn found<'t>(tree: &'t Tree, at: &[PathStep]) -> Option<&'t Tree> {
     at.iter().try_fold(tree, |here, step| match (&here.kind, step) {
         (TreeKind::Object(_), PathStep::Key(key)) => here.get(key),
@@ -200,7 +200,7 @@ pub(crate) fn found<'t>(tree: &'t Tree, at: &[PathStep]) -> Option<&'t Tree> {
     })
 }
 
-/// The text with another key, spelt like the one before.
+/// Returns the text with a key renamed, in the quoting style of the old key if possible.
 fn renamed(source: &Source, tree: &Tree, at: &[PathStep], to: &str) -> Result<String, SpliceError> {
     let Some((PathStep::Key(key), way)) = at.split_last() else { return Err(nowhere()) };
     let object = found(tree, way).ok_or_else(nowhere)?;
@@ -222,7 +222,7 @@ fn renamed(source: &Source, tree: &Tree, at: &[PathStep], to: &str) -> Result<St
         .ok_or_else(|| SpliceError("the changed text would not say what was meant".to_owned()))
 }
 
-/// The text with an item that stands on lines of its own elsewhere, with the comments above and behind it. Nothing where
+/// Returns the text with an item moved, together with the comments above it and at the end of its lines. `None` if
 /// items share a line.
 fn moved(source: &Source, tree: &Tree, at: &[PathStep], to: usize) -> Option<String> {
     let (PathStep::Item(from), way) = at.split_last()? else { return None };
@@ -234,7 +234,7 @@ fn moved(source: &Source, tree: &Tree, at: &[PathStep], to: usize) -> Option<Str
         return None;
     }
     let last = items.last()?.span.end;
-    // A scalar may end with its line.
+    // The span of a scalar may include the line break.
     let last = if text[..last].ends_with('\n') {
         last
     } else {
@@ -250,7 +250,7 @@ fn moved(source: &Source, tree: &Tree, at: &[PathStep], to: usize) -> Option<Str
     Some([&text[..starts[0]], &pieces.concat(), &text[last..]].concat())
 }
 
-/// Where a line begins, or the comments directly above it that stand as deep.
+/// Returns the start of a line, or of the comments directly above it with the same indentation.
 fn with_comments(text: &str, line: usize) -> usize {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let own = depth(&text[line..]);
@@ -278,7 +278,7 @@ fn rename_in(root: &mut Value, at: &[PathStep], to: &str) -> Result<(), SpliceEr
     Ok(())
 }
 
-/// How a key may be spelt, the way that the one before was first.
+/// Returns the possible spellings of a key, with the quoting style of the old key first.
 fn spellings(before: &str, key: &str) -> Vec<String> {
     let (plain, double) = (key.to_owned(), Value::from(key).to_string());
     let single = format!("'{}'", key.replace('\'', "''"));

@@ -1,6 +1,6 @@
-//! Reads the fields of an object, reporting what is missing, of the wrong type, repeated or unknown.
+//! Reads the fields of an object and reports missing, mistyped, repeated and unknown ones.
 //!
-//! Whoever reads a file says which fields there are; the wording of the faults is the same for all of them.
+//! The reader of a file declares its fields; the wording of the diagnostics is the same for all readers.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,23 +8,23 @@ use std::ops::RangeInclusive;
 use super::{Entry, Span, Spanned, Tree, TreeKind};
 use crate::diagnostic::{Diagnostic, clip, list};
 
-/// After how many faults nothing is guessed any more: what follows is no typing error.
+/// The number of faults after which no suggestions are searched: a text with so many is not full of typing errors.
 pub const MAX_GUESSES: usize = 500;
 
-/// The faults found so far, in the order found.
+/// The diagnostics found so far, in the order found.
 #[derive(Default)]
 pub struct FaultList(pub Vec<Diagnostic>);
 
 impl FaultList {
-    /// Adds a fault.
+    /// Adds a diagnostic.
     pub fn push(&mut self, fault: Diagnostic) {
         self.0.push(fault);
     }
 }
 
-/// One object while its fields are taken out of it.
+/// An object while its fields are read.
 pub struct Fields<'t> {
-    /// What the object is, for messages: ``node `verify` ``.
+    /// A description of the object for messages: ``node `verify` ``.
     what: String,
     head: Span,
     entries: &'t [Entry],
@@ -32,7 +32,7 @@ pub struct Fields<'t> {
 }
 
 impl<'t> Fields<'t> {
-    /// The fields of `tree`; a fault and nothing when it is no object.
+    /// Returns the fields of `tree`. If it is no object, reports that and returns `None`.
     pub fn of(tree: &'t Tree, what: impl Into<String>, faults: &mut FaultList) -> Option<Fields<'t>> {
         let what = what.into();
         let Some(entries) = tree.entries() else {
@@ -43,14 +43,14 @@ impl<'t> Fields<'t> {
         Some(Fields { what, head: tree.head(), entries, known: Vec::new() })
     }
 
-    /// The value of `key`, the last of several; JSON's `null` counts as absent.
+    /// Returns the value of `key`, the last if it is repeated. JSON's `null` counts as absent.
     pub fn optional(&mut self, key: &'static str) -> Option<&'t Tree> {
         self.knows(key);
         let entry = self.entries.iter().rfind(|entry| entry.key.value == key)?;
         (!matches!(entry.value.kind, TreeKind::Null)).then_some(&entry.value)
     }
 
-    /// The value of `key`; a fault when it is absent.
+    /// Returns the value of `key` and reports if it is absent.
     pub fn required(&mut self, key: &'static str, faults: &mut FaultList) -> Option<&'t Tree> {
         let value = self.optional(key);
         if value.is_none() {
@@ -59,7 +59,7 @@ impl<'t> Fields<'t> {
         value
     }
 
-    /// A string; a fault when it is absent.
+    /// Reads a string and reports if it is absent.
     pub fn required_string(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<String>> {
         if self.has(key) {
             return self.string(key, faults);
@@ -68,7 +68,7 @@ impl<'t> Fields<'t> {
         None
     }
 
-    /// A string that lenient reading does without.
+    /// Reads a string that lenient reading can do without.
     pub fn expected_string(
         &mut self,
         key: &'static str,
@@ -81,13 +81,13 @@ impl<'t> Fields<'t> {
         self.string(key, faults)
     }
 
-    /// Whether `key` is there with another value than `null`.
+    /// Returns whether `key` is present with a value other than `null`.
     pub fn has(&self, key: &str) -> bool {
         let entry = self.entries.iter().rfind(|entry| entry.key.value == key);
         entry.is_some_and(|entry| !matches!(entry.value.kind, TreeKind::Null))
     }
 
-    /// Where the object begins.
+    /// Returns the span of the object's beginning.
     pub fn head(&self) -> Span {
         self.head
     }
@@ -96,7 +96,7 @@ impl<'t> Fields<'t> {
         Diagnostic::error("missing-field", format!("{} has no `{key}`", self.what)).at(self.head)
     }
 
-    /// An optional string.
+    /// Reads an optional string.
     pub fn string(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<String>> {
         let tree = self.optional(key)?;
         match &tree.kind {
@@ -105,7 +105,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads an optional boolean.
     pub fn flag(&mut self, key: &'static str, faults: &mut FaultList) -> Option<Spanned<bool>> {
         let tree = self.optional(key)?;
         match &tree.kind {
@@ -114,7 +114,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// A time in milliseconds: a number of them, or a text such as `500ms`, `2s`, `1m` or `1h`.
+    /// Reads an optional duration in milliseconds: a number of them, or a text such as `500ms`, `2s`, `1m` or `1h`.
     pub fn duration_ms(
         &mut self,
         key: &'static str,
@@ -147,7 +147,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// An optional object of texts, in the order written; absent and empty are the same.
+    /// Reads an optional object of strings, in the order written. Absent and empty are the same.
     pub fn texts(&mut self, key: &'static str, faults: &mut FaultList) -> Vec<(Spanned<String>, &'t Tree)> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let Some(entries) = tree.entries() else {
@@ -161,7 +161,7 @@ impl<'t> Fields<'t> {
         texts.collect()
     }
 
-    /// An optional whole number.
+    /// Reads an optional whole number.
     pub fn count(
         &mut self,
         key: &'static str,
@@ -179,7 +179,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// An optional array of strings; absent and empty are the same.
+    /// Reads an optional array of strings. Absent and empty are the same.
     pub fn strings(&mut self, key: &'static str, faults: &mut FaultList) -> Vec<Spanned<String>> {
         let Some(tree) = self.optional(key) else { return Vec::new() };
         let TreeKind::Array(items) = &tree.kind else {
@@ -194,7 +194,7 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    /// One of a few words.
+    /// Reads an optional word out of a fixed set.
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -219,7 +219,7 @@ impl<'t> Fields<'t> {
         chosen
     }
 
-    /// Takes fields whose content is the author's own business.
+    /// Accepts fields without reading them: their content is the author's own.
     pub fn ignored(&mut self, keys: &[&'static str]) {
         keys.iter().for_each(|key| self.knows(key));
     }
@@ -230,7 +230,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Reports what was not asked for.
+    /// Reports the fields that were not read.
     pub fn finish(self, faults: &mut FaultList) {
         for entry in self.entries {
             let key = &entry.key.value;
@@ -246,7 +246,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Reports a value of the wrong type.
+    /// Reports a value of the wrong type and returns `None`.
     pub fn wrong<T>(&self, key: &str, wanted: &str, found: &Tree, faults: &mut FaultList) -> Option<T> {
         let message = format!("`{key}` of {} must be {wanted}, but is {}", self.what, shown(found));
         let fault = Diagnostic::error("wrong-type", message).at(found.span).repaired("it counts as absent");
@@ -263,7 +263,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// The entries of an object, of a repeated key only the last; a fault for each other one.
+/// Returns the entries of an object, only the last of a repeated key, and reports each repetition.
 pub fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut FaultList) -> Vec<&'t Entry> {
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
@@ -281,7 +281,7 @@ pub fn distinct<'t>(entries: &'t [Entry], what: &str, faults: &mut FaultList) ->
     kept.map(|(_, entry)| entry).collect()
 }
 
-/// `500ms`, `2s`, `1m`, `1h`, also `1.5s`, in milliseconds.
+/// Parses `500ms`, `2s`, `1m`, `1h`, also `1.5s`, into milliseconds.
 fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim();
     let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
@@ -302,12 +302,12 @@ fn milliseconds(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(factor)?.checked_add(thousandths * factor / 1_000)
 }
 
-/// The fault of a value that should be an object.
+/// Returns the diagnostic for a value that should be an object.
 pub fn not_an_object(tree: &Tree, what: &str) -> Diagnostic {
     Diagnostic::error("wrong-type", format!("{what} must be an object, but is {}", tree.describe())).at(tree.span)
 }
 
-/// A value as a message shows it: its own text where that is short and tells more than its type.
+/// Returns a value for a message: a number as its text, any other value as its type.
 fn shown(tree: &Tree) -> String {
     match &tree.kind {
         TreeKind::Number(text) => format!("`{}`", clip(text)),

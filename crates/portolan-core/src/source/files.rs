@@ -1,30 +1,30 @@
-//! A source of several files: one text, so that a place stays a number, and a table that says which file it lies in.
+//! A source of several files: one text, so that an offset stays one number, and a table that maps offsets to files.
 
 use std::sync::Arc;
 
 use super::{Entry, Location, Source, Span, Spanned, Tree, TreeKind, yaml};
 use crate::diagnostic::Diagnostic;
 
-/// A file that belongs to a source: its name with its text, or with what hindered reading it.
+/// A file that belongs to a source: its name with its text, or with the error of reading it.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// How the user knows it.
+    /// The name that the user knows.
     pub name: String,
-    /// Its text, or the finding that stands at its beginning.
+    /// The text, or the diagnostic that is reported at the beginning of the file.
     pub text: Result<String, Diagnostic>,
 }
 
-/// A file of a definition while that is edited: its name with its text, or with nothing where it is not there (any more).
+/// A file of a definition during an edit: its name with its text, or `None` if the file does not exist or was removed.
 pub type NamedText = (String, Option<String>);
 
-/// The files of a source behind its first.
+/// The files of a source after the first.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     parts: Vec<Part>,
     faults: Vec<Diagnostic>,
 }
 
-/// Where a file stands in the text of its source.
+/// The span of a file in the text of its source.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     name: Arc<str>,
@@ -33,10 +33,10 @@ pub(crate) struct Part {
 }
 
 impl Source {
-    /// The same with further files behind it, and what was found while they were gathered; places in `faults` are
-    /// places of this text.
+    /// Returns the source with further files appended, and with the diagnostics of gathering them. The spans in
+    /// `faults` refer to the text of this source.
     ///
-    /// A line break stands between two files, so that no place belongs to both.
+    /// A line break separates two files, so that no offset belongs to both.
     #[must_use]
     pub fn joined(&self, pieces: Vec<Piece>, mut faults: Vec<Diagnostic>) -> Source {
         let mut text = self.text.to_string();
@@ -55,12 +55,12 @@ impl Source {
         Source { text: text.into(), files, ..self.clone() }
     }
 
-    /// Whether other files were looked for, whether or not there are any.
+    /// Returns whether other files were looked for, even if none were found.
     pub fn is_joined(&self) -> bool {
         self.files.is_some()
     }
 
-    /// The first file alone.
+    /// Returns the first file alone.
     #[must_use]
     pub fn main(&self) -> Source {
         let end = self.parts().first().map(|part| part.span.start - 1);
@@ -68,12 +68,12 @@ impl Source {
         Source { text, files: None, ..self.clone() }
     }
 
-    /// The texts of the files behind the first, in order, without those that could not be read.
+    /// Returns the texts of the files after the first, in order, without those that could not be read.
     pub fn others(&self) -> Vec<&str> {
         self.read_parts().map(|part| &self.text[part.span.start..part.span.end]).collect()
     }
 
-    /// The names and the texts of all files that could be read, the first one's first.
+    /// Returns the names and texts of all files that could be read, the first file first.
     pub fn texts(&self) -> Vec<(String, String)> {
         let main = self.main();
         let others =
@@ -81,17 +81,17 @@ impl Source {
         std::iter::once((main.name.to_string(), main.text.to_string())).chain(others).collect()
     }
 
-    /// What was found while the files were gathered.
+    /// Returns the diagnostics of gathering the files.
     pub fn faults(&self) -> &[Diagnostic] {
         self.files.as_ref().map_or(&[], |files| &files.faults)
     }
 
-    /// The names of all files, the first one's first.
+    /// Returns the names of all files, the first file first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.name).chain(self.parts().iter().map(|part| &*part.name))
     }
 
-    /// The name of the file in which an offset lies, and where in the text that file stands.
+    /// Returns the name of the file that contains an offset, and the span of that file in the text.
     pub fn file_at(&self, offset: usize) -> (&str, Span) {
         let parts = self.parts();
         match parts.partition_point(|part| part.span.start <= offset).checked_sub(1) {
@@ -100,13 +100,13 @@ impl Source {
         }
     }
 
-    /// `file:line:column` of a byte offset.
+    /// Formats a byte offset as `file:line:column`.
     pub fn place(&self, offset: usize) -> String {
         let Location { line, column } = self.location(offset);
         format!("{}:{line}:{column}", self.file_at(offset).0)
     }
 
-    /// The files behind the first, read or not.
+    /// Returns the files after the first, read or not.
     pub(crate) fn parts(&self) -> &[Part] {
         self.files.as_ref().map_or(&[], |files| &files.parts)
     }
@@ -116,8 +116,8 @@ impl Source {
     }
 }
 
-/// Reads the file of a part, with the places that it has in the whole text. `copied` is what the aliases of the files
-/// before it added: the bound is one for all of them.
+/// Parses the file of a part; the spans refer to the whole text. `copied` is the size that the aliases of earlier files
+/// added: the limit applies to all files together.
 pub(crate) fn parse_part(source: &Source, part: &Part, copied: &mut usize) -> (Option<Tree>, Vec<Diagnostic>) {
     let Span { start, end } = part.span;
     let alone = Source::new(part.name.clone(), &source.text[start..end]);
@@ -132,7 +132,7 @@ pub(crate) fn parse_part(source: &Source, part: &Part, copied: &mut usize) -> (O
     (tree, faults)
 }
 
-/// A value as if all of it stood at one place: what is taken over from elsewhere is told of where it is asked for.
+/// Returns a value with all spans set to `at`: faults of an imported value are reported at the import.
 pub(crate) fn placed(tree: &Tree, at: Span) -> Tree {
     let kind = match &tree.kind {
         TreeKind::Array(items) => TreeKind::Array(items.iter().map(|item| placed(item, at)).collect()),

@@ -5,10 +5,11 @@ use jsonc_parser::{ParseOptions, ast, common::Ranged};
 use super::{Entry, Source, Span, Spanned, Tree, TreeKind, beyond_numbers, too_large};
 use crate::diagnostic::Diagnostic;
 
-/// Reads strict JSON (RFC 8259) into a tree.
+/// Parses strict JSON (RFC 8259) into a tree.
 ///
 /// # Errors
-/// One diagnostic: the first syntax error, nesting beyond 512 levels, or a text over [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES).
+/// One diagnostic: the first syntax error, nesting beyond 512 levels, or a text over
+/// [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES).
 pub fn parse_json(source: &Source) -> Result<Tree, Diagnostic> {
     if let Some(fault) = too_large(source) {
         return Err(fault);
@@ -42,8 +43,8 @@ pub fn parse_json(source: &Source) -> Result<Tree, Diagnostic> {
     beyond.map_or(Ok(tree), Err)
 }
 
-/// What the parser lets pass although RFC 8259 does not: control characters in strings, and other blanks than its
-/// four between values. The text is otherwise valid.
+/// Finds what the parser accepts although RFC 8259 does not: control characters in strings, and characters between
+/// values that are neither visible ASCII nor one of its four blanks. Expects a text that is otherwise valid.
 fn beyond_json(text: &str) -> Option<(usize, char)> {
     let (mut inside, mut escaped) = (false, false);
     text.char_indices().find(|&(_, c)| {

@@ -1,6 +1,7 @@
-//! Text with places in it: a named source, byte spans, and a tree of values that remembers where each one stands.
+//! Text with locations: a named source, byte spans, and a tree of values in which each value has its span.
 //!
-//! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; faces draw the spans.
+//! JSON and YAML give the same tree. Knows nothing of workflows. Dialects read the tree; user interfaces render the
+//! spans.
 
 mod codes;
 mod edit;
@@ -30,10 +31,10 @@ pub use splice::{SpliceError, appended, spliced};
 pub use write::{Format, convert};
 pub use yaml::parse_yaml;
 
-/// The largest definition that is read, in bytes. A workflow of a thousand nodes is about half a megabyte.
+/// The maximum size of a definition, in bytes. A workflow of a thousand nodes is about half a megabyte.
 pub const MAX_SOURCE_BYTES: usize = 4 << 20;
 
-/// A stretch of a source, in bytes: `start` inclusive, `end` exclusive.
+/// A range of bytes in a source: `start` inclusive, `end` exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Span {
     /// The first byte.
@@ -42,12 +43,12 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A value and where it was written.
+/// A value and its span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spanned<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
-    /// Where.
+    /// The span of the value in the source.
     pub span: Span,
 }
 
@@ -60,30 +61,30 @@ pub struct Location {
     pub column: usize,
 }
 
-/// A named text, perhaps of several files. Cloning it is cheap.
+/// A named text, possibly of several files. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// How the user knows it: usually a path. Of several files, the first one's.
+    /// The name that the user knows, usually a path; the name of the first file if there are several.
     pub name: Arc<str>,
-    /// The whole text, that of all files.
+    /// The whole text, of all files.
     pub text: Arc<str>,
     files: Option<Arc<files::Files>>,
     beside: Arc<[Beside]>,
 }
 
-/// A definition beside another one, which takes parts of it over.
+/// Another definition, from which a definition imports parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// What it is called by the one that takes them over.
+    /// The id by which the importing definition refers to it.
     pub id: String,
-    /// How the user knows its file.
+    /// The name of its file that the user knows.
     pub name: String,
     /// Its text.
     pub text: Arc<str>,
 }
 
 impl Source {
-    /// A source called `name`. A byte order mark at the beginning is dropped.
+    /// Creates a source called `name`. Drops a byte order mark at the beginning.
     pub fn new(name: impl Into<Arc<str>>, text: impl AsRef<str>) -> Source {
         let text = text.as_ref();
         Source {
@@ -94,18 +95,18 @@ impl Source {
         }
     }
 
-    /// The same with the definitions that it takes parts over from.
+    /// Sets the definitions from which this one imports parts.
     #[must_use]
     pub fn with_beside(self, beside: Vec<Beside>) -> Source {
         Source { beside: beside.into(), ..self }
     }
 
-    /// The definitions that it takes parts over from.
+    /// Returns the definitions from which this one imports parts.
     pub fn beside(&self) -> &[Beside] {
         &self.beside
     }
 
-    /// The file stem of the name: `feature` for `flows/feature.json`.
+    /// Returns the file stem of the name: `feature` for `flows/feature.json`.
     ///
     /// A file called `workflow.json` takes the name of its directory, as `.flow/workflows/<id>/workflow.json` does.
     pub fn stem(&self) -> Option<&str> {
@@ -116,13 +117,13 @@ impl Source {
         (!["", ".", ".."].contains(&stem) && !stem.starts_with('<')).then_some(stem)
     }
 
-    /// The extension of the name, in lower case: `yaml` for `flows/feature.YAML`.
+    /// Returns the extension of the name, in lower case: `yaml` for `flows/feature.YAML`.
     fn extension(&self) -> Option<String> {
         let file = self.name.rsplit(['/', '\\']).next()?;
         file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
     }
 
-    /// Line and column of a byte offset in its file; an offset past the end is the end.
+    /// Returns line and column of a byte offset in its file; an offset past the end counts as the end.
     pub fn location(&self, offset: usize) -> Location {
         let offset = (0..=offset.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
         let before = &self.text[self.file_at(offset).1.start..offset];
@@ -134,9 +135,9 @@ impl Source {
 /// A value with its span.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// What it is.
+    /// The kind with its content.
     pub kind: TreeKind,
-    /// Where it stands.
+    /// The span in the source.
     pub span: Span,
 }
 
@@ -147,7 +148,7 @@ pub enum TreeKind {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as JSON writes it.
+    /// A number in JSON notation.
     Number(String),
     /// A string with its escapes resolved.
     String(String),
@@ -160,14 +161,14 @@ pub enum TreeKind {
 /// One `key: value` of an object.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key and where it stands.
+    /// The key and its span.
     pub key: Spanned<String>,
     /// The value.
     pub value: Tree,
 }
 
 impl Tree {
-    /// What kind of value this is, for messages: `a string`, `an object` …
+    /// Returns the kind of this value for messages: `a string`, `an object` …
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             TreeKind::Null => "null",
@@ -179,8 +180,8 @@ impl Tree {
         }
     }
 
-    /// Where it begins, for findings about the whole of it: the brace of an object or an array, or its first key or item
-    /// where it has none. The whole would be a page of text.
+    /// Returns the span for diagnostics about the whole value: the opening brace or bracket, or the first key or item
+    /// if there is none. The span of the whole value could be a page of text.
     pub fn head(&self) -> Span {
         let start = self.span.start;
         let brace = Span { start, end: self.span.end.min(start + 1) };
@@ -197,7 +198,7 @@ impl Tree {
         }
     }
 
-    /// The string, when it is one.
+    /// Returns the string, if this is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             TreeKind::String(text) => Some(text),
@@ -205,7 +206,7 @@ impl Tree {
         }
     }
 
-    /// The entries, when it is an object.
+    /// Returns the entries, if this is an object.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.kind {
             TreeKind::Object(entries) => Some(entries),
@@ -213,7 +214,7 @@ impl Tree {
         }
     }
 
-    /// The value without its places: of a repeated key, the last value counts.
+    /// Returns the value without spans. Of a repeated key, the last value counts.
     pub fn value(&self) -> Value {
         match &self.kind {
             TreeKind::Null => Value::Null,
@@ -228,19 +229,20 @@ impl Tree {
         }
     }
 
-    /// The value under `key`, when it is an object that has one: the last of several, as most readers of JSON have it.
+    /// Returns the value under `key`, if this is an object that has it. Of a repeated key, the last value counts, as in
+    /// most JSON readers.
     pub fn get(&self, key: &str) -> Option<&Tree> {
         let entry = self.entries()?.iter().rfind(|entry| entry.key.value == key)?;
         Some(&entry.value)
     }
 }
 
-/// Reads a text as JSON or as YAML, by the extension of its name, or else by how it begins.
+/// Parses a text as JSON or as YAML, by the extension of its name, or else by its first character.
 ///
-/// A file called `.json` must be strict JSON. Any other text that begins like JSON is tried as that first: JSON is
-/// YAML, but for escapes of two halves and for deep nesting.
+/// A file called `.json` must be strict JSON. Any other text that begins like JSON is parsed as JSON first: JSON is
+/// YAML except for surrogate-pair escapes and for deep nesting.
 ///
-/// Of several files it is the first that is read.
+/// Of several files, only the first is parsed.
 pub fn parse(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
     parse_with(&source.main(), &mut |source| parse_yaml(source))
 }
@@ -264,7 +266,7 @@ fn parse_with(source: &Source, parse_yaml: ReadYaml<'_>) -> (Option<Tree>, Vec<D
     }
 }
 
-/// The fault of a text over [`MAX_SOURCE_BYTES`].
+/// Returns the diagnostic for a text over [`MAX_SOURCE_BYTES`].
 fn too_large(source: &Source) -> Option<Diagnostic> {
     let size = source.text.len();
     (size > MAX_SOURCE_BYTES).then(|| {
@@ -276,7 +278,7 @@ fn too_large(source: &Source) -> Option<Diagnostic> {
     })
 }
 
-/// The fault of a number beyond what 64 bits can be computed with: every reader would make something else of it.
+/// Returns the diagnostic for a number outside the range that can be computed with: readers would disagree about it.
 fn beyond_numbers(text: &str, span: Span) -> Option<Diagnostic> {
     let sound = serde_json::from_str::<serde_json::Number>(text).is_ok();
     (!sound).then(|| {

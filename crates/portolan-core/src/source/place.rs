@@ -1,10 +1,10 @@
-//! From a place in the value of a text to the place in the file: where the fault in an expression stands.
+//! Maps an offset in a string value to the offset in the file, to locate faults in expressions.
 
 use super::{Source, Tree};
 
-/// The byte of the file at which byte `offset` of a string's value was written.
+/// Returns the file offset at which byte `offset` of a string's value was written.
 ///
-/// Where that cannot be said exactly, because an escape is not understood, it is where the string begins.
+/// Returns the beginning of the string if the exact place is unknown, because an escape is not understood.
 pub fn offset_in(source: &Source, tree: &Tree, offset: usize) -> usize {
     let start = tree.span.start;
     let (Some(value), Some(written)) = (tree.as_str(), source.text.get(start..tree.span.end)) else { return start };
@@ -17,7 +17,7 @@ pub fn offset_in(source: &Source, tree: &Tree, offset: usize) -> usize {
     walked.map_or(start, |at| start + at)
 }
 
-/// One piece of a quoted text: how many bytes it is written with, and what it means.
+/// One piece of a quoted text: its length in bytes as written, and the character it stands for.
 type Piece = (usize, char);
 
 fn quoted(written: &str, value: &str, offset: usize, piece: fn(&str) -> Option<Piece>) -> Option<usize> {
@@ -63,12 +63,12 @@ fn escape(rest: &str) -> Option<Piece> {
     Some((2, c))
 }
 
-/// A block scalar: its header, then lines that are indented alike.
+/// Maps an offset in a block scalar: a header, then lines with the same indentation.
 fn block(written: &str, before: &str, value: &str, offset: usize) -> Option<usize> {
     let (header, body) = written.split_once('\n')?;
     let explicit = header.chars().skip(1).take(2).find_map(|c| c.to_digit(10));
     let indent = match explicit {
-        // The number counts from the indentation of the line that the scalar belongs to.
+        // The number is relative to the indentation of the line that the scalar belongs to.
         Some(more) => indentation(before.rsplit('\n').next().unwrap_or_default()) + more as usize,
         None => indentation(body.lines().find(|line| !line.trim().is_empty())?),
     };
@@ -80,14 +80,15 @@ fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Walks lines whose breaks became blanks, line breaks, or nothing; `indent` blanks of each line do not count.
+/// Walks lines whose breaks became blanks, line breaks, or nothing. The first `indent` blanks of each line do not
+/// count.
 fn folded(written: &str, indent: usize, value: &str, offset: usize) -> Option<usize> {
     let mut at = begin_line(written, 0, indent);
     for (done, wanted) in value.char_indices() {
         loop {
             let rest = &written[at..];
             if rest.is_empty() {
-                // What a block scalar ends with stands behind its last line.
+                // The line breaks that end a block scalar come after its last line.
                 return Some(at);
             }
             let breaks = rest.starts_with(['\n', '\r']);
@@ -112,7 +113,7 @@ fn next_line(written: &str, at: usize, indent: usize) -> Option<usize> {
     Some(begin_line(written, line, indent))
 }
 
-/// Past the indentation of a line: of a block scalar the given one, of a plain scalar all of it.
+/// Skips the indentation of a line: `indent` blanks in a block scalar, all blanks in a plain scalar.
 fn begin_line(written: &str, at: usize, indent: usize) -> usize {
     let rest = &written[at..];
     let blanks = rest.len() - rest.trim_start_matches(if indent == 0 { [' ', '\t'] } else { [' ', ' '] }).len();
@@ -124,7 +125,7 @@ mod tests {
     use super::super::{Source, parse};
     use super::offset_in;
 
-    /// Where the mark `¦` of the first value stands in the file, as what follows it there.
+    /// Returns the value of `a` from `offset` on, and the file from the mapped offset on, each up to its line end.
     fn found(text: &str, offset: usize) -> String {
         let source = Source::new("t.yaml", text);
         let (tree, faults) = parse(&source);

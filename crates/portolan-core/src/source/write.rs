@@ -1,19 +1,19 @@
-//! From one spelling to the other: the same values in the same order, numbers and unknown fields as they were written.
-//! Comments, anchors and the ways of quoting belong to a spelling, and are not taken along.
+//! Conversion between JSON and YAML. Values keep their order; numbers and unknown fields stay as written. Comments,
+//! anchors and quoting styles belong to one format and are not converted.
 
 use super::{Source, Tree, TreeKind, parse, parse_json, parse_yaml};
 use crate::diagnostic::{Diagnostic, is_unseen};
 
-/// How a definition is spelled.
+/// The text format of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Strict JSON, indented by two blanks.
     Json,
-    /// YAML 1.2 in blocks, indented by two blanks.
+    /// YAML 1.2 in block style, indented by two blanks.
     Yaml,
 }
 
-/// The same document in a spelling. What is written is read again, and says what was read, value for value.
+/// Converts a document to a format. The result is parsed again and compared with the input, value for value.
 ///
 /// ```
 /// use portolan_core::source::{Source, Format, convert};
@@ -22,8 +22,8 @@ pub enum Format {
 /// ```
 ///
 /// # Errors
-/// The faults of the text, as many as there are, where it cannot be read; a single one where the other spelling cannot
-/// say what stands there, such as a key of more than a thousand characters in YAML.
+/// All faults of the text, if it cannot be parsed. A single one, if the other format cannot represent the content, such
+/// as a key of more than a thousand characters in YAML.
 pub fn convert(source: &Source, spelling: Format) -> Result<String, Vec<Diagnostic>> {
     let (tree, faults) = parse(source);
     let Some(tree) = tree.filter(|_| !faults.iter().any(Diagnostic::is_error)) else { return Err(faults) };
@@ -52,7 +52,7 @@ fn cannot_say(tree: &Tree) -> Diagnostic {
         .help("look for very long keys, and for very deep nesting")
 }
 
-/// Whether two trees say the same, wherever it stands.
+/// Returns whether two trees have the same value, ignoring spans.
 fn same(one: &Tree, other: &Tree) -> bool {
     match (&one.kind, &other.kind) {
         (TreeKind::Null, TreeKind::Null) => true,
@@ -114,7 +114,7 @@ fn indent(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// What needs no line of its own, in JSON.
+/// Formats a scalar or an empty collection as JSON.
 fn plain(tree: &Tree) -> String {
     match &tree.kind {
         TreeKind::Null => "null".to_owned(),
@@ -126,7 +126,7 @@ fn plain(tree: &Tree) -> String {
     }
 }
 
-/// A text in double quotes, which JSON and YAML read alike.
+/// Formats a text in double quotes, which JSON and YAML read alike.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -144,7 +144,8 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A character that nobody sees, as both spellings write it. YAML knows no escapes of two halves, and stands them bare.
+/// Escapes an invisible character as both formats do. YAML has no surrogate pairs, so characters beyond 16 bits are
+/// written as they are.
 fn escaped(c: char, out: &mut String) {
     match u32::from(c) {
         code @ 0..=0xffff => out.push_str(&format!("\\u{code:04x}")),
@@ -152,7 +153,7 @@ fn escaped(c: char, out: &mut String) {
     }
 }
 
-/// Where a value stands in YAML.
+/// The position of a value in YAML.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stands {
     /// At the beginning of a line that is indented already.
@@ -203,7 +204,7 @@ fn scalar(tree: &Tree, depth: usize, out: &mut String) {
     }
 }
 
-/// A text of several lines, each on its own.
+/// Formats a text of several lines as a literal block.
 fn block(text: &str, depth: usize, out: &mut String) {
     let (lines, chomping) = text.strip_suffix('\n').map_or((text, "|-"), |lines| (lines, "|"));
     out.push_str(chomping);
@@ -216,7 +217,7 @@ fn block(text: &str, depth: usize, out: &mut String) {
     }
 }
 
-/// Whether a text can stand as a block and be read as it was: nothing at its edges says how it is indented or chomped.
+/// Returns whether a text survives as a block: its edges must not change the indentation or the chomping.
 fn is_block(text: &str) -> bool {
     let lines = text.strip_suffix('\n').unwrap_or(text);
     let sound = |c: char| c == '\n' || !c.is_control() && !is_unseen(c) && u32::from(c) < 0xfffe;
@@ -227,7 +228,7 @@ fn is_block(text: &str) -> bool {
         && lines.split('\n').all(|line| line.is_empty() || !line.trim().is_empty())
 }
 
-/// A text of one line: without quotes where no reader can take it for anything else.
+/// Formats a text of one line, without quotes if it cannot be read as anything else.
 fn word(text: &str) -> String {
     let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
     let last = text.chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric() || ".)!?".contains(c));
@@ -235,7 +236,7 @@ fn word(text: &str) -> String {
     if first && last && inside && !is_taken(text) && text.len() <= 200 { text.to_owned() } else { quoted(text) }
 }
 
-/// Words that mean something else in YAML, of any version.
+/// Returns whether a word means something other than a text in some version of YAML.
 fn is_taken(text: &str) -> bool {
     ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text.to_ascii_lowercase().as_str())
 }

@@ -1,7 +1,7 @@
-//! From graphs that were checked to the workflow that the engine runs.
+//! Builds the workflow that the engine runs from checked graphs.
 //!
-//! Strictly checked graphs need none of the repairs here; leniently checked ones do, and each repair is what the
-//! rule's warning announced.
+//! Strictly checked graphs need none of the repairs here. Leniently checked ones do, and each repair is the one that
+//! the rule's warning announced.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ fn sees_history(step: &Step) -> bool {
     matches!(&step.node.kind, Kind::State(state) if state.sees_history())
 }
 
-/// The node itself, but for a subflow that does not exist: that is walked as a task.
+/// Returns the node itself, but a subflow whose workflow does not exist becomes a task.
 fn usable(node: &Node, library: Library<'_>) -> Node {
     let mut node = node.clone();
     if matches!(&node.kind, Kind::Subflow { workflow, .. } if library(&workflow.value).is_none()) {
@@ -89,7 +89,7 @@ fn exits(map: &Map<'_>, node: &Node) -> Exits {
     Exits { on, failing, guards: guards(map, node), branches: Vec::new() }
 }
 
-/// The outcomes of a node, and those that its edges wait for although it does not declare them.
+/// Returns the outcomes of a node, and those of its edges that it does not declare.
 fn outcomes(map: &Map<'_>, node: &Node) -> IndexSet<Outcome> {
     let mut outcomes: IndexSet<Outcome> = map.outcomes(node).into_iter().collect();
     if matches!(node.kind, Kind::Start | Kind::End { .. }) {
@@ -119,25 +119,26 @@ fn expressions(step: &Step) -> impl Iterator<Item = &Expr> {
     guards.chain(step.node.kind.expressions())
 }
 
-/// What the `failed` edges and `maxRetries` of a node come to. `docs/workflows.md` has the table.
+/// Returns the effect of a node's `failed` edges and `maxRetries`. `docs/workflows.md` has the table.
 fn failing(map: &Map<'_>, node: &Node) -> Failing {
     if let Some(phase) = &node.phase {
         let back = |to: &NodeId| Failing::Retries { to: to.clone(), budget: phase.cap, exhausted: None };
         return phase.back.as_ref().map_or(Failing::Stays, back);
     }
-    // Whoever called the flow is told of what nothing in it deals with; work and questions have somebody at them.
+    // The caller of the flow receives failures that nothing in it handles; work and questions have an agent or a
+    // person.
     if map.graph.interface.is_some() && !matches!(node.kind, Kind::Work { .. } | Kind::Checkpoint { .. }) {
         let (retry, escalation) = map.failed_edges(&node.id);
         return retry.or(escalation).map_or(Failing::Ends, |edge| Failing::Caught(edge.to.value.clone()));
     }
     let written = node.max_retries.as_ref().map(|count| count.value);
-    // A pass too many is not made good by going through the loop again: a person decides at once.
+    // Going through the loop again does not help against a pass too many: a person decides at once.
     if matches!(node.kind, Kind::Loop(_) | Kind::Fork { .. }) {
         return again(node, 0);
     }
     let is_join = matches!(node.kind, Kind::Join { .. });
     match map.failed_edges(&node.id) {
-        // A join does no work that could be attempted again: it leads on, or a person decides at once.
+        // A join does no work that could be attempted again: it takes its edge, or a person decides at once.
         (None, Some(escalation)) if is_join => Failing::Leads(escalation.to.value.clone()),
         (None, None) if is_join => fork_again(node),
         (Some(retry), Some(escalation)) => Failing::Retries {
@@ -155,13 +156,13 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
                 Failing::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
             }
         },
-        // What the engine executes comes to the same again, and a call has retries of its own.
+        // Nodes that the engine executes would give the same result again, and a call has retries of its own.
         (None, None) if node.kind.comes_to_a_value() => again(node, written.unwrap_or(0)),
         (None, None) => again(node, written.unwrap_or(DEFAULT_RETRIES)),
     }
 }
 
-/// A person decides at once, and trying again is to open the fork again: the join itself does no work.
+/// Lets a person decide at once; a retry opens the fork again, because the join itself does no work.
 fn fork_again(node: &Node) -> Failing {
     let to = match &node.kind {
         Kind::Join { fork, .. } => fork.value.clone(),
@@ -174,7 +175,7 @@ fn again(node: &Node, budget: u32) -> Failing {
     Failing::Retries { to: node.id.clone(), budget, exhausted: None }
 }
 
-/// A graph without a start begins at the first node that nothing leads to, or at its first node.
+/// Adds a start that leads to the first node without incoming edges, or to the first node if there is none.
 fn invented_start(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) -> NodeId {
     let entered: BTreeSet<&NodeId> = map.nodes().flat_map(|node| map.next(node)).collect();
     let first = map.nodes().find(|node| !entered.contains(&node.id)).or_else(|| map.nodes().next());
@@ -184,12 +185,12 @@ fn invented_start(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) -> NodeId {
     id
 }
 
-/// Outcomes that lead nowhere lead to an end that says so.
+/// Adds edges from outcomes without one to a `blocked` end that reports the missing edge.
 fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
     let end = free_id(steps, "no_way_on");
     let mut used = false;
     for step in steps.values_mut() {
-        // Of a choice of which no condition holds, a person is told.
+        // If no condition of a switch holds, a person decides.
         let may_choose = step.node.kind == Kind::Switch && !step.exits.guards.is_empty();
         if may_choose || matches!(step.node.kind, Kind::End { .. } | Kind::Fork { .. }) {
             continue;

@@ -1,8 +1,8 @@
-//! Which nodes lie on a common circle, for all of them at once: asking node by node costs the square of the graph.
+//! Finds the cycles of a graph for all nodes at once: a search per node would cost the square of the graph.
 
-/// The number of the circle that each node lies on; a node that lies on none has a number to itself.
+/// Returns a number for each node; nodes on a common cycle share it, and a node on none has a number of its own.
 ///
-/// `next` holds for each node those that follow it.
+/// `next` holds the successors of each node.
 pub(super) fn circles(next: &[Vec<usize>]) -> Vec<usize> {
     let mut before = vec![Vec::new(); next.len()];
     for (node, following) in next.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn circles(next: &[Vec<usize>]) -> Vec<usize> {
     circle_of
 }
 
-/// The nodes in the order in which a walk in depth leaves them, the last one first.
+/// Returns the nodes in reverse postorder of a depth-first search.
 fn left_last(next: &[Vec<usize>]) -> Vec<usize> {
     let mut left = Vec::with_capacity(next.len());
     let mut seen = vec![false; next.len()];
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn two_circles_and_the_way_between_them() {
-        // 0 ⇄ 1 → 2 → 3 → 4 → 3, and 5 to itself.
+        // 0 ⇄ 1 → 2 → 3 → 4 → 3, and 5 → 5.
         let circle = circles(&[vec![1], vec![0, 2], vec![3], vec![4], vec![3], vec![5]]);
         assert_eq!(circle[0], circle[1]);
         assert_eq!(circle[3], circle[4]);

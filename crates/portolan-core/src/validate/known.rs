@@ -1,4 +1,4 @@
-//! What is known of the variables of a workflow: the values that they can have, and where they surely have one.
+//! The known facts about the variables of a workflow: their possible values, and where they certainly have one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use super::map::Map;
 use crate::graph::{Edge, Kind, Node, Variable};
 use crate::value::{NodeId, template};
 
-/// For how many nodes and variables together it is found out where they have a value.
+/// The maximum product of nodes and variables for which the places where variables have a value are computed.
 const MAX_VISITS: usize = 2_000_000;
 
 pub(super) struct Known<'g> {
     variables: BTreeMap<&'g str, &'g Variable>,
-    /// What holds the items of a loop: values of any type.
+    /// The loop variables, which hold items of any type.
     items: BTreeSet<&'g str>,
-    /// What may lose its value: what is set to nothing, or to what another variable holds.
+    /// The variables that may lose their value: those set to `null` or to the value of another variable.
     loose: BTreeSet<&'g str>,
-    /// The variables that have been set on every way to a node.
+    /// The variables that are set on every path to a node.
     set: BTreeMap<&'g NodeId, BTreeSet<&'g str>>,
 }
 
 impl<'g> Known<'g> {
     pub(super) fn of(map: &Map<'g>) -> Known<'g> {
-        // A function has no variables but what its expressions see, which is of any type.
+        // A function has no variables apart from the names that its expressions see, which are of any type.
         let variables = map.graph.variables.iter().filter(|_| map.graph.interface.is_none());
         let variables = variables.map(|variable| (variable.name.value.as_str(), variable)).collect();
         let items = map.nodes().filter_map(|node| match &node.kind {
@@ -33,7 +33,7 @@ impl<'g> Known<'g> {
         Known { variables, items: items.collect(), loose: loose(map), set: set_before(map) }
     }
 
-    /// Whether what stands under a path can have a value, or, with `None`, be missing, when a run is at `node`.
+    /// Returns whether the value at a path can be `value` (`None`: missing) when a run is at `node`.
     pub(super) fn can_be(&self, node: &NodeId, path: &[String], value: Option<&Value>) -> bool {
         let Some((name, inner)) = path.split_first() else { return true };
         let Some(variable) = self.variables.get(name.as_str()).filter(|_| !self.items.contains(name.as_str())) else {
@@ -44,13 +44,13 @@ impl<'g> Known<'g> {
         }
         match value {
             None => !inner.is_empty() || !self.is_sure(node, variable),
-            // What is inside of an object may be anything; nothing is inside of anything else.
+            // A member of an object may have any value; other types have no members.
             Some(_) if !inner.is_empty() => variable.kind.takes(&Value::Object(Object::new())),
             Some(value) => variable.kind.takes(value),
         }
     }
 
-    /// The type of the variable that a name is of, as a sentence has it.
+    /// Returns the type of a variable as a phrase for messages.
     pub(super) fn described(&self, name: &str) -> Option<&'static str> {
         self.variables.get(name).map(|variable| variable.kind.described())
     }
@@ -72,9 +72,9 @@ fn loose<'g>(map: &Map<'g>) -> BTreeSet<&'g str> {
     map.nodes().flat_map(sets).filter(|(_, value)| is_loose(value)).map(|(name, _)| name.as_str()).collect()
 }
 
-/// The variables that have been set on every way to each node that can be reached.
+/// Returns the variables that are set on every path to each reachable node.
 ///
-/// What an agent may report it may also leave out: only what the text itself sets counts.
+/// An agent may omit what it may report: only values that the text itself sets count.
 fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
     let mut before: BTreeMap<&NodeId, BTreeSet<&str>> = BTreeMap::new();
     let Some(start) = map.start() else { return before };
@@ -100,7 +100,7 @@ fn set_before<'g>(map: &Map<'g>) -> BTreeMap<&'g NodeId, BTreeSet<&'g str>> {
     before
 }
 
-/// The variables that are set when a node is left by an edge.
+/// Returns the variables that are set when a node is left by an edge.
 fn sets<'g>(node: &'g Node, edge: &Edge) -> Vec<&'g str> {
     let mut sets: Vec<&str> = node.sets.iter().map(|(name, _)| name.as_str()).collect();
     if let Kind::Checkpoint { question: Some(question), .. } = &node.kind

@@ -1,4 +1,4 @@
-//! A graph with its indexes: what every rule asks of it, without searching.
+//! A graph with the indexes that rules query instead of searching.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ struct Place<'g> {
     leaving: Vec<&'g Edge>,
     /// Edges to nodes that are not defined or could not be read.
     loose: Vec<&'g Edge>,
-    /// The first edge for each outcome but `failed`; an edge that names none stands under the empty word.
+    /// The first unguarded edge for each outcome other than `failed`; an edge without an outcome has the empty key.
     first_on: BTreeMap<&'g str, &'g Edge>,
     retry: Option<&'g Edge>,
     escalation: Option<&'g Edge>,
@@ -44,7 +44,7 @@ impl<'g> Map<'g> {
         Map { graph, places, known: OnceCell::new() }
     }
 
-    /// What is known of the variables; found out when a rule asks first.
+    /// Returns the known facts about the variables, computed on first use.
     pub(crate) fn known(&self) -> &Known<'g> {
         self.known.get_or_init(|| Known::of(self))
     }
@@ -57,7 +57,7 @@ impl<'g> Map<'g> {
         self.place(id).map(|place| place.node)
     }
 
-    /// Whether the text has a node called `id`, readable or not.
+    /// Returns whether the text has a node called `id`, readable or not.
     pub(crate) fn mentions(&self, id: &NodeId) -> bool {
         self.places.contains_key(id.as_str()) || self.graph.unread.contains(id)
     }
@@ -70,27 +70,28 @@ impl<'g> Map<'g> {
         self.places.keys().copied()
     }
 
-    /// The edges that leave `id` and lead somewhere.
+    /// Returns the edges that leave `id` and have a target.
     pub(crate) fn leaving(&self, id: &NodeId) -> &[&'g Edge] {
         self.place(id).map_or(&[], |place| &place.leaving)
     }
 
-    /// The edges that leave `id` and lead nobody knows where. What follows from that is not worth a second fault.
+    /// Returns the edges that leave `id` and have an unknown target. Consequences of that are not worth a second fault.
     pub(crate) fn loose(&self, id: &NodeId) -> &[&'g Edge] {
         self.place(id).map_or(&[], |place| &place.loose)
     }
 
-    /// Whether some way out of `id` leads nobody knows where, or is not written although it must be.
+    /// Returns whether the edges out of `id` are not all known: one has an unknown target, is missing, or could not be
+    /// read.
     pub(crate) fn strays(&self, id: &NodeId) -> bool {
         !self.loose(id).is_empty() || self.graph.unread.contains(id)
     }
 
-    /// The start that counts: the first.
+    /// Returns the start that counts: the first.
     pub(crate) fn start(&self) -> Option<&'g Node> {
         self.nodes().find(|node| node.kind == Kind::Start)
     }
 
-    /// The outcomes of a node other than `failed`, in order, `passed` first.
+    /// Returns the outcomes of a node other than `failed`, in order, `passed` first.
     pub(crate) fn outcomes(&self, node: &Node) -> Vec<Outcome> {
         match &node.kind {
             Kind::End { .. } | Kind::Fork { .. } => Vec::new(),
@@ -119,7 +120,7 @@ impl<'g> Map<'g> {
         }
     }
 
-    /// The conditions on the ways out of a node, in order.
+    /// Returns the conditions on the edges out of a node, in order.
     pub(crate) fn guards(&self, id: &NodeId) -> Vec<(&'g Spanned<Expr>, &'g Edge)> {
         let guards = self.leaving(id).iter().filter_map(|edge| match &edge.on {
             Trigger::When(guard) => Some((guard, *edge)),
@@ -128,19 +129,20 @@ impl<'g> Map<'g> {
         guards.collect()
     }
 
-    /// The edge that an outcome other than `failed` takes: the first that names it; for `passed`, also one that names none.
+    /// Returns the edge for an outcome other than `failed`: the first that names it, or for `passed` the first without
+    /// an outcome.
     pub(crate) fn edge_on(&self, id: &NodeId, outcome: &str) -> Option<&'g Edge> {
         let first_on = &self.place(id)?.first_on;
         let unnamed = || first_on.get("").filter(|_| outcome == PASSED);
         first_on.get(outcome).filter(|_| !outcome.is_empty()).or_else(unnamed).copied()
     }
 
-    /// The `failed` edges of a node: the first to a node that is not terminal, and the first to one that is.
+    /// Returns the `failed` edges of a node: the first to a node that is not terminal, and the first to one that is.
     pub(crate) fn failed_edges(&self, id: &NodeId) -> (Option<&'g Edge>, Option<&'g Edge>) {
         self.place(id).map_or((None, None), |place| (place.retry, place.escalation))
     }
 
-    /// Where one step may lead: along every edge, and from a fork also to its join.
+    /// Returns the direct successors of a node: the targets of its edges, and for a fork also its join.
     pub(crate) fn next(&self, node: &'g Node) -> Vec<&'g NodeId> {
         let mut next: Vec<&NodeId> = self.leaving(&node.id).iter().map(|edge| &edge.to.value).collect();
         if let Kind::Fork { join, .. } = &node.kind
@@ -151,12 +153,12 @@ impl<'g> Map<'g> {
         next
     }
 
-    /// Everything that can be reached from `from`, itself included.
+    /// Returns everything that can be reached from `from`, itself included.
     pub(crate) fn reach(&self, from: &'g NodeId) -> BTreeSet<&'g NodeId> {
         self.reach_where(from, |_| true)
     }
 
-    /// Everything that can be reached from `from` without coming to `without`.
+    /// Returns everything that can be reached from `from` without passing `without`.
     pub(crate) fn reach_without(&self, from: &'g NodeId, without: &NodeId) -> BTreeSet<&'g NodeId> {
         self.reach_where(from, |id| id != without)
     }
@@ -198,12 +200,12 @@ impl<'g> Place<'g> {
     }
 }
 
-/// Whether a run, or the branch of a fork, that comes here has nothing more to do by itself.
+/// Returns whether a run, or the branch of a fork, has nothing more to do by itself at such a node.
 pub(crate) fn is_terminal(kind: &Kind) -> bool {
     matches!(kind, Kind::End { .. } | Kind::Checkpoint { .. } | Kind::Join { .. })
 }
 
-/// Each outcome once and without `failed`: `passed`, then the others in order.
+/// Returns each outcome once and without `failed`: `passed`, then the others in order.
 fn passed_first<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Vec<Outcome> {
     let mut seen = BTreeSet::new();
     let (mut ordered, others): (Vec<Outcome>, Vec<Outcome>) = outcomes

@@ -1,7 +1,7 @@
-//! Makes a [`Workflow`] of graphs, or says everything that is wrong with them.
+//! Builds a [`Workflow`] from graphs, or reports everything that is wrong with them.
 //!
-//! A rule is one file under `rules/`: what it looks for, why, how to mend it, and its code. Knows no engine: what
-//! a rule promises ("a run cannot be stranded") the engine relies on without looking again.
+//! A rule is one file under `rules/`: what it checks, why, how to fix it, and its code. Knows no engine: the engine
+//! relies on the guarantees of the rules ("a run cannot be stranded") without checking again.
 
 mod build;
 mod circles;
@@ -19,13 +19,13 @@ use crate::graph::{Graph, Workflow};
 pub use rules::{RULES, Rule, codes};
 pub use servers::servers;
 
-/// How deep subflows may run subflows.
+/// The maximum nesting of subflows.
 pub const MAX_SUBFLOW_DEPTH: usize = 8;
 
-/// Where the workflows that subflows name are found.
+/// A lookup for the workflows that subflows name.
 pub type Library<'a> = &'a dyn Fn(&str) -> Option<&'a Graph>;
 
-/// What the rules find in a graph, as it counts in its format.
+/// Returns what the rules report about a graph, with the severity that its format gives it.
 fn ruled(graph: &Graph) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
     let map = map::Map::of(graph);
@@ -35,16 +35,16 @@ fn ruled(graph: &Graph) -> Vec<Diagnostic> {
     if graph.advised { faults.into_iter().map(Diagnostic::lenient).collect() } else { faults }
 }
 
-/// A library without workflows.
+/// Returns `None` for every name: a library without workflows.
 pub fn no_library<'g>(_: &str) -> Option<&'g Graph> {
     None
 }
 
-/// Checks a graph against every rule and, when it may be used, links it with the workflows that its subflows name.
+/// Checks a graph against every rule and, if it is usable, links it with the workflows that its subflows name.
 ///
-/// All findings are returned, errors and warnings. In [`Strictness::Lenient`], errors that have a repair are
-/// warnings, and the workflow is the repaired one. A graph whose text had faults that nothing repairs is checked as
-/// well, so that an author hears everything at once, but no workflow comes of it.
+/// Returns all diagnostics, errors and warnings. In [`Strictness::Lenient`], errors that have a repair are warnings,
+/// and the workflow is the repaired one. A graph whose text had faults without a repair is checked as well, so that the
+/// author sees everything at once, but gives no workflow.
 ///
 /// ```
 /// use portolan_core::{dialect, source::Source, validate};

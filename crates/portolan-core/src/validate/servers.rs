@@ -1,5 +1,5 @@
-//! Whether the servers that tools are called on exist. Which there are is known only when a workflow is about to be
-//! run: some come from the definition, others from the user's own file.
+//! Checks that the servers whose tools are called exist. They are known only when a workflow is about to run: some come
+//! from the definition, others from the user's own file.
 
 use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::graph::{Graph, Kind};
@@ -10,7 +10,7 @@ pub(super) const CODES: &[Code] = &[Code {
     fix: "Define it under `mcpServers`, or name a file that does with `--mcp`.",
 }];
 
-/// After how many faults nothing is guessed any more: each guess looks at all servers.
+/// The number of faults after which no suggestions are searched: each suggestion looks at all servers.
 const MAX_GUESSES: usize = 500;
 
 /// Reports calls on servers that are not among `known`.

@@ -1,4 +1,4 @@
-//! What edges and `maxRetries` come to, as tables.
+//! The results of `failed` edges and `maxRetries`, as tables.
 
 use expect_test::{Expect, expect};
 

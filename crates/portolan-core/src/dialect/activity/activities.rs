@@ -18,9 +18,9 @@ pub(crate) struct Activity {
     pub(super) version: Option<Spanned<String>>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
-    /// What a user has who needs it.
+    /// The problem of a user who needs it.
     pub(super) problem: Option<Spanned<String>>,
-    /// Phrases by which it is recognised as what a user wants.
+    /// Phrases that identify it as what a user wants.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "a run begins where the workflow says, whatever a user asks for")
@@ -45,7 +45,7 @@ pub(crate) struct Activity {
     pub(super) outcome: Vec<Spanned<String>>,
     pub(super) context_to_preserve: Vec<Spanned<String>>,
     pub(super) notes: Vec<Spanned<String>>,
-    /// The ids of the steps, checkpoints and loops that are there but could not be read.
+    /// The ids of steps, checkpoints and loops that could not be read.
     pub(super) unread: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Skills {
     pub(super) supporting: Vec<Spanned<String>>,
 }
 
-/// A file that an activity makes.
+/// A file that an activity creates.
 pub(super) struct Artifact {
     pub(super) id: Spanned<String>,
     /// Its name, with variables in braces.
@@ -72,7 +72,7 @@ pub(super) enum ArtifactAction {
     Update,
 }
 
-/// Reads an activity that is a file of its own.
+/// Reads an activity in a file of its own.
 pub(crate) fn read_activity(source: &Source, tree: &Tree, faults: &mut FaultList) -> Option<Activity> {
     let mut reader = Reader::new(source, faults);
     let activity = reader.activity(tree);
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let outcome = fields.strings("outcome", self.faults);
         let context_to_preserve = fields.strings("context_to_preserve", self.faults);
         let notes = fields.strings("notes", self.faults);
-        // The number of its file says the prefix, whatever is written.
+        // The prefix comes from the number of the file, whatever is written.
         fields.ignored(&["$schema", "artifactPrefix"]);
         fields.finish(self.faults);
         Some(Activity {
@@ -143,7 +143,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A number or a range, with or without a unit. It is told to people and waited for by nobody.
+    /// Reads a number or a range, with or without a unit. It is shown to people and does not delay anything.
     fn estimated_time(&mut self, fields: &mut Fields<'_>, what: &str) -> Option<Spanned<String>> {
         let tree = fields.optional("estimatedTime")?;
         let text = match &tree.kind {
@@ -187,7 +187,7 @@ impl Reader<'_> {
     }
 }
 
-/// `30m`, `1-4h`, `2 days`.
+/// Returns whether a text is a time such as `30m`, `1-4h`, `2 days`.
 fn is_time(text: &str) -> bool {
     let text = text.trim();
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Checkpoints: questions that a person answers before the work goes on.
+//! Checkpoints: questions that a person answers before the work continues.
 
 use super::reader::{Entry, Reader, flag, named, plain};
 use crate::diagnostic::{Diagnostic, clip};
@@ -6,17 +6,18 @@ use crate::expr::Expr;
 use crate::source::fields::{Fields, distinct};
 use crate::source::{Span, Spanned, Tree};
 
-/// The longest time after which a checkpoint answers itself, in milliseconds: thirty days.
+/// The maximum time after which a checkpoint answers itself, in milliseconds: thirty days.
 const MAX_WAIT_MS: u64 = 30 * 86_400_000;
 
 pub(super) struct Checkpoint {
     pub(super) span: Span,
     pub(super) id: Spanned<String>,
-    /// What it is asked for, where it is a checkpoint for each of several things: `{file.path}` of `review#{file.path}`.
+    /// The template of its instances, if it is asked once for each of several things: `{file.path}` of
+    /// `review#{file.path}`.
     pub(super) instance: Option<String>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
-    /// What should be so before it is asked, in prose.
+    /// The prerequisite of asking it, in prose.
     pub(super) prerequisite: Option<Spanned<String>>,
     pub(super) condition: Option<Spanned<Expr>>,
     pub(super) required: bool,
@@ -24,7 +25,7 @@ pub(super) struct Checkpoint {
     pub(super) body: Body,
 }
 
-/// What its answer is good for.
+/// The scope of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The visit of the activity: the next visit asks again.
@@ -35,7 +36,7 @@ pub(super) enum Scope {
 
 pub(super) enum Body {
     Own(Question),
-    /// That of a shared checkpoint of the workflow.
+    /// The question of a shared checkpoint of the workflow.
     Shared(Spanned<String>),
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Question {
     pub(super) auto: Option<Auto>,
 }
 
-/// The option that is taken when nobody answers; it is one of the options.
+/// The option that is chosen if no answer comes in time; it is one of the options.
 pub(super) struct Auto {
     pub(super) option: Spanned<String>,
     pub(super) after_ms: u64,
@@ -59,7 +60,7 @@ pub(super) struct Choice {
     pub(super) effect: Effect,
 }
 
-/// What an answer does besides being recorded.
+/// The effect of an answer, besides being recorded.
 #[derive(Default)]
 pub(super) struct Effect {
     pub(super) set: Vec<Entry>,
@@ -67,7 +68,7 @@ pub(super) struct Effect {
     pub(super) skip_activities: Vec<Spanned<String>>,
 }
 
-/// Something that stands in a list beside the steps, and where among them it belongs.
+/// An element of a list beside the steps, and its place among them.
 pub(super) struct Placed<T> {
     pub(super) place: Place,
     pub(super) item: T,
@@ -78,12 +79,12 @@ pub(super) enum Place {
     After(Spanned<String>),
     /// Before all steps.
     Entry,
-    /// After all steps: where nothing is said.
+    /// After all steps, which is the default.
     Exit,
 }
 
 impl Reader<'_> {
-    /// A checkpoint among the steps.
+    /// Reads a checkpoint among the steps.
     pub(super) fn inline_checkpoint(&mut self, tree: &Tree) -> Option<Checkpoint> {
         let what = named(tree, "checkpoint");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
@@ -94,7 +95,7 @@ impl Reader<'_> {
         checkpoint
     }
 
-    /// The id, and behind a `#` what the checkpoint is asked for. What tells two checkpoints apart is the whole of it.
+    /// Reads the id, and the instance template after a `#`. Both together identify the checkpoint.
     fn instance_id(&mut self, fields: &mut Fields<'_>) -> Option<(Spanned<String>, Option<String>)> {
         if !fields.has("id") {
             return self.own_id(fields, "a checkpoint").map(|id| (id, None));
@@ -104,7 +105,8 @@ impl Reader<'_> {
             return self.claim(written, "a checkpoint").map(|id| (id, None));
         };
         let (mut id, instance) = (id.trim().to_owned(), of.trim().to_owned());
-        // Two that are written otherwise are two, whatever they have in common; two that are written alike are not.
+        // Ids that differ as written are different checkpoints, even with the same first part; equal ones are
+        // duplicates.
         if self.wholes.insert(written.value.clone()) {
             id = self.free(&id);
         }
@@ -112,7 +114,7 @@ impl Reader<'_> {
         Some((id, Some(instance)))
     }
 
-    /// The checkpoints beside the steps.
+    /// Reads the checkpoints beside the steps.
     pub(super) fn checkpoints(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Checkpoint>> {
         let mut checkpoints = Vec::new();
         for tree in self.list(fields, "checkpoints") {
@@ -134,7 +136,7 @@ impl Reader<'_> {
         Some(Placed { place, item: checkpoint? })
     }
 
-    /// The checkpoints of a workflow that several activities share, under their names.
+    /// Reads the checkpoints that several activities of a workflow share, by their names.
     pub(super) fn shared_checkpoints(&mut self, tree: &Tree) -> Vec<Checkpoint> {
         let Some(entries) = tree.entries() else {
             let message = format!("`checkpoints` of `fragments` must be an object, but is {}", tree.describe());
@@ -157,7 +159,7 @@ impl Reader<'_> {
         shared
     }
 
-    /// What all checkpoints have, wherever they stand.
+    /// Reads the fields that all checkpoints have.
     fn checkpoint(
         &mut self,
         fields: &mut Fields<'_>,
@@ -189,7 +191,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `blocking: false` is advice to whoever asks. Only an answer that counts when nobody gives one lets the work go on.
+    /// Warns about `blocking: false` without a default answer: only a default answer lets the work continue.
     fn blocking(&mut self, fields: &mut Fields<'_>, what: &str) {
         let Some(Spanned { value: false, span }) = fields.flag("blocking", self.faults) else { return };
         if fields.has("defaultOption") && fields.has("autoAdvanceMs") {
@@ -292,7 +294,7 @@ impl Reader<'_> {
         Some(Auto { option, after_ms: after.value })
     }
 
-    /// Where among the steps something belongs that stands in a list of its own.
+    /// Reads the place among the steps of an element in a list beside them.
     pub(super) fn place(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Place {
         let given: Vec<&str> = ["before", "after", "at"].into_iter().filter(|key| fields.has(key)).collect();
         if let [one, other, ..] = given[..] {

@@ -36,7 +36,7 @@ const OPERATORS: &[(&str, Operator)] = &[
 ];
 
 impl Reader<'_> {
-    /// When something counts: `when` or `condition`.
+    /// Reads the condition of an element: `when` or `condition`.
     pub(super) fn gate(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Spanned<Expr>> {
         let key = self.either(fields, tree, ["when", "condition"], what);
         let when = fields.optional("when");
@@ -47,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A gate that is spelled `when` alone, because `condition` means something else there.
+    /// Reads a condition that must be `when`, because `condition` has another meaning there.
     pub(super) fn only_when(&mut self, fields: &mut Fields<'_>, what: &str) -> Option<Spanned<Expr>> {
         let tree = fields.optional("when")?;
         self.when(tree, &format!("`when` of {what}"))
@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A condition: an object, or a text as `when` has it.
+    /// Reads a condition: an object, or a text in the syntax of `when`.
     pub(super) fn condition(&mut self, tree: &Tree, what: &str) -> Option<Spanned<Expr>> {
         match &tree.kind {
             TreeKind::String(_) => self.when(tree, what),
@@ -98,7 +98,7 @@ impl Reader<'_> {
         }
         let mut fields = Fields::of(tree, what, self.faults)?;
         fields.required("type", self.faults)?;
-        // Of a condition whose type is not known, nobody can say which fields mean something.
+        // If the type is unknown, it is also unknown which fields have a meaning.
         let kind = fields.choice("type", TYPES, self.faults)?;
         let condition = match kind {
             Type::Simple => self.simple(&mut fields, tree, what),
@@ -127,7 +127,7 @@ impl Reader<'_> {
             let fault = Diagnostic::error("missing-field", message).at(tree.head()).help(help);
             self.faults.push(fault.repaired("it is the one alone"));
         }
-        // All of them are read, so that the faults of all are told.
+        // Read all parts before filtering, so that the faults of each are reported.
         let parts: Vec<_> = items.iter().map(|item| self.structure(item, &part(what), depth + 1)).collect();
         parts.into_iter().collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
     }
@@ -180,7 +180,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The character of the file at which a text has a place.
+    /// Returns the span of the character at an offset of a text.
     fn character(&self, tree: &Tree, offset: usize) -> Span {
         let start = offset_in(self.source, tree, offset).min(tree.span.end.saturating_sub(1));
         let rest = self.source.text.get(start..).unwrap_or_default();

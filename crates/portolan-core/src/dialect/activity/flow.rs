@@ -1,4 +1,4 @@
-//! What leads from one activity to the next, and what happens on the way: transitions, decisions, triggers, actions.
+//! The path from one activity to the next: transitions, decisions, triggers, actions.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(super) struct Branch {
     pub(super) id: Spanned<String>,
     pub(super) label: Option<Spanned<String>>,
     pub(super) condition: Option<Spanned<Expr>>,
-    /// The activity that it leads to; with none, the workflow ends.
+    /// The target activity; `None` for the end of the workflow.
     pub(super) to: Option<Spanned<String>>,
     pub(super) is_default: bool,
 }
@@ -35,7 +35,7 @@ pub(super) struct Branch {
 pub(super) struct Trigger {
     pub(super) workflow: Spanned<String>,
     pub(super) description: Option<Spanned<String>>,
-    /// The variables that it is given.
+    /// The variables that it receives.
     pub(super) pass_context: Vec<Spanned<String>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Action {
     pub(super) target: Option<Spanned<String>>,
     pub(super) message: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
-    /// `null` where that was written.
+    /// `Some` of `null` if `null` was written.
     pub(super) value: Option<Spanned<Value>>,
     pub(super) condition: Option<Spanned<Expr>>,
 }
@@ -85,7 +85,7 @@ impl Reader<'_> {
         Some(Transition { span: tree.head(), to: to?, condition, is_default })
     }
 
-    /// Of several defaults, nobody could say which one is taken.
+    /// Reports a second default: it would be unclear which one is taken.
     fn one_default(&mut self, mut defaults: impl Iterator<Item = Span>, message: &str) {
         defaults.next();
         if let Some(second) = defaults.next() {
@@ -134,7 +134,7 @@ impl Reader<'_> {
         Some(Branch { id: id?, label, condition, to, is_default })
     }
 
-    /// One trigger, or a list of them.
+    /// Reads one trigger, or a list of them.
     pub(super) fn triggers(&mut self, fields: &mut Fields<'_>, what: &str) -> Vec<Trigger> {
         match fields.optional("triggers") {
             Some(one @ Tree { kind: TreeKind::Object(_), .. }) => self.trigger(one, what).into_iter().collect(),

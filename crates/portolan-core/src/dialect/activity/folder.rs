@@ -1,6 +1,6 @@
-//! Activities in files of their own: where a workflow says that they are, and how they become part of it.
+//! Activities in files of their own: the folder that a workflow names, and how the files become part of the workflow.
 //!
-//! Which files there are is looked up by whoever reads files; they arrive as parts of the source.
+//! The reader of the file system looks the files up; they arrive as parts of the source.
 
 use super::activities::{Activity, read_activity};
 use super::reader::Reader;
@@ -9,38 +9,38 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::FaultList;
 use crate::source::{self, Source, Span, Tree, TreeKind};
 
-/// The folder of the activities where a workflow does not say otherwise.
+/// The default folder of activities.
 const USUAL: &str = "activities";
 
-/// Whether a definition in the folder of activities is called like the file of one: two digits, a dash, a name.
+/// Returns whether a file name is that of an activity: two digits, a dash, a name.
 pub fn is_activity_file(name: &str) -> bool {
     let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
     matches!(stem.as_bytes(), [tens, ones, b'-', _, ..] if tens.is_ascii_digit() && ones.is_ascii_digit())
 }
 
-/// What is said of a definition that is called otherwise.
+/// Returns the diagnostic for a definition in that folder with any other name.
 pub fn not_an_activity(name: &str) -> Diagnostic {
     let fault = Diagnostic::warning("bad-file-name", format!("`{}` is not read as an activity", clip(name)));
     let help = "an activity's file has two digits, a dash and a name, such as `01-look-around.yaml`: rename it, or move it away";
     fault.help(help)
 }
 
-/// Where a workflow has its activities.
+/// The folder of a workflow's activities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivitiesFolder {
-    /// The folder, relative to that of the workflow. It never leads out of it by its words.
+    /// The folder, relative to that of the workflow. Its words never lead out of it.
     pub path: String,
-    /// Where it is named; nothing where it is the usual one.
+    /// The span that names it; `None` for the default.
     pub named: Option<Span>,
-    /// Where the workflow has activities in its own file, so that none may be in others.
+    /// The span of activities in the workflow's own file, which exclude activities in other files.
     pub own: Option<Span>,
-    /// Whether the text is a workflow of activities by what it says itself, whatever lies beside it.
+    /// Whether the text by itself is certainly a workflow of activities.
     pub is_sure: bool,
 }
 
-/// The folder in which the activities of a workflow stand; nothing for a text that cannot have one.
+/// Returns the folder of a workflow's activities; `None` for a text that cannot have one.
 ///
-/// A folder that leads elsewhere is none: reading the workflow says so.
+/// A folder that leads elsewhere gives `None` as well, and reading the workflow reports it.
 pub fn activities_folder(source: &Source) -> Option<ActivitiesFolder> {
     let tree = source::parse(source).0?;
     let has = |key: &str| tree.get(key).is_some();
@@ -62,21 +62,21 @@ pub fn activities_folder(source: &Source) -> Option<ActivitiesFolder> {
     })
 }
 
-/// The files that a workflow lists as its activities, as it names them: `01-look.yaml` of its own, `other/02-mend.yaml` of
-/// another workflow beside it.
+/// Returns the files that a workflow lists as its activities, as written: `01-look.yaml` of its own, or
+/// `other/02-mend.yaml` of another workflow beside it.
 pub fn activity_files(source: &Source) -> Vec<String> {
     let Some(tree) = source::parse(source).0 else { return Vec::new() };
     let Some(Tree { kind: TreeKind::Array(items), .. }) = tree.get("activities") else { return Vec::new() };
     items.iter().filter_map(Tree::as_str).map(str::to_owned).collect()
 }
 
-/// Whether a path is plain and leads into the folder that it begins in.
+/// Returns whether a path is plain and stays inside its folder.
 pub(super) fn is_inside(path: &str) -> bool {
     let word = |part: &str| !["", ".", ".."].contains(&part);
     path.split('/').all(word) && !path.contains(['\\', ':']) && !path.chars().any(char::is_control)
 }
 
-/// Reads the activities of a workflow whose files were looked for.
+/// Reads the activities of a workflow from its files.
 pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut FaultList) {
     let own = file.activities.take().unwrap_or_default();
     let mut activities: Vec<Activity> = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn read_activities(source: &Source, file: &mut File, faults: &mut Fau
             (None, None) => file.incomplete = true,
         }
     }
-    // In a list they stand where their files are named; where it cannot be told which is which, behind the others.
+    // In a list they are at the position of their file names; if these cannot be matched, after the others.
     let is_told = parts == file.named.len() && activities.len() == parts;
     let mut own = own;
     for (nth, activity) in activities.into_iter().enumerate() {

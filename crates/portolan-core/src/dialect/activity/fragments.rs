@@ -1,6 +1,6 @@
-//! Rules and checkpoints that a workflow takes over from another one, by the name of both: `other::name`.
+//! Rules and checkpoints that a workflow imports from another one, as `other::name`.
 //!
-//! A name alone is looked for in the workflow itself, and then in those beside it that it was read with.
+//! A bare name is looked up in the workflow itself, and then in the workflows beside it with which it was read.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::FaultList;
 use crate::source::{self, Entry, Source, Spanned, Tree, TreeKind, placed};
 
-/// Whose fragments every workflow may name without saying so.
+/// The workflow whose fragments every workflow may name without a prefix.
 const FOR_ALL: &str = "meta";
 
-/// The workflows that a text takes fragments over from, as far as it does not have them itself. `from` are those that it
-/// takes activities from: what these name stands in their own workflow.
+/// Returns the workflows from which a text imports fragments that it does not have itself. `from` are the workflows
+/// from which it imports activities: the fragments that these name are in their own workflow.
 pub fn taken_over(source: &Source, from: &BTreeSet<String>) -> BTreeSet<String> {
     let Some(tree) = source::parse(source).0 else { return BTreeSet::new() };
     let mut copied = 0;
@@ -40,7 +40,7 @@ pub fn taken_over(source: &Source, from: &BTreeSet<String>) -> BTreeSet<String> 
     wanted
 }
 
-/// Everything that is named under `ref`.
+/// Collects every name under `ref`.
 fn references(tree: &Tree, found: &mut BTreeSet<String>) {
     match &tree.kind {
         TreeKind::Array(items) => items.iter().for_each(|item| references(item, found)),
@@ -52,7 +52,7 @@ fn references(tree: &Tree, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a workflow has shared rules or a shared checkpoint of a name.
+/// Returns whether a workflow has shared rules or a shared checkpoint of a name.
 fn has(tree: &Tree, name: &str) -> bool {
     KINDS.iter().any(|kind| fragment(tree, kind, name).is_some())
 }
@@ -65,8 +65,8 @@ fn fragment<'t>(tree: &'t Tree, kind: &str, name: &str) -> Option<&'t Tree> {
     tree.get("fragments")?.get(kind)?.get(name)
 }
 
-/// Reads what a workflow takes over, each under the name that it is asked for by. What is not there is a fault of rules
-/// here; of checkpoints where they are asked.
+/// Reads the imported fragments, each under the name by which it is referenced. Missing rules are reported here,
+/// missing checkpoints at the reference.
 pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut FaultList) {
     let (mut rules, mut checkpoints) = (Vec::new(), Vec::new());
     let every = [&file.rules.workflow, &file.rules.activity, &file.rules.universal];
@@ -113,7 +113,7 @@ pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut FaultList
     }
 }
 
-/// An object that has nothing but what is taken over, under the name that it is asked for by.
+/// Returns an object that contains only the imported fragment, under the name by which it is referenced.
 fn one(name: &Spanned<String>, tree: Tree) -> Tree {
     let span = name.span;
     Tree { kind: TreeKind::Object(vec![Entry { key: name.clone(), value: tree }]), span }
@@ -126,7 +126,7 @@ fn shared_rules(rules: &[Rule]) -> impl Iterator<Item = Spanned<String>> {
     })
 }
 
-/// The shared checkpoints that an activity asks.
+/// Collects the shared checkpoints that an activity refers to.
 fn asked(activity: &Activity, found: &mut Vec<Spanned<String>>) {
     let overrides = &activity.mode_overrides;
     let placed = activity.checkpoints.iter().chain(overrides.iter().flat_map(|over| &over.checkpoints));

@@ -9,9 +9,9 @@ use crate::graph::AtLimit;
 use crate::source::fields::Fields;
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
-/// How many loops may stand inside each other.
+/// The maximum nesting of loops.
 pub(super) const MAX_NESTING: usize = 8;
-/// The most iterations that a loop may be allowed.
+/// The maximum number of iterations that a loop may be allowed.
 const MAX_ITERATIONS: u32 = 1_000_000;
 
 pub(super) struct Loop {
@@ -21,7 +21,7 @@ pub(super) struct Loop {
     pub(super) description: Option<Spanned<String>>,
     pub(super) required: bool,
     pub(super) kind: LoopKind,
-    /// When it is begun at all.
+    /// The condition of starting it at all.
     pub(super) condition: Option<Spanned<Expr>>,
     pub(super) break_condition: Option<Spanned<Expr>>,
     pub(super) max_iterations: Option<Spanned<u32>>,
@@ -36,9 +36,9 @@ pub(super) enum LoopKind {
         /// The name of each item.
         variable: Option<Spanned<String>>,
     },
-    /// It goes on while this holds, asked before each iteration.
+    /// Continues while this holds, evaluated before each iteration.
     While(Spanned<Expr>),
-    /// It goes on while this holds, asked after each iteration.
+    /// Continues while this holds, evaluated after each iteration.
     DoWhile(Spanned<Expr>),
 }
 
@@ -62,7 +62,7 @@ const TYPES: &[(&str, Type)] = &[("forEach", Type::ForEach), ("while", Type::Whi
 const AT_LIMIT: &[(&str, AtLimit)] = &[("fail", AtLimit::Fails), ("continue", AtLimit::GoesOn)];
 
 impl Reader<'_> {
-    /// A loop among the steps.
+    /// Reads a loop among the steps.
     pub(super) fn inline_loop(&mut self, tree: &Tree) -> Option<Loop> {
         let what = named(tree, "loop");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
@@ -72,7 +72,7 @@ impl Reader<'_> {
         found
     }
 
-    /// The loops beside the steps. The place of one that repeats steps of the activity means nothing.
+    /// Reads the loops beside the steps. The place of one that repeats steps of the activity has no meaning.
     pub(super) fn loops(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Loop>> {
         let mut loops = Vec::new();
         for tree in self.list(fields, "loops") {
@@ -97,7 +97,7 @@ impl Reader<'_> {
         Some(Placed { place, item: found })
     }
 
-    /// Steps that are repeated stand where they stand.
+    /// Warns about a place of a loop that repeats steps: the steps keep their positions.
     fn placed_by_its_steps(&mut self, tree: &Tree, what: &str) {
         for key in ["before", "after", "at"] {
             let Some(inert) = tree.get(key) else { continue };
@@ -134,7 +134,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What it goes over or how long it goes on, and when it is begun.
+    /// Reads what it iterates over or how long it continues, and its start condition.
     fn loop_kind(
         &mut self,
         fields: &mut Fields<'_>,
@@ -201,7 +201,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The fault of `steps` that are no list.
+    /// Reports `steps` that are no list.
     fn nothing(&mut self, fields: &mut Fields<'_>) -> Option<Body> {
         self.list(fields, "steps");
         None

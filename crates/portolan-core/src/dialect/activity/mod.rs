@@ -1,7 +1,7 @@
 //! Activity workflows: activities of ordered steps, with checkpoints that a person answers, loops, and conditions over
 //! variables. Both generations of the format are read, and files that mix them.
 //!
-//! Which one a part is written in is told by what it contains:
+//! The content of a part determines its generation:
 //!
 //! | | first generation | today |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | a condition | an object under `condition` | also a text under `when` |
 //! | rules | a list | lists for each audience |
 //!
-//! Activities stand in the file of their workflow, or in files of a folder beside it, one each.
+//! Activities are in the file of their workflow, or in files of a folder beside it, one each.
 
 mod activities;
 mod checkpoints;
@@ -51,7 +51,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     original: None,
 };
 
-/// Several files are one text where activities stand in files of their own.
+/// Returns whether a text is a workflow of activities. A joined source is one whose activities are in files of their
+/// own.
 fn is_one(source: &Source, tree: &Tree) -> bool {
     source.is_joined() || ["activities", "initialActivity", "activitiesDir"].iter().any(|key| tree.get(key).is_some())
 }

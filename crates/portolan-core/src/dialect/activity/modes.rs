@@ -1,4 +1,4 @@
-//! Modes: variants of a workflow that a variable turns on, and what an activity does otherwise in one.
+//! Modes: variants of a workflow that a variable turns on, and their overrides in an activity.
 
 use std::collections::BTreeSet;
 
@@ -22,23 +22,23 @@ pub(super) struct Mode {
     pub(super) resource: Option<Spanned<String>>,
 }
 
-/// What an activity does otherwise in a mode.
+/// The differences of an activity in a mode.
 pub(super) struct ModeOverride {
     pub(super) mode: Spanned<String>,
     pub(super) description: Option<Spanned<String>>,
     pub(super) rules: Vec<Rule>,
-    /// Further steps.
+    /// Additional steps.
     pub(super) steps: Vec<Item>,
     pub(super) skip_steps: Vec<Spanned<String>>,
-    /// Further checkpoints.
+    /// Additional checkpoints.
     pub(super) checkpoints: Vec<Placed<Checkpoint>>,
-    /// The activity that comes next.
+    /// The next activity.
     pub(super) transition_override: Option<Spanned<String>>,
     pub(super) context_to_preserve: Vec<Spanned<String>>,
 }
 
 impl Mode {
-    /// Whether an activity is passed over while the mode is on.
+    /// Returns whether the mode skips an activity.
     pub(super) fn leaves_out(&self, activity: &str) -> bool {
         self.skip_activities.iter().any(|skipped| skipped.value == activity)
     }
@@ -66,7 +66,7 @@ impl Reader<'_> {
         Some(Mode { id: id?, name, description, activation_variable, recognition, skip_activities, defaults, resource })
     }
 
-    /// The overrides of an activity, by the ids of their modes.
+    /// Reads the overrides of an activity, by the ids of their modes.
     pub(super) fn mode_overrides(&mut self, fields: &mut Fields<'_>, what: &str) -> Vec<ModeOverride> {
         let Some(tree) = fields.optional("modeOverrides") else { return Vec::new() };
         let Some(entries) = tree.entries() else {

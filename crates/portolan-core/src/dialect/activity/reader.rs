@@ -1,4 +1,4 @@
-//! What the parts of a file have in common: ids, lists, and fields of which only one may stand.
+//! Helpers for all parts of a file: ids, lists, and mutually exclusive fields.
 
 use std::collections::BTreeSet;
 
@@ -9,35 +9,35 @@ use crate::expr::Condition;
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
-/// The longest identifier, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 200;
-/// The most items of a list that are read.
+/// The maximum number of items of a list.
 const MAX_ITEMS: usize = 10_000;
 
-/// A name with the value that was written for it.
+/// A name and its value.
 pub(super) type Entry = (Spanned<String>, Spanned<Value>);
 
 /// A file while its parts are read.
 pub(super) struct Reader<'f> {
     pub(super) source: &'f Source,
     pub(super) faults: &'f mut FaultList,
-    /// How many findings there were before the file.
+    /// The number of diagnostics before the file.
     earlier: usize,
-    /// The ids of steps, checkpoints and loops in the activity that is being read.
+    /// The ids of steps, checkpoints and loops in the current activity.
     pub(super) ids: BTreeSet<String>,
-    /// Those of the mode whose overrides are being read: two modes may add steps of the same id.
+    /// The ids of the mode whose overrides are being read: two modes may add steps with the same id.
     pub(super) ids_of_mode: Option<BTreeSet<String>>,
-    /// The ids of checkpoints with what they are asked for, as they are written.
+    /// The ids of checkpoints including their instances, as written.
     pub(super) wholes: BTreeSet<String>,
-    /// Those of what is there but could not be read.
+    /// The ids of elements that could not be read.
     pub(super) unread: Vec<String>,
-    /// Whether what is being read stands in another workflow, which is told of its own faults.
+    /// Whether the current text belongs to another workflow, which reports its own faults.
     pub(super) is_elsewhere: bool,
-    /// How many loops what is being read stands in.
+    /// The number of loops around the current text.
     pub(super) nesting: usize,
 }
 
-/// The faults of parts that lenient reading does without, where nothing better can be made of them.
+/// The codes of faults whose part lenient reading leaves out, unless a better repair is known.
 const LEFT_OUT: &[&str] = &[
     "wrong-type",
     "unknown-value",
@@ -66,7 +66,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// What is still to be said of the findings when all is read.
+    /// Completes the repair and the help of the diagnostics after everything was read.
     pub(super) fn settle(&mut self) {
         for fault in &mut self.faults.0[self.earlier..] {
             if fault.repair.is_none() && LEFT_OUT.contains(&fault.code) {
@@ -81,7 +81,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Whether an id is a plain word.
+    /// Returns whether an id is a plain word, and reports if not.
     pub(super) fn is_id(&mut self, id: &Spanned<String>, whose: &str) -> bool {
         let begins = id.value.chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_');
         let sound = begins && is_word(&id.value);
@@ -93,7 +93,7 @@ impl<'f> Reader<'f> {
         sound
     }
 
-    /// An id that is a plain word: the one that is written, or what can be made of it.
+    /// Returns the id if it is a plain word, or else a repaired one.
     pub(super) fn sound(&mut self, id: Spanned<String>, whose: &str) -> Spanned<String> {
         if self.is_id(&id, whose) {
             return id;
@@ -102,14 +102,14 @@ impl<'f> Reader<'f> {
         Spanned { value: plain(&id.value), span: id.span }
     }
 
-    /// Says what lenient reading makes of the fault that was found last.
+    /// Sets the repair of the last diagnostic.
     pub(super) fn repaired(&mut self, repair: &'static str) {
         if let Some(fault) = self.faults.0.last_mut() {
             fault.repair = Some(repair);
         }
     }
 
-    /// Whether a name can be a variable's: conditions must be able to say it.
+    /// Returns whether a name is valid for a variable, so that conditions can contain it, and reports if not.
     pub(super) fn is_name(&mut self, name: &Spanned<String>, whose: &str) -> bool {
         let begins = name.value.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
         let sound = begins && is_word(&name.value);
@@ -127,7 +127,7 @@ impl<'f> Reader<'f> {
         self.faults.push(Diagnostic::error("bad-id", message).at(id.span).help(help));
     }
 
-    /// Whether a text leads to a value: a variable, and with dots what is inside it.
+    /// Returns whether a text is a path to a value: a variable, or a dotted path into one. Reports if not.
     pub(super) fn is_path(&mut self, path: &Spanned<String>, what: &str) -> bool {
         let Err(fault) = Condition::exists(&path.value) else { return true };
         let diagnostic = Diagnostic::error("bad-path", format!("{what} leads nowhere: {}", fault.message));
@@ -136,7 +136,7 @@ impl<'f> Reader<'f> {
         false
     }
 
-    /// The id of a part of an activity, which no other part of it has.
+    /// Reads the id of a part of an activity, which must be unique in it.
     pub(super) fn own_id(&mut self, fields: &mut Fields<'_>, whose: &str) -> Option<Spanned<String>> {
         let id = match fields.required_string("id", self.faults) {
             Some(id) => id,
@@ -148,14 +148,14 @@ impl<'f> Reader<'f> {
         self.claim(id, whose)
     }
 
-    /// An id like this one that no part of the activity has yet.
+    /// Returns an id like this one that is free in the activity.
     pub(super) fn free(&self, wanted: &str) -> String {
         let mut others = (2..).map(|nth| format!("{wanted}-{nth}"));
         let free = if self.is_taken(wanted) { others.find(|id| !self.is_taken(id)) } else { None };
         free.unwrap_or_else(|| wanted.to_owned())
     }
 
-    /// The id itself where it is a plain word that no part of the activity has yet.
+    /// Registers an id, and repairs it if it is no plain word or is taken.
     pub(super) fn claim(&mut self, id: Spanned<String>, whose: &str) -> Option<Spanned<String>> {
         let mut id = self.sound(id, whose);
         if self.is_taken(&id.value) {
@@ -169,12 +169,12 @@ impl<'f> Reader<'f> {
         Some(id)
     }
 
-    /// Whether a part of the activity has an id already.
+    /// Returns whether a part of the activity has this id.
     pub(super) fn is_taken(&self, id: &str) -> bool {
         self.ids.contains(id) || self.ids_of_mode.as_ref().is_some_and(|added| added.contains(id))
     }
 
-    /// The items that have an id which none before them has; `of` is what they belong to, where that is to be told.
+    /// Returns the items without those that repeat an id, which it reports; `of` names their owner in messages.
     pub(super) fn distinct<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
@@ -198,7 +198,7 @@ impl<'f> Reader<'f> {
         kept
     }
 
-    /// The items of an optional array; absent and empty are the same.
+    /// Reads an optional array. Absent and empty are the same.
     pub(super) fn list<'t>(&mut self, fields: &mut Fields<'t>, key: &'static str) -> &'t [Tree] {
         let Some(tree) = fields.optional(key) else { return &[] };
         let TreeKind::Array(items) = &tree.kind else {
@@ -213,7 +213,7 @@ impl<'f> Reader<'f> {
         items
     }
 
-    /// An optional object of values of any kind, in the order written.
+    /// Reads an optional object of any values, in the order written.
     pub(super) fn entries(&mut self, fields: &mut Fields<'_>, key: &'static str, what: &str) -> Vec<Entry> {
         let Some(tree) = fields.optional(key) else { return Vec::new() };
         let Some(entries) = tree.entries() else {
@@ -223,7 +223,7 @@ impl<'f> Reader<'f> {
         entries.into_iter().map(|entry| (entry.key.clone(), valued(&entry.value))).collect()
     }
 
-    /// Which of two fields is there, the first where neither is; a fault where both are.
+    /// Returns which of two fields is present, the first if neither is, and reports if both are.
     pub(super) fn either(
         &mut self,
         fields: &Fields<'_>,
@@ -242,7 +242,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reports two fields of which only one may stand.
+    /// Reports two mutually exclusive fields.
     pub(super) fn exclude(&mut self, tree: &Tree, one: &str, other: &str, what: &str) {
         let at = tree.entries().and_then(|entries| entries.iter().rfind(|entry| entry.key.value == other));
         let span = at.map_or_else(|| tree.head(), |entry| entry.key.span);
@@ -251,13 +251,13 @@ impl<'f> Reader<'f> {
         self.faults.push(fault.repaired("the first of the two counts"));
     }
 
-    /// Notes the id of what could not be read.
+    /// Records the id of an element that could not be read.
     pub(super) fn lose(&mut self, tree: &Tree) {
         self.unread.extend(tree.get("id").and_then(Tree::as_str).map(str::to_owned));
     }
 }
 
-/// What can be made of a text as an id.
+/// Returns a valid id made from a text.
 pub(super) fn plain(text: &str) -> String {
     let word: String = text.trim().chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
     let mut word = word.trim_matches('-').to_owned();
@@ -270,7 +270,7 @@ fn is_word(text: &str) -> bool {
     text.len() <= MAX_ID_BYTES && text.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
 }
 
-/// How what a message asks for is written.
+/// Returns help about the syntax of what a message asks for.
 fn shape(message: &str) -> &'static str {
     let wanted = message.rsplit_once(" must be ").map_or("", |(_, wanted)| wanted);
     let is = |word: &str| wanted.starts_with(word);
@@ -287,7 +287,7 @@ fn shape(message: &str) -> &'static str {
     }
 }
 
-/// What something is called in messages: by its id where it has one.
+/// Returns the name of an element for messages, with its id if it has one.
 pub(super) fn named(tree: &Tree, kind: &str) -> String {
     match tree.get("id").and_then(Tree::as_str) {
         Some(id) => format!("{kind} `{}`", clip(id)),
@@ -295,12 +295,12 @@ pub(super) fn named(tree: &Tree, kind: &str) -> String {
     }
 }
 
-/// A value with the place at which it begins.
+/// Returns a value with the span of its beginning.
 pub(super) fn valued(tree: &Tree) -> Spanned<Value> {
     Spanned { value: tree.value(), span: tree.head() }
 }
 
-/// Whether a flag is set; what it is where it is not there.
+/// Reads a flag with a default.
 pub(super) fn flag(fields: &mut Fields<'_>, key: &'static str, usual: bool, faults: &mut FaultList) -> bool {
     fields.flag(key, faults).map_or(usual, |flag| flag.value)
 }

@@ -1,17 +1,17 @@
-//! Rules and techniques: texts for everybody, or for each audience.
+//! Rules and techniques: texts for everyone, or for each audience.
 
 use super::reader::Reader;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::{Fields, distinct};
 use crate::source::{Spanned, Tree, TreeKind};
 
-/// What is told, by whom it is for.
+/// Texts by their audience.
 pub(super) struct ByAudience<T> {
-    /// Who leads the workflow.
+    /// The leader of the workflow.
     pub(super) workflow: Vec<T>,
-    /// Who works on an activity.
+    /// The workers on an activity.
     pub(super) activity: Vec<T>,
-    /// Both; also what stands in a list without audiences.
+    /// Both; also a list without audiences.
     pub(super) universal: Vec<T>,
 }
 
@@ -27,14 +27,14 @@ pub(super) enum Rule {
     Shared(Spanned<String>),
 }
 
-/// Rules of one name that others refer to.
+/// Rules under a name, to which others refer.
 pub(super) struct SharedRules {
     pub(super) name: Spanned<String>,
     pub(super) texts: Vec<Spanned<String>>,
 }
 
 impl Reader<'_> {
-    /// Under `key` either a list or an object of lists; `read` reads such a list.
+    /// Reads a list or an object of lists under `key`; `read` reads such a list.
     pub(super) fn by_audience<'t, T>(
         &mut self,
         fields: &mut Fields<'t>,
@@ -57,7 +57,7 @@ impl Reader<'_> {
         audience
     }
 
-    /// A list of rules: texts, and references to shared ones.
+    /// Reads a list of rules: texts, and references to shared ones.
     pub(super) fn rules(&mut self, fields: &mut Fields<'_>, key: &'static str, what: &str) -> Vec<Rule> {
         let items = self.list(fields, key);
         items.iter().filter_map(|item| self.rule(item, what)).collect()
@@ -74,7 +74,7 @@ impl Reader<'_> {
             }
             _ => {
                 let message = format!("a rule of {what} must be a text, but is {}", tree.describe());
-                // `- name: text` is an object to YAML, and looks like a sentence to a person.
+                // `- name: text` is an object in YAML, but looks like a sentence to a person.
                 let help = "write a text, in quotes where it holds `: `, or `ref: …` for shared rules";
                 self.faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(help));
                 None
@@ -86,7 +86,7 @@ impl Reader<'_> {
         fields.strings(key, self.faults)
     }
 
-    /// The rules that are shared, under their names.
+    /// Reads the shared rules, by their names.
     pub(super) fn shared_rules(&mut self, tree: &Tree) -> Vec<SharedRules> {
         let Some(entries) = tree.entries() else {
             let message = format!("`rules` of `fragments` must be an object, but is {}", tree.describe());

@@ -18,37 +18,37 @@ pub(super) enum Item {
     Loop(Box<Loop>),
 }
 
-/// Something to do.
+/// A unit of work.
 pub(super) struct Step {
     pub(super) span: Span,
     pub(super) id: Spanned<String>,
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
-    /// How to do it, at length.
+    /// Detailed instructions.
     pub(super) guide: Option<Spanned<String>>,
     pub(super) technique: Option<Technique>,
     pub(super) required: bool,
     pub(super) condition: Option<Spanned<Expr>>,
     pub(super) actions: Vec<Action>,
-    /// What an agent must be able to do for it.
+    /// The abilities that an agent needs for it.
     pub(super) effectivities: Vec<Spanned<String>>,
     pub(super) triggers: Vec<Trigger>,
-    /// The variables that doing it gives values to.
+    /// The variables that it sets.
     pub(super) outputs: Vec<Output>,
-    /// What must hold before it counts as done.
+    /// The checks that must pass before it counts as done.
     pub(super) accept: Vec<Check>,
     /// The tools that may be used for it.
     pub(super) tools: Option<Box<ToolRules>>,
 }
 
-/// How a step is done: a technique, in the first generation a skill.
+/// The technique of a step, called a skill in the first generation.
 pub(super) struct Technique {
     pub(super) name: Spanned<String>,
-    /// For its inputs: other variables, texts with variables in braces, or values.
+    /// The values of its inputs: other variables, texts with variables in braces, or constants.
     pub(super) inputs: Vec<Entry>,
 }
 
-/// A variable and what it is called where it is made.
+/// A variable, and its name in the technique that produces it.
 pub(super) struct Output {
     pub(super) name: Spanned<String>,
     pub(super) variable: Spanned<String>,
@@ -71,7 +71,7 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 impl Reader<'_> {
-    /// The items under `steps`.
+    /// Reads the items under `steps`.
     pub(super) fn items(&mut self, fields: &mut Fields<'_>) -> Vec<Item> {
         let mut items = Vec::new();
         for tree in self.list(fields, "steps") {
@@ -95,7 +95,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The kind that is named; where none is, that of a plain step.
+    /// Reads the kind; the default is a plain step.
     fn kind(&mut self, tree: &Tree) -> Option<Kind> {
         let what = named(tree, "step");
         let word = match tree.get("kind") {
@@ -116,7 +116,8 @@ impl Reader<'_> {
         known
     }
 
-    /// Without a `kind`, it is a step; what it has besides may say that another was meant.
+    /// Returns the kind of an item without a `kind`: a step, unless its other fields suggest another, which is
+    /// reported.
     fn unnamed(&mut self, tree: &Tree, what: &str) -> Kind {
         let first = |keys: &[&'static str]| keys.iter().find(|key| tree.get(key).is_some()).copied();
         let (key, word, kind) = match (first(&["options", "ref"]), first(&["loopType", "over", "steps"])) {
@@ -177,7 +178,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The id; of a technique, its last word where none is given.
+    /// Reads the id; a technique without one gets the last word of its name.
     fn step_id(&mut self, fields: &mut Fields<'_>, technique: Option<&Technique>) -> Option<Spanned<String>> {
         match technique {
             Some(technique) if !fields.has("id") => {
@@ -214,7 +215,7 @@ impl Reader<'_> {
         Some(Technique { name: name?, inputs })
     }
 
-    /// Outputs: names of variables, or an object from the name of an output to that of its variable.
+    /// Reads outputs: names of variables, or an object from the name of an output to that of its variable.
     fn outputs(&mut self, fields: &mut Fields<'_>, what: &str, outputs: &mut Vec<Output>) {
         let found: Vec<Output> = match fields.optional("outputs").map(|tree| &tree.kind) {
             Some(TreeKind::Object(_)) => {

@@ -1,6 +1,6 @@
-//! An exact picture of a file of activities: which fields there are and of what type. It decides nothing.
+//! The exact syntax tree of a file of activities: its fields and their types. Makes no decisions.
 //!
-//! What a name refers to is not looked up here, but for the options of a checkpoint.
+//! References are not resolved here, except for the options of a checkpoint.
 
 use serde_json::Value;
 
@@ -31,15 +31,15 @@ pub(crate) struct File {
     pub(super) variables: Vec<Variable>,
     pub(super) initial_activity: Option<Spanned<String>>,
     pub(super) final_activity: Option<Spanned<String>>,
-    /// Nothing where there are none, neither in the file nor in files of their own.
+    /// `None` if there are none, neither in the file nor in files of their own.
     pub(super) activities: Option<Vec<Activity>>,
-    /// The places in the list of activities at which files are named.
+    /// The indices in the list of activities at which files are named.
     pub(super) named: Vec<usize>,
-    /// The ids of the activities that are there but could not be read.
+    /// The ids of activities that could not be read.
     pub(super) unread: Vec<String>,
-    /// Whether there are activities of which not even the id could be read.
+    /// Whether there are activities whose id could not be read either.
     pub(super) incomplete: bool,
-    /// The folder of the activities, where it is not `activities`.
+    /// The folder of the activities, if it is not `activities`.
     #[cfg_attr(not(test), expect(dead_code, reason = "whoever reads files has followed it before"))]
     pub(super) activities_dir: Option<Spanned<String>>,
     pub(super) modes: Vec<Mode>,
@@ -73,7 +73,7 @@ pub(super) struct Location {
     pub(super) gitignored: bool,
 }
 
-/// Reads a workflow; nothing when it is no object.
+/// Reads a workflow; `None` if it is no object.
 pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut reader = Reader::new(source, faults);
     let file = reader.file(tree);
@@ -88,7 +88,7 @@ pub(crate) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> Opti
 
 const WHAT: &str = "the workflow";
 
-/// What stands under `activities`.
+/// The content of `activities`.
 #[derive(Default)]
 struct Listed {
     activities: Option<Vec<Activity>>,
@@ -172,7 +172,7 @@ impl Reader<'_> {
         listed
     }
 
-    /// A text alone has no files: whoever reads it from somewhere brings them along.
+    /// Reports a file that was not read: a text alone has no files, which the reader of the file system must add.
     fn is_here(&mut self, file: &str, span: Span, listed: &mut Listed) {
         if self.source.is_joined() {
             return;
@@ -232,7 +232,7 @@ impl Reader<'_> {
         Some(Variable { name: name?, kind, description, default, required })
     }
 
-    /// Places of artifacts: a path alone, or with a description.
+    /// Reads places of artifacts: a path alone, or with a description.
     fn locations(&mut self, fields: &mut Fields<'_>) -> Vec<Location> {
         let Some(tree) = fields.optional("artifactLocations") else { return Vec::new() };
         let Some(entries) = tree.entries() else {
@@ -265,7 +265,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a value of a kind is, where `tree` is none.
+/// Returns a description of the values of a kind, if `tree` is none of them.
 fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
     let (fits, wanted) = match kind {
         VariableKind::String => (matches!(tree.kind, TreeKind::String(_)), "a string"),
@@ -278,7 +278,7 @@ fn wants(kind: VariableKind, tree: &Tree) -> Option<&'static str> {
     (!fits).then_some(wanted)
 }
 
-/// Whether a version is three numbers with dots between.
+/// Returns whether a version is three numbers separated by dots, and reports if not.
 pub(super) fn is_version(version: &Spanned<String>, what: &str, faults: &mut FaultList) -> bool {
     let numbers: Vec<&str> = version.value.split('.').collect();
     let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,5 @@
-//! What a project attaches to workflows is put on their nodes. It comes to what the file says, and takes nothing away.
+//! Attaches a project's checks and tool rules to the nodes of workflows. Only adds to the workflow, and removes
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +14,17 @@ use crate::source::Spanned;
 use crate::source::fields::FaultList;
 use crate::value::CheckId;
 
-/// What came of attaching to a workflow.
+/// The result of attaching to a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttachmentResult {
-    /// The places of the entries that added something.
+    /// The indices of the entries that added something.
     pub entries: Vec<usize>,
-    /// Why what was added cannot stand there, each at its node in the workflow's text.
+    /// The faults of what was added, each at its node in the workflow's text.
     pub faults: Vec<Diagnostic>,
 }
 
 impl Attachments {
-    /// Adds to the nodes of a graph what is meant for them.
+    /// Attaches the entries to the nodes of a graph that they select.
     pub fn attach(&self, graph: &mut Graph) -> AttachmentResult {
         let mut entries = Vec::new();
         let mut faults = FaultList::default();
@@ -40,7 +41,7 @@ impl Attachments {
         AttachmentResult { entries, faults: faults.0 }
     }
 
-    /// The entry that has attached a check to a node of the workflow called `workflow`: of several that say it, the first.
+    /// Returns the first entry that attaches a check to a node of the workflow called `workflow`.
     pub fn entry_of(&self, workflow: &str, node: &Node, check: &NodeCheck<'_>) -> Option<&Attachment> {
         let invariant = node.accept.iter().find(|known| known.id.as_str() == check.id).map(|known| &known.invariant);
         let is_it = |one: &Check| {
@@ -50,14 +51,14 @@ impl Attachments {
         meant.filter(|_| check.attached).find(|entry| entry.accept.iter().any(is_it))
     }
 
-    /// Warnings for the entries that add nothing to any of these graphs, which are all that there are.
+    /// Returns warnings for the entries that add nothing to any of these graphs, which must be all that exist.
     pub fn unmatched(&self, graphs: &[&Graph]) -> Vec<Diagnostic> {
         self.entries.iter().filter_map(|entry| entry.unmatched(graphs)).collect()
     }
 }
 
 impl Attachment {
-    /// Adds to a node what the entry says, and whether that changed anything.
+    /// Adds the entry to a node, and returns whether that changed anything.
     fn add_to(&self, node: &mut Node) -> bool {
         let span = node.span;
         let at = |check: &Check| Check { span, attached: true, ..check.clone() };
@@ -66,7 +67,7 @@ impl Attachment {
                 let before = node.accept.len();
                 self.accept.iter().for_each(|check| add_check(&mut node.accept, at(check)));
                 let is_checked = node.accept.len() > before;
-                // Of a step of activities nobody reports that it failed: what is not accepted stays.
+                // A step of activities has no `failed` outcome, so a rejected step must stay open.
                 if is_checked && node.seat.is_some() && node.phase.is_none() {
                     node.phase = Some(Box::new(Phase { back: None, cap: 0, counted_at: node.id.clone() }));
                 }
@@ -91,7 +92,7 @@ impl Attachment {
         true
     }
 
-    /// Whether a node is one that the entry can add something to.
+    /// Returns whether the entry can add something to a node.
     fn can_add_to(&self, node: &Node) -> bool {
         match &node.kind {
             Kind::Work { .. } => true,
@@ -101,7 +102,7 @@ impl Attachment {
     }
 
     fn unmatched(&self, graphs: &[&Graph]) -> Option<Diagnostic> {
-        // Which workflows of other folders there are is said when they are loaded.
+        // Workflows of other folders are checked when they are loaded.
         if self.workflow.as_ref().is_some_and(|pattern| pattern.value.contains(':')) {
             return None;
         }
@@ -141,13 +142,13 @@ impl Attachment {
     }
 }
 
-/// What a node goes by: in a workflow of activities its own identifier stands behind that of its activity.
+/// Returns the names of a node: its id, and in a workflow of activities also its own id within the activity.
 fn names(node: &Node) -> impl Iterator<Item = &str> {
     let own = node.seat.as_ref().map(|seat| seat.id.as_str());
     std::iter::once(node.id.as_str()).chain(own)
 }
 
-/// Adds a check, unless the node has it. Another one of its name stays, and the new one gets a name of its own.
+/// Adds a check, unless the node has the same one. If its name is taken, the new check gets another name.
 fn add_check(checks: &mut Vec<Check>, check: Check) {
     if checks.iter().any(|known| known.by == check.by && known.invariant == check.invariant) {
         return;
@@ -156,7 +157,7 @@ fn add_check(checks: &mut Vec<Check>, check: Check) {
     checks.push(Check { id: CheckId::from(id), ..check });
 }
 
-/// The same for a state, as a key result. What a step leaves behind is no matter of a state: it comes to an output.
+/// Adds a check to a state, as a key result. Checks of a step's evidence do not apply: a state gives an output.
 fn add_result(state: &mut State, check: Check) {
     let by = KeyResultCheck::Check(check.by.clone());
     if check.by.evidence().is_some() || state.key_results.iter().any(|known| known.by == by && !known.advisory) {
@@ -173,7 +174,7 @@ fn add_result(state: &mut State, check: Check) {
     });
 }
 
-/// What a key result asks for, as the model that works on the state reads it.
+/// Returns the description of a key result for the model that works on the state.
 fn told(by: &CheckBy) -> String {
     match by {
         CheckBy::Run { argv, .. } => format!("`{}` succeeds", argv.join(" ")),

@@ -1,4 +1,4 @@
-//! Gates that look at what the work has left: what a definition may say to each of them.
+//! Gates that check the results of the work, and the fields that each of them accepts.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree};
 use crate::value::NodeId;
 
-/// The most patterns in one list.
+/// The maximum number of patterns in one list.
 const MAX_PATTERNS: usize = 64;
-/// The longest pattern, in bytes.
+/// The maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 300;
 
-/// What a check says besides its gate.
+/// The fields of a check besides its gate.
 #[derive(Default)]
 pub(super) struct With<'t> {
     must: Option<Vec<Spanned<String>>>,
@@ -27,7 +27,7 @@ pub(super) struct With<'t> {
     since: Option<Since>,
 }
 
-/// The fields, each with the gates that take it.
+/// The fields, each with the gates that accept it.
 const TAKEN: [(&str, &[&str]); 7] = [
     ("must", &["changed"]),
     ("may", &["changed"]),
@@ -82,7 +82,7 @@ impl<'t> With<'t> {
         TAKEN.iter().zip(is_given).filter(|(_, is_given)| *is_given).map(|((field, _), _)| *field)
     }
 
-    /// What is given and what decides the check does not take.
+    /// Reports the given fields that the gate does not accept.
     pub(super) fn refused(&self, gate: Option<&str>, id: &str, span: Span) -> Option<Diagnostic> {
         let takes = |field: &str| {
             gate.is_some_and(|gate| TAKEN.iter().any(|(known, by)| *known == field && by.contains(&gate)))
@@ -106,7 +106,7 @@ impl<'t> With<'t> {
     }
 }
 
-/// The evidence that a gate looks at; nothing where the gate looks at none, or something is wrong with what it is told.
+/// Returns the evidence that a gate checks; `None` if it checks none, or its fields have a fault.
 pub(super) fn of(gate: &str, with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<Evidence> {
     let fact = match gate {
         "changed" => changed(with, faults)?,
@@ -211,7 +211,7 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
-/// The kind of variable that holds what a schema describes.
+/// Returns the kind of variable for the values that a schema describes.
 fn kind(schema: &serde_json::Value) -> Option<VariableKind> {
     match schema.get("type")?.as_str()? {
         "object" => Some(VariableKind::Object),
@@ -223,14 +223,14 @@ fn kind(schema: &serde_json::Value) -> Option<VariableKind> {
     }
 }
 
-/// A graph with the variables that its checks want reported and nothing else declares.
+/// Returns a graph with the variables declared that its checks require and nothing else declares.
 pub(in crate::dialect) fn declared(mut graph: Graph, faults: &mut FaultList) -> Graph {
     declare(&mut graph, false, faults);
     graph
 }
 
-/// Declares the variables that checks want reported and nothing else declares: the checks of the definition, or those that
-/// were attached to it.
+/// Declares the variables that checks require and nothing else declares, either for the definition's own checks or for
+/// the attached ones.
 pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut FaultList) {
     let wanted = graph.nodes.iter().flat_map(|node| wanted(node, attached));
     let wanted: Vec<(NodeId, Span, String, VariableKind)> = wanted.collect();

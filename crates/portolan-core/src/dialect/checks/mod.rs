@@ -1,4 +1,4 @@
-//! What must hold before a node is left, and which tools may be used at it: written alike in every dialect.
+//! The acceptance checks and the tool rules of a node, which have the same syntax in every dialect.
 
 mod attach;
 mod evidence;
@@ -13,7 +13,7 @@ use crate::graph::{
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
-/// What only this reports.
+/// The codes that only this module reports.
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "bad-check",
@@ -39,16 +39,16 @@ pub(super) const CODES: &[Code] = &[
     },
 ];
 
-/// The most checks on one node.
+/// The maximum number of checks on one node.
 const MAX_CHECKS: usize = 32;
 
-/// The longest time that a check may ask for.
+/// The maximum timeout of a check, in seconds.
 const MAX_TIMEOUT: u32 = MAX_TIMEOUT_SECONDS as u32;
 
-/// The most patterns of tools on one node.
+/// The maximum number of tool patterns on one node.
 const MAX_PATTERNS: usize = 64;
 
-/// The longest pattern, in bytes.
+/// The maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 200;
 
 /// A check as written.
@@ -80,7 +80,7 @@ impl<'t> Written<'t> {
     }
 }
 
-/// How a key result is found out outside of the run: the fields of a check, however they are called.
+/// The fields of a key result that is checked outside of the run; their names differ between dialects.
 pub(super) struct Outside {
     pub(super) run: Option<Vec<Spanned<String>>>,
     pub(super) timeout_seconds: Option<u64>,
@@ -88,7 +88,7 @@ pub(super) struct Outside {
     pub(super) gate: Option<Spanned<String>>,
 }
 
-/// The check that these fields say.
+/// Returns the check that these fields describe.
 pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let timeout_seconds = outside.timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
     let written = Written {
@@ -109,7 +109,7 @@ pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Fa
     Some(by)
 }
 
-/// Reads `accept`: an array of checks. A text in it names a gate.
+/// Reads `accept`, an array of checks. A text in it names a gate.
 pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check> {
     let Some(tree) = fields.optional("accept") else { return Vec::new() };
     let TreeKind::Array(items) = &tree.kind else {
@@ -146,7 +146,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check
     lowered
 }
 
-/// Reads a check; nothing when there is a fault in it: what it would check instead is anybody's guess.
+/// Reads a check. Returns `None` if it has a fault: its intention could only be guessed.
 fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<Written<'t>> {
     if let TreeKind::String(name) = &tree.kind {
         let gate = Spanned { value: name.clone(), span: tree.span };
@@ -172,10 +172,10 @@ fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<Written<'t>> {
         invariant: fields.string("invariant", faults).filter(|named| is_invariant(named, faults)),
         with: With::read(&mut fields, faults),
     };
-    // `run` is a field of the check also where it is not given.
+    // `run` is a known field even if it is absent.
     fields.ignored(&["run"]);
     fields.finish(faults);
-    // Leniency is for what the original programs load, and these know no checks.
+    // Leniency is for files that the original programs load, and those have no checks.
     faults.0[before..].iter_mut().for_each(|fault| fault.repair = None);
     (faults.0.len() == before).then_some(check)
 }
@@ -235,12 +235,12 @@ fn by(check: &Written<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> 
     None
 }
 
-/// The fields by which a check is decided.
+/// The fields that determine how a check is decided.
 const WAYS: [&str; 4] = ["check", "run", "file", "gate"];
 const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"run\": [\"program\", \"argument\"]`, \
      `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`";
 
-/// A check that the project has a name for.
+/// Returns a check by the name that the project gives it.
 fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
     let fault = match (alone, check.timeout_seconds.is_some(), is_check_name(&name.value)) {
@@ -273,13 +273,13 @@ fn unknown_gate(gate: &Spanned<String>) -> Diagnostic {
         .did_you_mean(&gate.value, known)
 }
 
-/// Whether a path, as written, is relative and does not climb. What it resolves to is looked at when it is used.
+/// Returns whether a path, as written, is relative and has no `..`. Its resolution is checked when it is used.
 pub(super) fn stays_inside(path: &str) -> bool {
     let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
     !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// Reads `allow` and `deny`: patterns of tools.
+/// Reads `allow` and `deny`, patterns of tools.
 pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<Box<ToolRules>> {
     let has_allow = fields.has("allow");
     let allow = patterns("allow", fields, faults);

@@ -1,5 +1,5 @@
-//! `.portolan/verify.yaml`: checks and tool rules that a project attaches to nodes of any workflow, whose files say nothing
-//! of them. An entry says which nodes it means, and what it adds in the words of a definition.
+//! `.portolan/verify.yaml`: checks and tool rules that a project attaches to nodes of any workflow, without changing
+//! the workflow's file. An entry selects nodes, and states what it adds in the syntax of a definition.
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::graph::{ATTACHMENTS, Check, is_meant};
@@ -8,58 +8,59 @@ use crate::source::{self, Source, Span, Spanned, Tree, TreeKind};
 
 pub use super::attach::AttachmentResult;
 
-/// Where a project writes it down, relative to its folder.
+/// The path of the file, relative to the project's folder.
 pub const FILE: &str = ATTACHMENTS;
 
-/// The most entries of a file.
+/// The maximum number of entries.
 const MAX_ENTRIES: usize = 100;
-/// The longest pattern, in bytes.
+/// The maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 200;
 
-/// What a project attaches to workflows.
+/// The entries that a project attaches to workflows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attachments {
     /// The entries, in the order written.
     pub entries: Vec<Attachment>,
 }
 
-/// What one entry attaches, and to what.
+/// An entry: the nodes it selects, and what it attaches to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// Where it stands.
+    /// The span of the entry.
     pub span: Span,
-    /// A pattern of workflows; nothing where it means all of them.
+    /// A pattern of workflows; `None` for all.
     pub workflow: Option<Spanned<String>>,
-    /// A pattern of nodes; nothing where it means all of them.
+    /// A pattern of nodes; `None` for all.
     pub node: Option<Spanned<String>>,
     /// The checks that it adds.
     pub accept: Vec<Check>,
     /// The patterns of tools that it denies.
     pub deny: Vec<String>,
-    /// The entry as JSON, which [`read`] reads as the same in [`text_of`].
+    /// The entry as JSON. [`read`] gives the same entry for it in [`text_of`].
     pub text: String,
 }
 
 impl Attachment {
-    /// Whether it means the workflow called `id`. One from another folder is meant by its own name, too.
+    /// Returns whether it selects the workflow called `id`. A workflow from another folder also matches by its name
+    /// alone.
     pub fn means_workflow(&self, id: &str) -> bool {
         let bare = id.rsplit_once(':').map_or(id, |(_, name)| name);
         self.workflow.as_ref().is_none_or(|pattern| [id, bare].iter().any(|id| is_meant(&pattern.value, id)))
     }
 
-    /// Whether it means the node that goes by these names.
+    /// Returns whether it selects a node with one of these names.
     pub(super) fn means_node<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
         self.node.as_ref().is_none_or(|pattern| names.any(|name| is_meant(&pattern.value, name)))
     }
 }
 
-/// A text with these entries, each as JSON.
+/// Returns a text with these entries, each as JSON.
 pub fn text_of<'t>(entries: impl IntoIterator<Item = &'t str>) -> String {
     let entries: Vec<&str> = entries.into_iter().collect();
     format!("{{\"verify\":[{}]}}", entries.join(","))
 }
 
-/// Reads what a project attaches. What has a fault is left out, and every fault is told, in the order of the text.
+/// Reads a project's attachments. Omits entries with a fault, and returns every fault in the order of the text.
 ///
 /// ```
 /// use portolan_core::dialect::verify::read;

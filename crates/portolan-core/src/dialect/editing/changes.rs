@@ -1,4 +1,4 @@
-//! Several edits that belong together, each by the place that something has before any of them.
+//! Several edits that belong together, each with the path that its place has before any of them.
 
 use std::cmp::Ordering;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Done, Page, Place};
 use crate::source::{Edit, PathStep, Tree, TreeKind};
 
-/// Edits in the making. Values are set first, then something may be put in, and what is taken out goes last, from behind.
-/// A file of which all is taken out goes as a whole.
+/// Collects edits. Sets come first, then insertions, and removals last, from the end. A file whose whole content is
+/// removed is deleted.
 #[derive(Default)]
 pub(crate) struct Changes {
     sets: Vec<(usize, Edit)>,
@@ -18,17 +18,18 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// A file comes.
+    /// Adds a file.
     pub(crate) fn bring(&mut self, name: String, text: String) {
         self.come.push((name, text));
     }
 
-    /// A place has another value.
+    /// Sets the value of a place.
     pub(crate) fn set(&mut self, place: Place, value: impl Into<Value>) {
         self.sets.push((place.file, Edit::Set { at: place.at, value: value.into() }));
     }
 
-    /// A value is put into a list, or with its list where there is none. Of one list, the last place comes first.
+    /// Inserts a value into a list, or creates the list with it. Insertions into one list must come in descending
+    /// order.
     pub(crate) fn put(&mut self, page: &Page<'_>, list: &Place, nth: usize, value: Value) {
         let edit = match page.tree(list).map(|tree| &tree.kind) {
             Some(TreeKind::Array(_)) => Edit::Insert { at: list.with(nth).at, before: None, value },
@@ -37,19 +38,19 @@ impl Changes {
         self.put.push((list.file, edit));
     }
 
-    /// A place is taken out.
+    /// Removes a place.
     pub(crate) fn take(&mut self, place: Place) {
         if !self.gone.contains(&place) {
             self.gone.push(place);
         }
     }
 
-    /// Whether a place is taken out, by itself or with what it stands in.
+    /// Returns whether a place is removed, by itself or with its parent.
     pub(crate) fn takes(&self, place: &Place) -> bool {
         self.gone.iter().any(|gone| gone.file == place.file && place.at.starts_with(&gone.at))
     }
 
-    /// The edits. A list or an object of which nothing stays goes with its key.
+    /// Returns the edits. A list or an object that becomes empty is removed with its key.
     pub(crate) fn done(mut self, page: &Page<'_>) -> Done {
         while let Some(emptied) = self.gone.iter().find_map(|place| self.emptied(page, place)) {
             self.gone.push(emptied);
@@ -71,7 +72,7 @@ impl Changes {
         }
     }
 
-    /// What a place stands in, where all of that is taken out and nothing says so yet.
+    /// Returns the parent of a place if everything in it is removed and the parent itself is not yet.
     fn emptied(&self, page: &Page<'_>, place: &Place) -> Option<Place> {
         let parent = place.parent()?;
         if !matches!(parent.at.last(), Some(PathStep::Key(_))) || self.takes(&parent) {
@@ -86,7 +87,7 @@ impl Changes {
     }
 }
 
-/// The order in which places are taken out: of one list, the last goes first.
+/// The order of removals: of one list, the last item comes first.
 fn later(one: &[PathStep], other: &[PathStep]) -> Ordering {
     let steps = one.iter().zip(other).map(|(one, other)| match (one, other) {
         (PathStep::Item(one), PathStep::Item(other)) => other.cmp(one),
@@ -96,7 +97,7 @@ fn later(one: &[PathStep], other: &[PathStep]) -> Ordering {
     steps.fold(Ordering::Equal, Ordering::then).then(other.len().cmp(&one.len()))
 }
 
-/// The text under `key`, where there is one.
+/// Returns the text under `key`, if there is one.
 pub(crate) fn text_of<'t>(tree: &'t Tree, key: &str) -> Option<&'t str> {
     tree.get(key).and_then(Tree::as_str)
 }

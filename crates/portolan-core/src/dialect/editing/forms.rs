@@ -1,30 +1,30 @@
-//! What a form asks for: the fields of nodes, with words for people.
+//! The content of forms: the fields of nodes, with labels and help for people.
 
 use serde::Serialize;
 
 use crate::graph::Node;
 use crate::source::Tree;
 
-/// A kind of node, and what is asked for it.
+/// A kind of node and its form.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct NodeForm {
-    /// Its kind, in the word of the format.
+    /// The kind, in the word of the dialect.
     pub kind: &'static str,
-    /// The same for people.
+    /// The label for people.
     pub label: &'static str,
-    /// What it is for, in one sentence.
+    /// Its purpose, in one sentence.
     pub help: &'static str,
     /// Its fields.
     pub fields: &'static [FormField],
     /// Whether the edges that leave it name an outcome.
     pub outcomes: bool,
-    /// Whether the edges that leave it may have a label of their own.
+    /// Whether the edges that leave it may have labels.
     pub labels: bool,
-    /// Whether one can be added by itself: a join comes with its fork.
+    /// Whether one can be added by itself; a join comes with its fork.
     pub addable: bool,
-    /// Whether a node of it never becomes one of another kind, nor another one of it.
+    /// Whether its nodes cannot change to another kind, nor others to it.
     pub apart: bool,
-    /// Whether a node is of it where its text names no kind.
+    /// Returns whether a node whose text names no kind is of this kind.
     #[serde(skip)]
     pub(crate) unsaid: fn(&Node) -> bool,
 }
@@ -32,29 +32,29 @@ pub struct NodeForm {
 /// A field of a node.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FormField {
-    /// Its path in the node: `tools.deny` is one within another.
+    /// The path in the node, such as `tools.deny` for a nested field.
     pub path: &'static str,
-    /// What it is called for people.
+    /// The label for people.
     pub label: &'static str,
-    /// What it is for, in one sentence.
+    /// Its purpose, in one sentence.
     pub help: &'static str,
-    /// What it holds.
+    /// The type of its value.
     #[serde(rename = "type")]
     pub kind: FieldKind,
-    /// What it may hold, where that is one of a few words.
+    /// The allowed words of a choice.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub choices: &'static [&'static str],
-    /// What counts where it is left out, if that is a number.
+    /// The default if the field is absent, if that is a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<u32>,
     /// Whether a definition without it has a fault.
     pub required: bool,
-    /// What it is called instead where a text was written so: another spelling, or an older one.
+    /// An alternative name of the field in some texts, such as an older one.
     #[serde(skip)]
     pub(crate) otherwise: Option<&'static str>,
 }
 
-/// What a field holds.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldKind {
@@ -64,19 +64,19 @@ pub enum FieldKind {
     Long,
     /// A number.
     Number,
-    /// Yes or no.
+    /// A boolean.
     Boolean,
     /// One of a few words.
     Choice,
-    /// Texts.
+    /// A list of texts.
     List,
-    /// An expression, as the format writes it.
+    /// An expression, in the syntax of the dialect.
     Expression,
-    /// Anything.
+    /// Any JSON value.
     Json,
 }
 
-/// A kind of node.
+/// Creates a kind of node.
 pub(in crate::dialect) const fn form(
     kind: &'static str,
     label: &'static str,
@@ -96,7 +96,7 @@ pub(in crate::dialect) const fn form(
     }
 }
 
-/// A field that may be left out.
+/// Creates an optional field.
 pub(in crate::dialect) const fn field(
     path: &'static str,
     label: &'static str,
@@ -107,54 +107,54 @@ pub(in crate::dialect) const fn field(
 }
 
 impl NodeForm {
-    /// The same, of which edges name an outcome.
+    /// Lets the edges of its nodes name an outcome.
     pub(in crate::dialect) const fn with_outcomes(self) -> NodeForm {
         NodeForm { outcomes: true, ..self }
     }
 
-    /// The same, of which edges may have a label.
+    /// Lets the edges of its nodes have a label.
     pub(in crate::dialect) const fn with_labels(self) -> NodeForm {
         NodeForm { labels: true, ..self }
     }
 
-    /// The same, of which none is added by itself.
+    /// Prevents adding such a node by itself.
     pub(in crate::dialect) const fn with_others(self) -> NodeForm {
         NodeForm { addable: false, ..self }
     }
 
-    /// The same, to and from which no node changes.
+    /// Prevents changes of nodes to this kind and from it.
     pub(in crate::dialect) const fn apart(self) -> NodeForm {
         NodeForm { apart: true, ..self }
     }
 
-    /// The same, which a node is of where its text names no kind and this holds.
+    /// Applies the kind to nodes whose text names no kind and for which `unsaid` holds.
     pub(in crate::dialect) const fn unsaid(self, unsaid: fn(&Node) -> bool) -> NodeForm {
         NodeForm { unsaid, ..self }
     }
 }
 
 impl FormField {
-    /// The same, that must be there.
+    /// Makes the field required.
     pub(in crate::dialect) const fn required(self) -> FormField {
         FormField { required: true, ..self }
     }
 
-    /// The same, which counts as this number where it is left out.
+    /// Sets the number that an absent field counts as.
     pub(in crate::dialect) const fn by_default(self, default: u32) -> FormField {
         FormField { default: Some(default), ..self }
     }
 
-    /// The same, of one of these words.
+    /// Sets the allowed words.
     pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> FormField {
         FormField { choices, ..self }
     }
 
-    /// The same, which a text may call otherwise.
+    /// Sets the alternative name.
     pub(in crate::dialect) const fn or(self, otherwise: &'static str) -> FormField {
         FormField { otherwise: Some(otherwise), ..self }
     }
 
-    /// What it is called in an object.
+    /// Returns the name of the field in an object.
     pub(super) fn called(&self, object: &Tree) -> &'static str {
         match self.otherwise {
             Some(otherwise) if object.get(self.path).is_none() && object.get(otherwise).is_some() => otherwise,

@@ -1,25 +1,25 @@
-//! Where things stand, by their spans: a look at each node of a large definition must not read all of its text.
+//! An index of places by span, so that looking up each node of a large definition does not read all of its text.
 
 use std::collections::BTreeMap;
 
 use super::page::Place;
 use crate::source::{PathStep, Span, Tree, TreeKind};
 
-/// The places in all files of a definition. A value that is brought along by an alias stands where it comes first.
+/// The places in all files of a definition. The first occurrence of an aliased value counts.
 #[derive(Default)]
 pub(super) struct Index {
     spots: Vec<Spot>,
-    /// The objects that are named at a span: by their key, or by a text in them.
+    /// The values that have their name at a span: their key, or a text in them.
     named: BTreeMap<Span, usize>,
-    /// What stands at a span: a value that has no parts, or the value of a key.
+    /// The values at a span: a scalar, or the value of a key.
     standing: BTreeMap<Span, usize>,
 }
 
-/// One step of a way, and what comes before it.
+/// One step of a path, and its predecessor.
 struct Spot {
     file: usize,
     before: Option<usize>,
-    /// Which of the entries or items it is.
+    /// The index of the entry or item.
     nth: usize,
 }
 
@@ -64,19 +64,19 @@ impl Index {
         }
     }
 
-    /// The object that is named at a span.
+    /// Returns the place and the value that have their name at a span.
     pub(super) fn named<'t>(&self, span: Span, trees: &'t [Option<Tree>]) -> Option<(Place, &'t Tree)> {
         self.named.get(&span).and_then(|spot| self.place(*spot, trees))
     }
 
-    /// What stands at a span.
+    /// Returns the place and the value at a span.
     pub(super) fn standing<'t>(&self, span: Span, trees: &'t [Option<Tree>]) -> Option<(Place, &'t Tree)> {
         self.standing.get(&span).and_then(|spot| self.place(*spot, trees))
     }
 
     fn place<'t>(&self, spot: usize, trees: &'t [Option<Tree>]) -> Option<(Place, &'t Tree)> {
         let way = std::iter::successors(self.spots.get(spot), |spot| self.spots.get(spot.before?));
-        // The first is the file as a whole, and no step.
+        // The first spot is the file as a whole and no step.
         let mut steps: Vec<&Spot> = way.filter(|spot| spot.before.is_some()).collect();
         steps.reverse();
         let file = self.spots.get(spot)?.file;

@@ -1,7 +1,7 @@
-//! Expressions that name a node, when it is called otherwise.
+//! Renames a node in expressions.
 //!
-//! An occurrence names the node where another name in its place is asked of the top of the context: the expression's own
-//! parser says so. What may name it, and cannot be told to, is not guessed at: the whole renaming is refused.
+//! An occurrence is the node if another name in its place becomes a root of the expression, according to the
+//! expression's own parser. If it is uncertain whether an expression names the node, the whole renaming is refused.
 
 use super::EditError;
 use super::page::{Page, Place};
@@ -11,21 +11,21 @@ use crate::source::{Edit, Tree, TreeKind};
 
 /// The functions whose first argument is the name of a node.
 const BY_NAME: [&str; 3] = ["$executionCount(", "$nodeExecution(", "$nodeExecutions("];
-/// The operators of JSON Logic whose further arguments are asked of the items of the first.
+/// The JSON Logic operators whose further arguments are evaluated on the items of the first.
 const OF_ITEMS: [&str; 6] = ["map", "filter", "reduce", "all", "some", "none"];
-/// What a node is renamed to in the expressions of a definition.
+/// The renaming of a node in the expressions of a definition.
 pub(crate) struct Mentions<'m> {
     page: &'m Page<'m>,
     from: &'m str,
     to: &'m str,
-    /// Whether a branch begins at it: what the branch came to then goes by its name, in the output of `joins`.
+    /// Whether the node begins a branch: the output of `joins` then has the branch's result under its name.
     begins_branch: bool,
     joins: Vec<String>,
     edits: Vec<(usize, Edit)>,
     doubtful: Vec<Place>,
 }
 
-/// That it cannot be told whether an expression names the node.
+/// An expression that may or may not name the node.
 struct Doubt;
 
 impl<'m> Mentions<'m> {
@@ -34,7 +34,7 @@ impl<'m> Mentions<'m> {
         Mentions { page, from, to, begins_branch, joins, edits: Vec::new(), doubtful: Vec::new() }
     }
 
-    /// The edits, each a new text; refused where an expression is in doubt.
+    /// Returns the edits, each a new text; refuses if an expression is in doubt.
     pub(crate) fn edits(self) -> Result<Vec<(usize, Edit)>, EditError> {
         if self.doubtful.is_empty() {
             return Ok(self.edits);
@@ -50,12 +50,12 @@ impl<'m> Mentions<'m> {
         Err(EditError::new(message, "rewrite these expressions first, or rename it in the text"))
     }
 
-    /// A text in JSONata.
+    /// Renames in a JSONata text.
     pub(crate) fn jsonata(&mut self, place: &Place) {
         self.rewritten(place, |mentions, text| mentions.in_jsonata(text, false));
     }
 
-    /// A text in JSONata that comes to the name of a node.
+    /// Renames in a JSONata text whose result is the name of a node.
     fn choosing(&mut self, place: &Place) {
         self.rewritten(place, |mentions, text| mentions.in_jsonata(text, true));
     }
@@ -73,7 +73,8 @@ impl<'m> Mentions<'m> {
         self.edits.push((place.file, Edit::Set { at: place.at.clone(), value: text.into() }));
     }
 
-    /// A value with `{expr: …}` in it; `dollar` is whether a text that begins with `$` is an expression too.
+    /// Renames in a value that contains `{expr: …}`; `dollar` is whether a text that begins with `$` is an expression
+    /// too.
     pub(crate) fn template(&mut self, place: &Place, dollar: bool) {
         let page = self.page;
         match page.tree(place).map(|tree| &tree.kind) {
@@ -87,7 +88,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// `{expr: …}`, or else a rule of JSON Logic.
+    /// Renames in `{expr: …}`, or else in a JSON Logic rule.
     pub(crate) fn computed(&mut self, place: &Place) {
         match self.is_wrapped(place) {
             true => self.jsonata(&place.with("expr")),
@@ -95,7 +96,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// The same, where it comes to the name of a node.
+    /// Renames in `{expr: …}` or a rule whose result is the name of a node.
     pub(crate) fn chosen(&mut self, place: &Place) {
         if self.is_wrapped(place) {
             return self.choosing(&place.with("expr"));
@@ -116,7 +117,7 @@ impl<'m> Mentions<'m> {
         entries.is_some_and(|entries| matches!(entries, [only] if only.key.value == "expr"))
     }
 
-    /// The check of a key result: a text is Python, which sees nodes by what it looks up alone.
+    /// Renames in the check of a key result. A text is Python, which refers to nodes only through its lookups.
     fn check(&mut self, place: &Place) {
         let Some(text) = self.page.tree(place).and_then(Tree::as_str) else { return self.computed(place) };
         let says = ["'", "\""].iter().any(|quote| text.contains(&format!("{quote}{}{quote}", self.from)));
@@ -125,7 +126,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// The expressions of a state, in whichever format it stands.
+    /// Renames in the expressions of a state, in any dialect.
     pub(crate) fn state(&mut self, state: &Place) {
         for key in ["prompt", "system"] {
             self.template(&state.with(key), false);
@@ -141,7 +142,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// The expressions of a rule of JSON Logic: what its `var`s are.
+    /// Renames in the `var`s of a JSON Logic rule.
     pub(crate) fn rule(&mut self, place: &Place) {
         let page = self.page;
         match page.tree(place).map(|tree| &tree.kind) {
@@ -176,7 +177,7 @@ impl<'m> Mentions<'m> {
         (1..count).for_each(|nth| self.rule(&arguments.with(nth)));
     }
 
-    /// A path of JSON Logic that is no JSONata, such as `list.0`.
+    /// Renames in a JSON Logic path that is no JSONata, such as `list.0`.
     fn in_path(&self, path: &str) -> Result<Option<String>, Doubt> {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         match first == self.from {
@@ -186,7 +187,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// Whether a text below a place begins with the name.
+    /// Returns whether a text below a place begins with the name.
     fn names_it(&self, place: &Place) -> bool {
         fn any(tree: &Tree, is: &dyn Fn(&str) -> bool) -> bool {
             match &tree.kind {
@@ -200,7 +201,7 @@ impl<'m> Mentions<'m> {
         self.page.tree(place).is_some_and(|tree| any(tree, &is))
     }
 
-    /// The texts of a rule that are the name, each with whether the rule comes to it.
+    /// Collects the texts of a rule that equal the name, each with whether it can be the rule's result.
     fn literals(&self, place: &Place, is_result: bool, found: &mut Vec<(Place, bool)>) {
         match self.page.tree(place).map(|tree| &tree.kind) {
             Some(TreeKind::String(text)) if text == self.from => found.push((place.clone(), is_result)),
@@ -225,7 +226,7 @@ impl<'m> Mentions<'m> {
         }
     }
 
-    /// The same expression with the other name; nothing where it does not name the node.
+    /// Returns the expression with the new name; `None` if it does not name the node.
     fn in_jsonata(&self, text: &str, chooses: bool) -> Result<Option<String>, Doubt> {
         let found: Vec<Found> = found(text, self.from).collect();
         if found.is_empty() {
@@ -264,7 +265,7 @@ impl<'m> Mentions<'m> {
             return Ok(None);
         }
         written.push_str(&text[last..]);
-        // Whatever was misjudged would show here.
+        // A wrong decision above would change the roots.
         let mut wanted: Vec<&str> =
             parsed.roots().iter().map(|name| if name == self.from { self.to } else { name }).collect();
         wanted.sort_unstable();
@@ -291,21 +292,21 @@ impl<'m> Mentions<'m> {
         let Some(path) = path_before(text, open) else { return Meant::Unclear };
         match path.as_slice() {
             [join] if self.joins.iter().any(|known| known == join) => Meant::Named,
-            // What a node is given may be what a join has come to.
+            // The input of a node may be the output of a join.
             ["input", ..] => Meant::Unclear,
             _ => Meant::Other,
         }
     }
 }
 
-/// What an occurrence of the name is.
+/// The meaning of an occurrence of the name.
 enum Meant {
-    /// It is asked of the top of the context.
+    /// It is a root of the expression.
     Asked,
     /// It names the node in another way.
     Named,
-    /// It may be a field, a value, a word.
+    /// It may be a field, a value or a word.
     Unclear,
-    /// It is something else for certain.
+    /// It certainly is something else.
     Other,
 }

@@ -1,7 +1,7 @@
-//! Definitions are edited piece by piece: a field is set, a node is added, two are connected.
+//! Edits definitions piece by piece: sets a field, adds a node, connects two nodes.
 //!
-//! Each format says which kinds of node it has, which fields they have, and what edits of its text an operation comes to.
-//! What all formats share is here; no format is known. The edits change nothing else of the text: `source::edit`.
+//! Each dialect declares its kinds of node, their fields, and the text edits of each operation. This module holds what
+//! all dialects share and knows none of them. `source::edit` makes the edits and leaves the rest of the text unchanged.
 
 mod changes;
 mod forms;
@@ -28,26 +28,26 @@ pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
 pub(super) use pen::{Pen, filled, identifier, rule_of};
 
-/// What of a format can be edited piece by piece.
+/// The parts of a dialect that can be edited piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub struct Editing {
-    /// The kinds of node, in the words of the format.
+    /// The kinds of node, in the words of the dialect.
     pub kinds: &'static [NodeForm],
     /// The fields of a definition itself.
     pub own: &'static [FormField],
-    /// The field of a node that says of which kind it is. Where there is none, a node is of the kind that it has a field
-    /// for, or else of the first.
+    /// The field of a node that names its kind. If `None`, a node is of the kind for which it has a field, or else of
+    /// the first.
     pub kind_field: Option<&'static str>,
-    /// Where such a field of the definition stands; nothing where all stand at the top of the first file.
+    /// Returns the place of a field of the definition; `None` if all are at the top of the first file.
     pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
-    /// Older words for kinds, each with that of today.
+    /// Older words for kinds, each with its present word.
     pub(crate) old_kinds: &'static [(&'static str, &'static str)],
-    /// The edits that an operation comes to, for those that the format has its own way of.
+    /// Returns the edits of an operation that depends on the dialect.
     pub(crate) edits: fn(&Page<'_>, &Operation) -> Edits,
 }
 
 impl Editing {
-    /// Of nodes that are of the kind that they have a field for, with all fields of the definition at the top.
+    /// Creates the editing for nodes whose kind is the field they have, with all fields of the definition at the top.
     pub(in crate::dialect) const fn of(
         kinds: &'static [NodeForm],
         own: &'static [FormField],
@@ -60,7 +60,7 @@ impl Editing {
         self.own_place.map_or_else(|| page.own(), |place| place(page, field))
     }
 
-    /// Refuses a kind of which no node is made by itself.
+    /// Refuses a kind whose nodes cannot be added by themselves.
     fn addable(&self, kind: &str) -> Result<(), EditError> {
         match self.kinds.iter().find(|form| form.kind == kind) {
             Some(form) if form.addable => Ok(()),
@@ -72,7 +72,7 @@ impl Editing {
         }
     }
 
-    /// The form of a node: of the kind that its text names, or that it has without saying so.
+    /// Returns the form of a node: of the kind that its text names or implies.
     pub(in crate::dialect) fn form(&self, node: &Node, tree: &Tree) -> Option<&'static NodeForm> {
         let Some(field) = self.kind_field else {
             let (first, others) = self.kinds.split_first()?;
@@ -85,134 +85,134 @@ impl Editing {
     }
 }
 
-/// The edits of an operation, or why it cannot be done.
+/// The edits of an operation, or the reason why it is refused.
 pub(crate) type Edits = Result<Done, EditError>;
 
-/// What an operation comes to.
+/// The result of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
-    /// The edits, each with the file that it is made in, in order.
+    /// The edits in order, each with the index of its file.
     pub(crate) edits: Vec<(usize, Edit)>,
-    /// The files that come, each with its name and its text.
+    /// The added files, each with its name and its text.
     pub(crate) come: Vec<(String, String)>,
-    /// The files that go, by their numbers.
+    /// The indices of the deleted files.
     pub(crate) gone: Vec<usize>,
-    /// The node that is looked at afterwards.
+    /// The node to select afterwards.
     pub(crate) select: Option<String>,
 }
 
 impl Done {
-    /// Edits of the first file.
+    /// Creates a result with edits of the first file.
     pub(crate) fn here(edits: Vec<Edit>) -> Done {
         Done::of(edits.into_iter().map(|edit| (0, edit)).collect())
     }
 
-    /// Edits of the files that there are.
+    /// Creates a result with edits of existing files.
     pub(crate) fn of(edits: Vec<(usize, Edit)>) -> Done {
         Done { edits, ..Done::default() }
     }
 
-    /// The same, after which a node is looked at.
+    /// Sets the node to select afterwards.
     pub(crate) fn selecting(self, node: impl Into<String>) -> Done {
         Done { select: Some(node.into()), ..self }
     }
 }
 
-/// Something that is done to a definition. Nodes go by their identifiers, edges by their places among those of the graph.
+/// An operation on a definition. It refers to nodes by id and to edges by their index in the graph.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Operation {
-    /// A field has another value.
+    /// Sets a field.
     Set {
-        /// The node; nothing for the definition itself.
+        /// The node; `None` for the definition itself.
         node: Option<String>,
-        /// The field: `tools.deny` is one within another.
+        /// The path of the field, such as `tools.deny` for a nested one.
         field: String,
-        /// The value; `null` takes the field away.
+        /// The value; `null` removes the field.
         value: Value,
     },
-    /// A node is added.
+    /// Adds a node.
     Add {
-        /// Its kind, in the word of the format.
+        /// Its kind, in the word of the dialect.
         kind: String,
-        /// Its identifier; nothing for one that is free.
+        /// Its id; `None` for a free one.
         id: Option<String>,
-        /// The node that it comes behind.
+        /// The node that it follows.
         after: Option<String>,
-        /// The outcome with which that leads to it.
+        /// The outcome of `after` that leads to it.
         on: Option<String>,
-        /// The edge between whose ends it comes.
+        /// The edge that it splits.
         edge: Option<usize>,
-        /// What it has besides, by its fields.
+        /// The values of its fields, by their paths.
         values: Option<Map<String, Value>>,
     },
-    /// An edge is added.
+    /// Adds an edge.
     Connect {
         /// The node that it leaves.
         from: String,
         /// The node that it enters.
         to: String,
-        /// The outcome that it is taken on.
+        /// The outcome that takes it.
         on: Option<String>,
     },
-    /// An edge is taken away.
+    /// Removes an edge.
     Disconnect {
         /// The edge.
         edge: usize,
     },
-    /// An edge enters another node.
+    /// Changes the target of an edge.
     Reconnect {
         /// The edge.
         edge: usize,
-        /// The node.
+        /// The new target.
         to: String,
     },
-    /// An edge is taken on another outcome.
+    /// Changes the outcome that takes an edge.
     Outcome {
         /// The edge.
         edge: usize,
-        /// The outcome; nothing for whatever counts as done.
+        /// The outcome; `None` for any that counts as done.
         on: Option<String>,
     },
-    /// An edge has another label, for people.
+    /// Changes the label of an edge, which is for people.
     Label {
         /// The edge.
         edge: usize,
-        /// The label; nothing for none.
+        /// The label; `None` for no label.
         text: Option<String>,
     },
-    /// A node has another identifier, wherever it is named.
+    /// Changes the id of a node, wherever it is named.
     Rename {
         /// The node.
         node: String,
-        /// The identifier.
+        /// The new id.
         to: String,
     },
-    /// Nodes are taken away, with the edges that leave and enter them.
+    /// Deletes nodes, with the edges that leave and enter them.
     Delete {
         /// The nodes.
         nodes: Vec<String>,
     },
-    /// A node is there twice, the second time without edges.
+    /// Copies a node without its edges.
     Duplicate {
         /// The node.
         node: String,
     },
-    /// A node is of another kind.
+    /// Changes the kind of a node.
     Kind {
         /// The node.
         node: String,
-        /// The kind, in the word of the format.
+        /// The kind, in the word of the dialect.
         kind: String,
     },
 }
 
-/// Why an operation cannot be done. Nothing was changed.
+/// The reason why an operation is refused. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditError {
-    /// What is wrong, in one lower-case sentence.
+    /// The problem, in one lower-case sentence.
     pub message: String,
-    /// What to do about it.
+    /// The suggested fix.
     pub help: String,
 }
 
@@ -226,7 +226,7 @@ impl EditError {
         EditError::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
     }
 
-    /// What a finding says.
+    /// Creates the error from a diagnostic.
     pub(crate) fn of(fault: &crate::diagnostic::Diagnostic) -> EditError {
         EditError::new(&*fault.message, fault.help.as_deref().unwrap_or("edit the text"))
     }
@@ -236,19 +236,19 @@ impl EditError {
     }
 }
 
-/// A definition after an operation.
+/// The files of a definition after an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// Its files: those that it had, in order, and behind them those that have come.
+    /// The previous files in order, followed by the added ones.
     pub files: Vec<NamedText>,
-    /// The node to look at.
+    /// The node to select.
     pub select: Option<String>,
 }
 
-/// Does an operation on the text of a definition.
+/// Applies an operation to the text of a definition.
 ///
 /// # Errors
-/// The format cannot be edited so, what is named is not there, or the text cannot be changed in place.
+/// The dialect does not support the operation, a named element does not exist, or the text cannot be changed in place.
 pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, EditError> {
     let editing = dialect.editing.ok_or_else(|| {
         EditError::new(format!("the format `{}` is edited as text only", dialect.name), "edit the text")
@@ -283,7 +283,7 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
     Ok(Edited { files, select: done.select })
 }
 
-/// The text of a file after edits.
+/// Returns the text of a file after edits.
 pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String, EditError> {
     edited(&Source::new(name, text), edits).map_err(|unfit| {
         let message = format!("it cannot be changed in place: {}", unfit.0);
@@ -291,7 +291,7 @@ pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String
     })
 }
 
-/// The steps of a field's path.
+/// Returns the steps of a field's path.
 pub(crate) fn steps(field: &str) -> impl Iterator<Item = PathStep> + '_ {
     field.split('.').map(PathStep::from)
 }
@@ -315,7 +315,7 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     let known = fields.iter().find(|known| known.path == field);
     at.extend(steps(known.zip(object).map_or(field, |(known, object)| known.called(object))));
     let edit = if value.is_null() {
-        // What is not there is gone already.
+        // An absent field is removed already.
         if page.value(&Place { file, at: at.clone() }).is_none() {
             return Ok(Done::default());
         }
@@ -330,7 +330,8 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     })
 }
 
-/// What a node of a kind must have is set where it is one of a few words, and else must be there.
+/// Changes the kind of a node. A missing required field is set to its first allowed word; without such words the change
+/// is refused.
 fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &str) -> Edits {
     let found = page.node(node)?;
     let place = page.place_of(found)?;
@@ -357,28 +358,28 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
     Ok(done)
 }
 
-/// What a form shows of a node.
+/// The values that a form shows for a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeValues {
-    /// Of which kind it is, in the word of the format.
+    /// The kind, in the word of the dialect.
     pub word: Option<&'static str>,
-    /// What its fields hold, by their paths.
+    /// The values of its fields, by their paths.
     pub values: Map<String, Value>,
 }
 
-/// What forms show of the nodes of a graph, and of the definition itself. Nothing for what cannot be edited.
+/// The values of forms for the nodes of a graph, and for the definition itself. Omits elements that cannot be edited.
 pub struct Forms<'f> {
     editing: Editing,
     page: Page<'f>,
 }
 
 impl<'f> Forms<'f> {
-    /// The forms of a definition; nothing where its format, or its text, cannot be edited piece by piece.
+    /// Creates the forms of a definition; `None` if its dialect or its text cannot be edited piece by piece.
     pub fn of(dialect: &Dialect, source: &Source, graph: &'f Graph) -> Option<Forms<'f>> {
         Some(Forms { editing: dialect.editing?, page: Page::of(source, graph)? })
     }
 
-    /// What is shown of a node.
+    /// Returns the values of a node.
     pub fn node(&self, node: &Node) -> Option<NodeValues> {
         let (_, tree) = self.page.object_of(node)?;
         let form = self.editing.form(node, tree);
@@ -386,7 +387,7 @@ impl<'f> Forms<'f> {
         Some(NodeValues { word: form.map(|form| form.kind), values })
     }
 
-    /// What is shown of the definition itself.
+    /// Returns the values of the definition itself.
     pub fn own(&self) -> Map<String, Value> {
         let own = |field: &FormField| self.page.tree(&self.editing.own(&self.page, field.path));
         self.editing

@@ -1,4 +1,4 @@
-//! The text of a definition with its graph: where in the one each node and edge of the other stands.
+//! The text of a definition with its graph, and the place in the text of each node and edge.
 
 use serde_json::Value;
 
@@ -12,33 +12,33 @@ use crate::value::NodeId;
 /// A place in one of the files of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The file, from 0.
+    /// The index of the file, from 0.
     pub(crate) file: usize,
-    /// The way to it.
+    /// The path in the file.
     pub(crate) at: Vec<PathStep>,
 }
 
 impl Place {
-    /// What it stands in.
+    /// Returns the parent.
     pub(crate) fn parent(&self) -> Option<Place> {
         let (_, at) = self.at.split_last()?;
         Some(Place { file: self.file, at: at.to_vec() })
     }
 
-    /// A place inside of it.
+    /// Returns a place one step inside it.
     pub(crate) fn with(&self, step: impl Into<PathStep>) -> Place {
         let mut place = self.clone();
         place.at.push(step.into());
         place
     }
 
-    /// What it stands in, and the last step from there.
+    /// Splits the place into its parent and the last step.
     pub(crate) fn parted(mut self) -> Option<(Place, PathStep)> {
         let last = self.at.pop()?;
         Some((self, last))
     }
 
-    /// The last step, where it is the number of an item.
+    /// Returns the last step if it is an item index.
     pub(crate) fn number(&self) -> Option<usize> {
         match self.at.last() {
             Some(PathStep::Item(nth)) => Some(*nth),
@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// The last step, where it is a key.
+    /// Returns the last step if it is a key.
     pub(crate) fn key(&self) -> Option<&str> {
         match self.at.last() {
             Some(PathStep::Key(key)) => Some(key),
@@ -60,13 +60,13 @@ pub(crate) struct Page<'p> {
     pub(crate) graph: &'p Graph,
     names: Vec<String>,
     texts: Vec<String>,
-    /// What each file says, with the places that it has in the whole text; nothing for one that could not be read.
+    /// The tree of each file, with spans in the whole text; `None` for a file that could not be parsed.
     trees: Vec<Option<Tree>>,
     index: Index,
 }
 
 impl<'p> Page<'p> {
-    /// Nothing where the first file cannot be read.
+    /// Returns `None` if the first file cannot be parsed.
     pub(crate) fn of(source: &Source, graph: &'p Graph) -> Option<Page<'p>> {
         let main = source.main();
         let (tree, faults) = source::parse(&main);
@@ -81,27 +81,27 @@ impl<'p> Page<'p> {
         Some(Page { graph, names, texts, trees, index })
     }
 
-    /// The names of the files.
+    /// Returns the names of the files.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The names and the texts of the files.
+    /// Returns the names and the texts of the files.
     pub(crate) fn texts(&self) -> Vec<(String, String)> {
         self.names.iter().cloned().zip(self.texts.iter().cloned()).collect()
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub(crate) fn files(&self) -> usize {
         self.trees.len()
     }
 
-    /// The definition itself.
+    /// Returns the place of the definition itself.
     pub(crate) fn own(&self) -> Place {
         Place { file: 0, at: Vec::new() }
     }
 
-    /// The node called `id`.
+    /// Returns the node called `id`.
     pub(crate) fn node(&self, id: &str) -> Result<&'p Node, EditError> {
         self.graph.node(&NodeId::from(id)).ok_or_else(|| {
             let unknown = EditError::unknown("node", id);
@@ -112,12 +112,12 @@ impl<'p> Page<'p> {
         })
     }
 
-    /// An edge, by its place among those of the graph.
+    /// Returns an edge by its index in the graph.
     pub(crate) fn edge(&self, number: usize) -> Result<&'p Edge, EditError> {
         self.graph.edges.get(number).ok_or_else(|| EditError::unknown("edge", &number.to_string()))
     }
 
-    /// The object of a node: its identifier is the key before it, or stands in it.
+    /// Returns the place of a node's object. Its id is the key of the object, or a field in it.
     pub(crate) fn place_of(&self, node: &Node) -> Result<Place, EditError> {
         self.object_of(node).map(|(place, _)| place).ok_or_else(|| {
             let message = format!("`{}` is not written anywhere: it follows from other parts of the text", node.id);
@@ -125,10 +125,10 @@ impl<'p> Page<'p> {
         })
     }
 
-    /// The same, with what stands there; nothing where nothing does.
+    /// Returns the place of a node's object with its tree; `None` if the node has no text of its own.
     pub(super) fn object_of(&self, node: &Node) -> Option<(Place, &Tree)> {
         let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| self.is_written(node))?;
-        // What has a seat is an item of a list, or a file: its name may stand further inside of it.
+        // A node with a step path is an item of a list, or a file: its name may be nested deeper inside it.
         if node.seat.is_none() || !matches!(place.at.last(), Some(PathStep::Key(_))) {
             return Some((place, tree));
         }
@@ -139,13 +139,14 @@ impl<'p> Page<'p> {
         Some((place, tree))
     }
 
-    /// The value that stands at a span, or that whose key does. What follows from other parts of the text stands nowhere.
+    /// Returns the place of the value at a span, or of the value whose key is there. `None` for parts derived from
+    /// other text.
     pub(crate) fn at(&self, span: Span) -> Option<Place> {
         let found = self.index.standing(span, &self.trees).filter(|_| span != Span::default());
         found.map(|(place, _)| place)
     }
 
-    /// The same, where something must stand there.
+    /// Returns the place of the value at a span, or an error if there is none.
     pub(crate) fn written(&self, span: Span, what: &str) -> Result<Place, EditError> {
         self.at(span).ok_or_else(|| {
             let message = format!("{what} is not written anywhere: it follows from other parts of the text");
@@ -153,7 +154,7 @@ impl<'p> Page<'p> {
         })
     }
 
-    /// A place in words: items go by what they are called.
+    /// Formats a place for messages; items are called by their id or name.
     pub(crate) fn words(&self, place: &Place) -> String {
         let (mut words, mut here) = (Vec::new(), Place { file: place.file, at: Vec::new() });
         for step in &place.at {
@@ -170,36 +171,36 @@ impl<'p> Page<'p> {
         format!("`{}`", words.join("."))
     }
 
-    /// The text at a place.
+    /// Returns the text at a place.
     pub(crate) fn text(&self, place: &Place) -> Option<&str> {
         self.tree(place).and_then(Tree::as_str)
     }
 
-    /// Whether a node is written, and not made of what others say. Of those in activities one is, where it goes by the
-    /// name that is written: what is made of it (the condition before it, the end of its passes) has a longer one.
+    /// Returns whether a node has text of its own rather than being derived. Inside activities, a node has text if its
+    /// id ends in the written name; derived nodes (a condition before it, the end of its passes) have a longer one.
     fn is_written(&self, node: &Node) -> bool {
         let Some(seat) = &node.seat else { return self.graph.activities.is_empty() };
         let is_one = matches!(node.kind, Kind::Activity | Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Loop(_));
         is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
     }
 
-    /// The item of the list at `list` in which a span lies.
+    /// Returns the index of the item of `list` that contains a span.
     pub(crate) fn item_at(&self, list: &Place, span: Span) -> Option<usize> {
         let TreeKind::Array(items) = &self.tree(list)?.kind else { return None };
         items.iter().position(|item| item.span.start <= span.start && span.start < item.span.end)
     }
 
-    /// What stands at a place.
+    /// Returns the tree at a place.
     pub(crate) fn tree(&self, place: &Place) -> Option<&Tree> {
         source::found(self.trees.get(place.file)?.as_ref()?, &place.at)
     }
 
-    /// The same as a value.
+    /// Returns the value at a place.
     pub(crate) fn value(&self, place: &Place) -> Option<Value> {
         self.tree(place).map(Tree::value)
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub(crate) fn items(&self, place: &Place) -> &[Tree] {
         match self.tree(place).map(|tree| &tree.kind) {
             Some(TreeKind::Array(items)) => items,
@@ -207,7 +208,7 @@ impl<'p> Page<'p> {
         }
     }
 
-    /// The key that comes behind `key` in an object.
+    /// Returns the key after `key` in an object.
     pub(crate) fn key_behind(&self, object: &Place, key: &str) -> Option<String> {
         let entries = self.tree(object)?.entries()?;
         let at = entries.iter().position(|entry| entry.key.value == key)?;
@@ -215,7 +216,7 @@ impl<'p> Page<'p> {
     }
 }
 
-/// An identifier that nothing has yet: the one that is wanted, or with a number.
+/// Returns a free id: the wanted one, or one with a number appended.
 pub(crate) fn fresh(wanted: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
     if !is_taken(wanted) {
         return wanted.to_owned();

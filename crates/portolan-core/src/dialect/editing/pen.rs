@@ -1,4 +1,4 @@
-//! What the edits of several formats are made with.
+//! Helpers for the edits of several dialects.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::diagnostic::{clip, is_unseen};
 use crate::expr::{JsonLogic, Jsonata};
 use crate::source::{Edit, PathStep, Tree};
 
-/// Gathers edits whose places are all those of the text before any of them, and puts them in an order in which that holds:
-/// what moves nothing, then what is taken out, from the end, then what is put in, then keys that are renamed.
+/// Collects edits whose places are all those of the text before any of them, and orders them so that the places stay
+/// valid: sets, then removals from the end, then insertions, then renames of keys.
 #[derive(Default)]
 pub(in crate::dialect) struct Pen {
     sets: Vec<(usize, Edit)>,
@@ -29,7 +29,7 @@ impl Pen {
         self.removals.push((place.file, place.at.clone()));
     }
 
-    /// Puts an item into a list, or a key into an object before another key, in the order in which this is asked for.
+    /// Inserts an item into a list, or a key into an object before another key. Insertions keep their order.
     pub(in crate::dialect) fn insert(&mut self, place: &Place, before: Option<String>, value: Value) {
         self.inserts.push((place.file, Edit::Insert { at: place.at.clone(), before, value }));
     }
@@ -42,8 +42,8 @@ impl Pen {
         self.sets.extend(sets);
     }
 
-    /// Takes nodes out of the list of what opens branches: each branch leads on to what is behind its first node. One with
-    /// nothing in it goes, but for the last, which leads to the join.
+    /// Removes nodes from a list of branches: each branch begins at the successor of its removed first node. An empty
+    /// branch is removed, except the only one left, which leads to the join.
     pub(in crate::dialect) fn branches(
         &mut self,
         page: &Page<'_>,
@@ -74,7 +74,7 @@ impl Pen {
     }
 }
 
-/// Later items first; keys in whatever order.
+/// Orders later items first; the order of keys does not matter.
 fn from_the_end(one: &[PathStep], other: &[PathStep]) -> std::cmp::Ordering {
     let differing = one.iter().zip(other).find(|(one, other)| one != other);
     match differing {
@@ -86,7 +86,7 @@ fn from_the_end(one: &[PathStep], other: &[PathStep]) -> std::cmp::Ordering {
     }
 }
 
-/// The identifier of a new node: what is wanted, where that is free, else one that is.
+/// Returns the id of a new node: the wanted one if it is free, or a free one if none is wanted.
 pub(in crate::dialect) fn identifier(
     wanted: Option<&str>,
     kind: &str,
@@ -98,7 +98,7 @@ pub(in crate::dialect) fn identifier(
     }
 }
 
-/// Refuses an identifier that there is already, or that cannot be one.
+/// Refuses an id that is taken or invalid.
 fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), EditError> {
     if id.is_empty() || id.contains(is_unseen) {
         return Err(EditError::new(
@@ -112,7 +112,7 @@ fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), EditError> {
     Ok(())
 }
 
-/// A node with what is asked for, by the paths of its fields, over what one of its kind begins with.
+/// Sets the given values, by the paths of their fields, in the initial fields of a new node.
 pub(in crate::dialect) fn filled(node: impl Into<Value>, values: Option<&Map<String, Value>>) -> Value {
     let mut node = node.into();
     for (path, value) in values.into_iter().flatten().filter(|(_, value)| !value.is_null()) {
@@ -129,7 +129,7 @@ pub(in crate::dialect) fn filled(node: impl Into<Value>, values: Option<&Map<Str
     node
 }
 
-/// A rule of JSON Logic that holds when an expression of JSONata does.
+/// Returns a JSON Logic rule that holds if and only if a JSONata expression does.
 pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, EditError> {
     let rule = json!({ "var": expression });
     if Jsonata::parse(expression).is_ok() && JsonLogic::parse(&rule).is_ok() {
@@ -140,7 +140,7 @@ pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, EditError> 
 }
 
 impl Page<'_> {
-    /// The first key of the object at a place.
+    /// Returns the first key of the object at a place.
     pub(in crate::dialect) fn first_key(&self, place: &Place) -> Option<&str> {
         self.tree(place)?.entries()?.first().map(|entry| entry.key.value.as_str())
     }

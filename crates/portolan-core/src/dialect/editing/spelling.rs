@@ -1,23 +1,23 @@
-//! Where a name stands in a JSONata expression, and how another one is spelt in its place.
+//! Finds a name in a JSONata expression, and spells another name in its place.
 
 use crate::expr::Jsonata;
 
-/// Words that stand in backticks where they are names.
+/// Words that need backticks as names.
 const RESERVED: [&str; 7] = ["and", "or", "in", "true", "false", "null", "function"];
 
-/// How a name is spelt in an expression.
+/// The spelling of a name in an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
     Plain,
     Backticks,
-    /// A text that is the name and nothing else.
+    /// A string that equals the name.
     Text,
-    /// A word in a longer text.
+    /// A word in a longer string.
     Prose,
 }
 
 impl Spelling {
-    /// How another name is spelt there, between what stands around it; nothing where it cannot.
+    /// Returns another name in this spelling; `None` if it cannot be spelled so.
     pub(super) fn of(self, name: &str) -> Option<String> {
         let is_plain = is_plain(name) && !RESERVED.contains(&name);
         match self {
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub(super) spelling: Spelling,
 }
 
-/// Where a name stands in an expression as a whole word.
+/// Returns the occurrences of a name as a whole word.
 pub(super) fn found<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Found> + 't {
     let starts = text.match_indices(name).map(|(start, _)| start).filter(|_| !name.is_empty());
     starts.filter_map(move |start| {
@@ -56,7 +56,8 @@ pub(super) fn found<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Fo
     })
 }
 
-/// Whether what comes behind `before` stands in a text. With a `/` nobody knows: that may begin a pattern or a comment.
+/// Returns whether text after `before` is inside quotes. Returns `false` after a `/`, which may begin a pattern or a
+/// comment.
 fn in_quotes(before: &str) -> bool {
     let (mut open, mut escaped) = (None, false);
     for c in before.chars() {
@@ -75,7 +76,7 @@ fn in_quotes(before: &str) -> bool {
     open.is_some()
 }
 
-/// Whether the name at `start` is asked of the top of the context: another one in its place is.
+/// Returns whether the name at `start` is a root of the expression: another name in its place is one.
 pub(super) fn is_asked(text: &str, start: usize, name: &str) -> bool {
     let mut other = "other".to_owned();
     while text.contains(&other) {
@@ -85,8 +86,8 @@ pub(super) fn is_asked(text: &str, start: usize, name: &str) -> bool {
     Jsonata::parse(&text).is_ok_and(|parsed| parsed.roots().contains(&other))
 }
 
-/// The names of the plain path that ends right before `end`, from the top of the context; nothing where what stands there
-/// is no such path: it may begin at any value.
+/// Returns the names of the plain path that ends directly before `end`. `None` if the text there is no path from the
+/// top of the context.
 pub(super) fn path_before(text: &str, end: usize) -> Option<Vec<&str>> {
     let (mut names, mut first, mut rest) = (Vec::new(), end, text[..end].strip_suffix('.')?);
     loop {
@@ -112,13 +113,13 @@ pub(super) fn path_before(text: &str, end: usize) -> Option<Vec<&str>> {
     }
 }
 
-/// Whether the text from `start`, with quotes around it, is the key of an object that is made there.
+/// Returns whether the quoted text from `start` is a key of an object constructor.
 pub(super) fn is_key(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].trim_end();
     before.ends_with(['{', ',']) && text[end..].trim_start().starts_with(':')
 }
 
-/// Whether a function may say of its arguments that they are the context.
+/// Returns whether a function signature may let its arguments default to the context.
 pub(super) fn has_signature(text: &str) -> bool {
     text.split(')').skip(1).any(|rest| rest.trim_start().starts_with('<'))
 }

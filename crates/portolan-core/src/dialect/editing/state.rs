@@ -1,4 +1,4 @@
-//! The fields of a state at which a model works, in whichever format it stands.
+//! The fields of a state at which a model works, in any dialect.
 
 use super::forms::{FieldKind, FormField, field};
 use crate::graph::DEFAULT_STATE_RETRIES;

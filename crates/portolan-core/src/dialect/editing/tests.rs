@@ -1,4 +1,4 @@
-//! What operations make of a text, for the tests of formats.
+//! Applies operations to texts, for the tests of dialects.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use super::{Operation, edit};
 use crate::dialect::{self, Strictness};
 use crate::source::Source;
 
-/// The text after each of the operations on the graph called `graph`, or on the first, or why one was refused.
+/// Returns the text after each of the operations on the graph called `graph`, or on the first, or the reason of a
+/// refusal.
 pub(in crate::dialect) fn tried(name: &str, graph: &str, text: &str, operations: &[Value]) -> String {
     let mut text = text.to_owned();
     for operation in operations {
@@ -23,7 +24,7 @@ pub(in crate::dialect) fn tried(name: &str, graph: &str, text: &str, operations:
     text
 }
 
-/// The lines of a text that are new in another one, and those that are no longer there.
+/// Returns the lines that were removed from a text and those that were added.
 pub(in crate::dialect) fn difference(before: &str, after: &str) -> String {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let gone = before.iter().filter(|line| !after.contains(line)).map(|line| format!("-{line}\n"));

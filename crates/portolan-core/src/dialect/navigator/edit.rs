@@ -1,4 +1,4 @@
-//! Navigator files, edited piece by piece: nodes are the members of an object, edges the items of a list.
+//! Edits Navigator files piece by piece: nodes are the members of an object, edges the items of a list.
 
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,7 @@ const ALLOW: FormField =
     field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
 const DENY: FormField = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
 
-// What is changed most stands first.
+// The fields that change most often come first.
 const WORK: &[FormField] =
     &[NAME, INSTRUCTIONS, AGENT, ACCEPT, RETRIES, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
 const JUDGING: &[FormField] =
@@ -152,7 +152,7 @@ fn edges() -> Place {
     Place { file: 0, at: vec!["edges".into()] }
 }
 
-/// Where an edge is written: branches of a fork may be listed there instead.
+/// Returns the place of an edge; refuses an edge that comes from the `branches` of a fork.
 fn written(page: &Page<'_>, edge: usize) -> Result<Place, EditError> {
     let found = page.item_at(&edges(), page.edge(edge)?.span);
     let nth = found
@@ -168,14 +168,14 @@ fn edge_of(from: &str, to: &str, on: Option<&str>) -> Value {
     edge
 }
 
-/// Where an edge from `from` is put: behind the last that leaves it, else at the end.
+/// Returns the index for a new edge from `from`: after the last edge that leaves it, or at the end.
 fn behind_those_of(page: &Page<'_>, from: &str) -> usize {
     let items = page.items(&edges());
     let last = items.iter().rposition(|edge| edge.get("from").and_then(Tree::as_str) == Some(from));
     last.map_or(items.len(), |at| at + 1)
 }
 
-/// What a node comes behind.
+/// The predecessor of a new node.
 struct Behind<'b> {
     after: Option<&'b str>,
     on: Option<&'b str>,
@@ -249,7 +249,7 @@ fn set_on_edge(page: &Page<'_>, edge: usize, field: &str, text: Option<&str>) ->
     Ok(Done::here(vec![edit]))
 }
 
-/// Every place in which a node is named, besides its own key.
+/// Returns every place that names a node, besides its own key.
 fn named(page: &Page<'_>, node: &str) -> Vec<Place> {
     let mut found = Vec::new();
     let is_it = |place: &Place| page.tree(place).and_then(Tree::as_str) == Some(node);
@@ -276,7 +276,7 @@ fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     }
     let mut edits: Vec<Edit> =
         named(page, node).into_iter().map(|place| Edit::Set { at: place.at, value: json!(to) }).collect();
-    // Last: the places above go by the old key.
+    // Last, because the places above contain the old key.
     edits.push(Edit::Rename { at: nodes().with(node).at, to: to.to_owned() });
     Ok(Done::here(edits).selecting(to))
 }

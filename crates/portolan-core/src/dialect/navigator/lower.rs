@@ -1,4 +1,4 @@
-//! From the picture of a Navigator file to the graph.
+//! Lowers the syntax tree of a Navigator file to the graph.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -14,7 +14,7 @@ use crate::value::{NodeId, Outcome};
 
 /// Lowers a parsed Navigator file.
 ///
-/// The graph is there whenever `nodes` and `edges` could be read, faults or not.
+/// Returns a graph whenever `nodes` and `edges` could be read, with faults or without.
 pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = FaultList::default();
     let graph = syntax::read(tree, &mut faults).map(|file| lower_file(source, file, &mut faults));
@@ -48,7 +48,7 @@ fn lower_file(source: &Source, file: syntax::File, faults: &mut FaultList) -> Gr
     checks::declared(graph, faults)
 }
 
-/// The id that the file gives, which must be the name of the file: that is what `Init` finds it by.
+/// Returns the id that the file gives. It must be the name of the file, by which `Init` finds it.
 fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let stem = source.stem().map(str::to_owned);
     match (&file.id, stem) {
@@ -96,7 +96,7 @@ fn lower_edge(edge: syntax::Edge, faults: &mut FaultList) -> Edge {
     }
 }
 
-/// A fork may list its branches instead of drawing an edge to each.
+/// Returns the edges of branches that a fork lists instead of drawing an edge to each.
 fn edges_of_branches(nodes: &[syntax::Node], drawn: &[Edge]) -> Vec<Edge> {
     let drawn: BTreeSet<(&str, &str)> =
         drawn.iter().map(|edge| (edge.from.value.as_str(), edge.to.value.as_str())).collect();
@@ -162,7 +162,8 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
     })
 }
 
-/// An end for a person that has a way on is a question, not an end. Of other ends, a way on is a mistake.
+/// Lowers an end. One with the escalation `hitl` and an outgoing edge is a question; on other ends an outgoing edge is
+/// a fault.
 fn lower_end(
     id: &Spanned<String>,
     result: Option<EndResult>,

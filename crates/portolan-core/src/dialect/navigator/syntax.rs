@@ -1,4 +1,4 @@
-//! An exact picture of a Navigator file: which fields there are and of what type. It decides nothing.
+//! The exact syntax tree of a Navigator file: its fields and their types. Makes no decisions.
 
 use indexmap::IndexMap;
 
@@ -8,14 +8,14 @@ use crate::graph::{Check, EndResult, Escalation, Strategy, ToolRules};
 use crate::source::fields::{FaultList, Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
-/// The most nodes and edges that are read.
+/// The maximum number of nodes, and of edges.
 const MAX_NODES: usize = 10_000;
 const MAX_EDGES: usize = 50_000;
-/// The longest identifier, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 200;
-/// The largest number of retries and of branches that are open at once.
+/// The maximum number of retries, and of concurrent branches.
 const MAX_COUNT: u32 = 1_000_000;
-/// The most outcomes that a node may declare.
+/// The maximum number of outcomes that a node may declare.
 const MAX_OUTPUTS: usize = 100;
 
 pub(super) struct File {
@@ -23,7 +23,7 @@ pub(super) struct File {
     pub(super) name: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     pub(super) nodes: Vec<Node>,
-    /// The ids of the nodes that are there but could not be read.
+    /// The ids of nodes that could not be read.
     pub(super) unread: Vec<String>,
     pub(super) edges: Vec<Edge>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Edge {
     pub(super) condition: Option<Spanned<String>>,
 }
 
-/// Reads the picture; nothing when there are no nodes to draw.
+/// Reads the syntax tree; `None` if there are no nodes to draw.
 pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the workflow", faults)?;
     let id = fields.string("id", faults).filter(|id| check_id(id, "a workflow", faults));
@@ -114,7 +114,7 @@ fn read_nodes(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Node>, Vec<Str
         let sound = check_id(id, "a node", faults);
         match read_node(id, &entry.value, faults).filter(|_| sound) {
             Some(node) => {
-                // As in the programs that the format comes from: the first place, the last value.
+                // As in the programs that the format comes from: the position of the first, the value of the last.
                 nodes.insert(&id.value, node);
             }
             None => unread.push(id.value.clone()),
@@ -204,7 +204,7 @@ fn read_end(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     ];
     let escalations = [("hitl", Escalation::Hitl), ("alert", Escalation::Alert), ("ticket", Escalation::Ticket)];
     NodeType::End {
-        // A result that is no word of the list was reported as that; it is not missing besides.
+        // An invalid result has been reported; do not report it as missing as well.
         result: fields
             .choice("result", &results, faults)
             .or_else(|| fields.has("result").then_some(EndResult::Failure)),

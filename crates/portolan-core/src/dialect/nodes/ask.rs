@@ -1,4 +1,4 @@
-//! A question to a person, and the answers that it may be given.
+//! A question to a person, and its possible answers.
 
 use super::is_id;
 use crate::diagnostic::{Diagnostic, clip};
@@ -6,13 +6,13 @@ use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree, TreeKind};
 use crate::value::FAILED;
 
-/// The most answers to one question.
+/// The maximum number of answers to one question.
 const MAX_OPTIONS: usize = 100;
 
 /// A question.
 pub(in crate::dialect) struct Ask {
     pub(in crate::dialect) question: String,
-    /// The answers, where they are named.
+    /// The possible answers, if the question lists them.
     pub(in crate::dialect) options: Vec<Answer>,
 }
 
@@ -22,7 +22,7 @@ pub(in crate::dialect) struct Answer {
     pub(in crate::dialect) label: String,
 }
 
-/// The question, which stands under `key`, and its `options`.
+/// Reads the question under `key`, and its `options`.
 pub(in crate::dialect) fn ask(
     key: &'static str,
     fields: &mut Fields<'_>,
@@ -34,7 +34,7 @@ pub(in crate::dialect) fn ask(
     Some(Ask { question: question?.value, options: options? })
 }
 
-/// A list of answers, or an object that has a text for each.
+/// Reads a list of answers, or an object with a text for each.
 fn options(fields: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<Vec<Answer>> {
     let Some(tree) = fields.optional("options") else { return Some(Vec::new()) };
     let what = format!("`options` of {named}");
@@ -69,7 +69,7 @@ fn options(fields: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Opti
     Some(answers)
 }
 
-/// Whether an answer can be told from a failure.
+/// Returns whether an answer has a valid id that cannot be confused with a failure, and reports if not.
 pub(in crate::dialect) fn is_answer(id: &Spanned<String>, faults: &mut FaultList) -> bool {
     if id.value == FAILED {
         let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that nothing was answered");

@@ -1,4 +1,4 @@
-//! A call of a tool: of which server, with what, and how often it is tried.
+//! A tool call: its server, its arguments, and its retries.
 
 use super::{Dollar, MAX_COUNT, MAX_MS, template, wrapped};
 use crate::diagnostic::Diagnostic;
@@ -7,7 +7,7 @@ use crate::graph::{Call, Retry};
 use crate::source::fields::{FaultList, Fields, not_an_object};
 use crate::source::{Source, Tree, TreeKind};
 
-/// The fields of a call; `post` is how its `postTransform` is called in messages.
+/// Reads the fields of a call; `post` is the name of its `postTransform` in messages.
 pub(in crate::dialect) fn call(
     source: &Source,
     dollar: Dollar,
@@ -37,7 +37,7 @@ pub(in crate::dialect) fn call(
     })
 }
 
-/// `args`, an object with expressions in it, where it is given; nothing at all where it cannot be read.
+/// Reads the optional `args`, an object that may contain expressions; the outer `None` means that it has a fault.
 pub(in crate::dialect) fn args(
     source: &Source,
     dollar: Dollar,
@@ -54,7 +54,7 @@ pub(in crate::dialect) fn args(
     template(source, dollar, tree, &what, faults).map(Some)
 }
 
-/// `retry`: how often and when a call is tried again; nothing where it cannot be read.
+/// Reads `retry`: how often and when a call is retried; `None` if it has a fault.
 fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<Retry> {
     let Some(tree) = outer.optional("retry") else { return Some(Retry::default()) };
     let mut fields = Fields::of(tree, format!("`retry` of {named}"), faults)?;
@@ -84,7 +84,7 @@ fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<
     })
 }
 
-/// A factor in hundredths.
+/// Reads a factor in hundredths.
 fn factor_percent(tree: &Tree) -> Option<u32> {
     let TreeKind::Number(text) = &tree.kind else { return None };
     let factor: f64 = text.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What the readers that formats share report.
+//! The codes that the readers shared by dialects report.
 
 use crate::diagnostic::Code;
 

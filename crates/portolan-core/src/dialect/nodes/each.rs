@@ -1,4 +1,4 @@
-//! What is done once for each item of a list.
+//! Iteration over the items of a list.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use crate::expr::Expr;
 use crate::source::Source;
 use crate::source::fields::{FaultList, Fields};
 
-/// The items, and how they are gone through; what is run for each is said elsewhere.
+/// The items and how they are iterated. The node that runs for each item is read elsewhere.
 pub(in crate::dialect) struct Each {
     pub(in crate::dialect) items: Expr,
     pub(in crate::dialect) args: Option<Expr>,

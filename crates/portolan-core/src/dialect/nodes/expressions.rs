@@ -9,18 +9,18 @@ use crate::expr::{Expr, JsonLogic, Jsonata, ParseFault};
 use crate::source::fields::{FaultList, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
-/// How `"$…"` is read where arguments stand.
+/// How `"$…"` is read in arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dialect) enum Dollar {
-    /// As an expression: the design document has it so.
+    /// As an expression, as the design document has it.
     Expression,
-    /// As an expression, as mcpGraph did before `{expr: …}`; that is said.
+    /// As an expression with a warning, as mcpGraph did before `{expr: …}`.
     OldExpression,
-    /// As a text; that is said, for it may have been meant otherwise.
+    /// As a text with a warning, because an expression may have been meant.
     Text,
 }
 
-/// A JSONata expression.
+/// Reads a JSONata expression.
 pub(in crate::dialect) fn jsonata(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     let Some(text) = tree.as_str() else {
         let message = format!("{what} must be a JSONata expression, but is {}", tree.describe());
@@ -50,7 +50,7 @@ fn at(diagnostic: Diagnostic, source: &Source, tree: &Tree, fault: &ParseFault) 
     diagnostic.at(span).help(help)
 }
 
-/// `{expr: …}` where nothing else may stand.
+/// Reads `{expr: …}`, and accepts nothing else.
 pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     match (tree.entries(), tree.get("expr")) {
         (Some([_]), Some(expr)) => jsonata(source, expr, what, faults),
@@ -63,7 +63,7 @@ pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faul
     }
 }
 
-/// A JSON Logic rule.
+/// Reads a JSON Logic rule.
 pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Spanned<Expr>> {
     match JsonLogic::parse(&tree.value()) {
         Ok(rule) => Some(Spanned { value: Expr::Logic(rule), span: tree.head() }),
@@ -76,7 +76,7 @@ pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut FaultList) 
     }
 }
 
-/// Any value, taken as it stands but for `{expr: …}` and what `"$…"` means here.
+/// Reads any value literally, except for `{expr: …}` and `"$…"`, which `dollar` decides.
 pub(in crate::dialect) fn template(
     source: &Source,
     dollar: Dollar,
@@ -87,7 +87,7 @@ pub(in crate::dialect) fn template(
     Template { source, dollar, what }.read(tree, faults)
 }
 
-/// A text, which stands for itself, or a template with `{expr: …}` in it.
+/// Reads a text literally, or a template that may contain `{expr: …}`.
 pub(in crate::dialect) fn text_or_template(
     source: &Source,
     tree: &Tree,
@@ -100,7 +100,7 @@ pub(in crate::dialect) fn text_or_template(
     }
 }
 
-/// `{expr: …}` in JSONata, or any other object as a rule of JSON Logic.
+/// Reads `{expr: …}` as JSONata, or any other object as a JSON Logic rule.
 pub(in crate::dialect) fn computed(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     match (tree.entries(), tree.get("expr")) {
         (Some([_]), Some(expr)) => jsonata(source, expr, &format!("`expr` in {what}"), faults),
@@ -176,7 +176,7 @@ impl Template<'_> {
     }
 }
 
-/// What holds no expression is one literal: it is not built anew for each call.
+/// Makes a value without expressions one literal, so that it is not rebuilt for each call.
 fn plain<T>(tree: &Tree, parts: Vec<T>, expr: impl Fn(&T) -> &Expr, whole: impl Fn(Vec<T>) -> Expr) -> Expr {
     if parts.iter().all(|part| matches!(expr(part), Expr::Literal(_))) {
         Expr::Literal(Arc::new(tree.value()))
@@ -185,7 +185,7 @@ fn plain<T>(tree: &Tree, parts: Vec<T>, expr: impl Fn(&T) -> &Expr, whole: impl 
     }
 }
 
-/// Whether `{expr: …}` stands anywhere in the arguments of a tree's nodes.
+/// Returns whether a tree contains `{expr: …}`.
 pub(in crate::dialect) fn has_expr(tree: &Tree) -> bool {
     match &tree.kind {
         TreeKind::Object(entries) => {

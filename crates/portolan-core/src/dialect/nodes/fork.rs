@@ -1,4 +1,4 @@
-//! Branches side by side: what opens them, and what collects them.
+//! Concurrent branches: forks and joins.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -10,10 +10,10 @@ use crate::source::fields::{FaultList, Fields};
 use crate::source::{Spanned, Tree};
 use crate::value::NodeId;
 
-/// The most branches of a fork.
+/// The maximum number of branches of a fork.
 const MAX_BRANCHES: usize = 1_000;
 
-/// What opens branches.
+/// A node that opens branches.
 pub(in crate::dialect) struct Fork {
     /// The first node of each branch.
     pub(in crate::dialect) branches: Vec<Spanned<String>>,
@@ -21,15 +21,15 @@ pub(in crate::dialect) struct Fork {
     pub(in crate::dialect) max_concurrency: Option<NonZeroU32>,
 }
 
-/// How a format spells it.
+/// The words of a dialect for a fork.
 pub(in crate::dialect) struct Words {
-    /// The field that has the branches.
+    /// The field with the branches.
     pub(in crate::dialect) branches: &'static str,
-    /// The field that bounds how many are open at once.
+    /// The field that limits the number of concurrent branches.
     pub(in crate::dialect) at_once: &'static str,
-    /// What to do where there are none.
+    /// The help if there are no branches.
     pub(in crate::dialect) if_none: &'static str,
-    /// What to do where there are too many.
+    /// The help if there are too many branches.
     pub(in crate::dialect) if_too_many: &'static str,
 }
 
@@ -62,7 +62,7 @@ pub(in crate::dialect) fn fork(
     Some(Fork { branches, join, max_concurrency })
 }
 
-/// `all`, or `any`.
+/// Reads `all` or `any`.
 pub(in crate::dialect) fn strategy(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -71,29 +71,30 @@ pub(in crate::dialect) fn strategy(
     fields.choice(key, &[("all", Strategy::AllPass), ("any", Strategy::AnyPass)], faults)
 }
 
-/// Which fork's branches each join collects.
+/// The fork of each join.
 #[derive(Default)]
 pub(in crate::dialect) struct Joins(BTreeMap<String, NodeId>);
 
 impl Joins {
-    /// The joins that these forks name.
+    /// Returns the joins that these forks name.
     pub(in crate::dialect) fn of<'n>(forks: impl Iterator<Item = (&'n Spanned<String>, &'n Fork)>) -> Joins {
         Joins(forks.map(|(id, fork)| (fork.join.value.clone(), NodeId::from(id.value.as_str()))).collect())
     }
 
-    /// The names of the joins.
+    /// Returns the names of the joins.
     pub(in crate::dialect) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// A join as the graph has it; nothing where no fork names it.
+    /// Returns a join for the graph; `None` if no fork names it.
     pub(in crate::dialect) fn join(&self, id: &Spanned<String>, strategy: Strategy) -> Option<Kind> {
         let fork = Spanned { value: self.0.get(&id.value)?.clone(), span: id.span };
         Some(Kind::Join { fork, strategy })
     }
 }
 
-/// A join that no fork names; `forks` is what could name it, and `those` is one of them.
+/// Returns the diagnostic for a join that no fork names; `forks` are the nodes that could name it, and `those` is one
+/// of them.
 pub(in crate::dialect) fn unpaired(id: &Spanned<String>, forks: &str, those: &str) -> Diagnostic {
     let message = format!("no {forks} leads to the join `{}`", clip(&id.value));
     let fault = Diagnostic::error("unpaired-join", message).at(id.span);

@@ -1,7 +1,7 @@
-//! Readers of what nodes say, shared by the formats that have such nodes.
+//! Readers for the contents of nodes, shared by the dialects that have such nodes.
 //!
-//! None of them knows which format asks: where the words of formats differ, they are handed in. None of them knows how a
-//! node leads on either, for that is what formats differ in most.
+//! None of them knows the dialect: words that differ between dialects are arguments. None of them reads edges either,
+//! in which dialects differ most.
 
 mod ask;
 mod call;
@@ -29,14 +29,14 @@ use crate::diagnostic::{Diagnostic, clip, is_unseen};
 use crate::source::Spanned;
 use crate::source::fields::FaultList;
 
-/// The longest identifier, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 200;
-/// The longest time that is waited for anything, in milliseconds: a day.
+/// The maximum of all delays and timeouts, in milliseconds: a day.
 const MAX_MS: u64 = 86_400_000;
-/// The most retries, and the most branches and items at once.
+/// The maximum number of retries, and of concurrent branches and items.
 const MAX_COUNT: u32 = 10_000;
 
-/// Whether a text can be an identifier; a fault when it cannot.
+/// Returns whether a text can be an id, and reports if it cannot.
 pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut FaultList) -> bool {
     let text = &id.value;
     let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);

@@ -1,9 +1,9 @@
-//! What is hidden wherever values are shown: names of fields, and pointers.
+//! Names of fields and pointers whose values are hidden wherever values are shown.
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::source::fields::{FaultList, Fields};
 
-/// `redact`. Pointers that hide nothing are told: those that are none, and those that begin at a node instead of in a
+/// Reads `redact`. Reports pointers that hide nothing: malformed ones, and those that begin at a node instead of in a
 /// value.
 pub(in crate::dialect) fn redact(
     fields: &mut Fields<'_>,
@@ -35,7 +35,7 @@ pub(in crate::dialect) fn redact(
     redact.into_iter().map(|place| place.value).collect()
 }
 
-/// Whether a text is meant as a pointer, and is none.
+/// Returns whether a text is neither the name of a field nor a valid pointer.
 fn is_broken(text: &str) -> bool {
     let bad_escape = || text.split('~').skip(1).any(|after| !after.starts_with(['0', '1']));
     text.is_empty() || text.starts_with("#/") || text.starts_with("$.") || (text.starts_with('/') && bad_escape())

@@ -1,4 +1,4 @@
-//! An exact picture of key results: what must hold, and how that is found out.
+//! The exact syntax tree of key results: their conditions, and how they are checked.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::graph::{KeyResult, KeyResultCheck, MAX_TIMEOUT_SECONDS};
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Span, Tree, TreeKind, offset_in};
 
-/// The most key results of a state.
+/// The maximum number of key results of a state.
 const MAX_RESULTS: usize = 100;
 
 pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults: &mut FaultList) -> Vec<KeyResult> {
@@ -58,7 +58,7 @@ fn key_result(source: &Source, tree: &Tree, state: &str, faults: &mut FaultList)
     Some(KeyResult { name, description, by: by?, advisory, attached: false })
 }
 
-/// How it is found out: by one of the ways there are; where nothing is said, a model judges.
+/// Reads how the result is checked, in exactly one way; the default is a model that judges.
 fn finding(
     source: &Source,
     tree: &Tree,
@@ -83,7 +83,7 @@ fn finding(
     }
 }
 
-/// A text is Python, as the original has it; an object is JSONata or JSON Logic.
+/// Reads an expression: a text is Python, as in the original program; an object is JSONata or JSON Logic.
 fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Expr> {
     let Some(text) = tree.as_str() else { return computed(source, tree, what, faults) };
     match Python::parse_with(text, &CHECK_NAMES) {

@@ -1,4 +1,4 @@
-//! An exact picture of a state: its objective, who works on it, and what becomes of it.
+//! The exact syntax tree of a state: its objective, its worker, and what follows a failure.
 
 use std::num::NonZeroU32;
 
@@ -10,13 +10,13 @@ use crate::graph::{Asking, DEFAULT_STATE_RETRIES, Exhausted, Judge, RetryContext
 use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Source, Spanned, Tree};
 
-/// The most retries of a state.
+/// The maximum number of retries of a state.
 const MAX_RETRIES: u32 = 1_000;
-/// The most requests to a model in one attempt.
+/// The maximum number of model requests in one attempt.
 const MAX_TURNS: u32 = 10_000;
-/// The most variables that a state sets.
+/// The maximum number of variables that a state sets.
 const MAX_SETS: usize = 100;
-/// What only a model reads.
+/// The fields that only affect a model.
 const FOR_MODELS: [&str; 12] = [
     "tools",
     "breaking",
@@ -32,16 +32,16 @@ const FOR_MODELS: [&str; 12] = [
     "retry",
 ];
 
-/// What is known of the whole file while its states are read.
+/// The data of the whole file that its states need.
 pub(in crate::dialect) struct About<'f> {
     pub(in crate::dialect) source: &'f Source,
-    /// What the whole workflow is for.
+    /// The purpose of the whole workflow.
     pub(in crate::dialect) purpose: String,
-    /// Who judges where a state does not say.
+    /// The judge of states that name none.
     pub(in crate::dialect) judge: Judge,
 }
 
-/// A state, and the node that a failure of it leads to.
+/// Reads a state, and the node to which its failure leads.
 pub(in crate::dialect) fn state<'t>(
     about: &About<'_>,
     named: &str,
@@ -54,7 +54,7 @@ pub(in crate::dialect) fn state<'t>(
     (state, reader.go_to)
 }
 
-/// `{go_to: NODE}`, which stands at `on_failure`.
+/// Reads `{go_to: NODE}` from `on_failure`.
 pub(in crate::dialect) fn leads_to(tree: &Tree, named: &str, faults: &mut FaultList) -> Option<Spanned<String>> {
     let mut fields = Fields::of(tree, format!("`on_failure` of {named}"), faults)?;
     let to = fields.required_string("go_to", faults);
@@ -111,7 +111,7 @@ fn read(reader: &mut Reader<'_, '_>) -> Option<State> {
     })
 }
 
-/// The tools after which the run stops: some of those that the state has.
+/// Reads the tools after which the run stops, which must be among those of the state.
 fn stopping(reader: &mut Reader<'_, '_>, key: &'static str, tools: &[Spanned<String>]) -> Vec<Spanned<String>> {
     let named = reader.fields.strings(key, reader.faults);
     for name in &named {
@@ -127,7 +127,7 @@ fn stopping(reader: &mut Reader<'_, '_>, key: &'static str, tools: &[Spanned<Str
     named
 }
 
-/// What is to be reached. Where no model works, nobody need be told.
+/// Reads the objective. It is optional if no model works on the state.
 fn objective(reader: &mut Reader<'_, '_>, may_lack: bool) -> String {
     let objective = if may_lack {
         reader.fields.string("objective", reader.faults)
@@ -142,7 +142,7 @@ fn objective(reader: &mut Reader<'_, '_>, may_lack: bool) -> String {
     objective.map(|text| text.value).unwrap_or_default()
 }
 
-/// Who works on it: a model, where nothing else is said.
+/// Reads the worker; the default is a model.
 fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
     let execute = reader.fields.string("execute", reader.faults);
     let module = reader.fields.string("execute_module", reader.faults);
@@ -184,14 +184,14 @@ fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
     Some(Asking { model, system, prompt, settings, schema: schema.map(|schema| schema.value), max_turns })
 }
 
-/// A text for a model: as it stands, or computed.
+/// Reads a text for a model: a literal, or a template.
 fn text(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<Expr> {
     let tree = reader.fields.optional(key)?;
     let what = format!("`{key}` of {}", reader.named);
     text_or_template(reader.about.source, tree, &what, reader.faults)
 }
 
-/// What becomes of it when no attempt is left.
+/// Reads what happens when no attempt is left.
 fn exhausted(reader: &mut Reader<'_, '_>) -> Exhausted {
     if let Some(tree) = reader.fields.optional("on_failure").filter(|tree| tree.entries().is_some()) {
         reader.go_to = leads_to(tree, &reader.named, reader.faults);
@@ -201,7 +201,7 @@ fn exhausted(reader: &mut Reader<'_, '_>) -> Exhausted {
     reader.fields.choice("on_failure", &words, reader.faults).unwrap_or_default()
 }
 
-/// The variables that it gives a value.
+/// Reads the variables that it sets.
 fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
     let Some(tree) = reader.fields.optional("set") else { return Vec::new() };
     let what = format!("`set` of {}", reader.named);
@@ -224,7 +224,7 @@ fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
     sets.collect()
 }
 
-/// Fields that nobody reads where no model works.
+/// Reports fields that have no effect because no model works on the state.
 fn inert(reader: &mut Reader<'_, '_>) {
     for key in FOR_MODELS.into_iter().filter(|key| reader.fields.has(key)) {
         let span = reader.tree.get(key).map_or(reader.tree.head(), |tree| tree.head());

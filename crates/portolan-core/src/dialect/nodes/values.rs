@@ -1,4 +1,4 @@
-//! Values that stand in several places: models and their settings, judges, limits.
+//! Values that occur in several places: models and their settings, judges, limits.
 
 use std::num::NonZeroU32;
 
@@ -10,14 +10,14 @@ use crate::graph::{Bounds, Judge};
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Tree, TreeKind};
 
-/// The most votes of a judge.
+/// The maximum number of votes of a judge.
 const MAX_VOTES: u32 = 25;
-/// The most tokens of an answer.
+/// The maximum number of tokens of an answer.
 const MAX_TOKENS: u32 = 10_000_000;
-/// How many of the smallest unit of money are one dollar.
+/// The decimal places of a microdollar in dollars.
 const MICRODOLLARS: usize = 6;
 
-/// The model, as `provider:name`.
+/// Reads the model, as `provider:name`.
 pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<String> {
     let model = fields.string("model", faults)?;
     if model.value.trim().is_empty() {
@@ -28,7 +28,7 @@ pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut FaultList)
     Some(model.value)
 }
 
-/// `temperature`, `max_tokens` and `reasoning`.
+/// Reads `temperature`, `max_tokens` and `reasoning`.
 pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut FaultList) -> ModelSettings {
     let temperature = fields.optional("temperature").and_then(|tree| {
         let number = match tree.value() {
@@ -47,7 +47,7 @@ pub(super) fn settings(fields: &mut Fields<'_>, faults: &mut FaultList) -> Model
     ModelSettings { temperature, max_tokens, reasoning }
 }
 
-/// `judge`: a model, or how models are asked.
+/// Reads `judge`: a model, or an object with model, votes and settings.
 pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &mut FaultList) -> Option<Judge> {
     let tree = fields.optional("judge")?;
     if tree.as_str().is_some() {
@@ -62,7 +62,7 @@ pub(in crate::dialect) fn judge(fields: &mut Fields<'_>, whose: &str, faults: &m
     Some(Judge { model, votes, settings })
 }
 
-/// What may be used up, and how many nodes may be executed: only a whole run is bounded in `steps`.
+/// Reads the bounds of usage, and the maximum number of executed nodes: only a whole run has a bound in `steps`.
 pub(in crate::dialect) fn limits(
     tree: &Tree,
     whose: &str,
@@ -97,7 +97,7 @@ impl Reader<'_, '_> {
         self.decimal(key, 0)
     }
 
-    /// A decimal number in units of its last digit, exactly: no binary fraction comes near what is paid.
+    /// Reads a decimal number in units of its last digit, exactly: binary fractions would misstate amounts of money.
     fn decimal(&mut self, key: &'static str, places: usize) -> Option<u64> {
         let tree = self.fields.optional(key)?;
         let amount = match &tree.kind {

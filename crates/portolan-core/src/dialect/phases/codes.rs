@@ -1,4 +1,4 @@
-//! What only this format reports.
+//! The codes that only this dialect reports.
 
 use crate::diagnostic::Code;
 

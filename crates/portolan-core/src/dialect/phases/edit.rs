@@ -1,7 +1,7 @@
-//! Phases, edited piece by piece: they are the items of a list, and what counts is the row that they make.
+//! Edits phases piece by piece: the items of a list, whose order of execution is what matters.
 //!
-//! An operation says which row is wanted. The text is changed the plainest way that gives it, which is tried out; where
-//! `after` stands in the way, the list is put into the order of the row instead.
+//! An operation determines the wanted order. The simplest change of the text is tried first; if an `after` prevents the
+//! wanted order, the list is rewritten in that order instead.
 
 use serde_json::{Map, Value, json};
 
@@ -92,12 +92,12 @@ fn list() -> Place {
     Place { file: 0, at: vec!["phases".into()] }
 }
 
-/// Where a phase is written; a refusal for the start and the end, which are not.
+/// Returns the place of a phase; refuses the start and the end, which are not written.
 fn phase(page: &Page<'_>, id: &str) -> Result<Place, EditError> {
     page.place_of(page.node(id)?)
 }
 
-/// The phases in the order in which they follow each other.
+/// Returns the phases in the order of execution.
 fn row(graph: &Graph) -> Vec<&str> {
     let phases = graph.nodes.iter().filter(|node| node.phase.is_some());
     phases.map(|node| node.id.as_str()).collect()
@@ -121,7 +121,7 @@ fn only_onward(on: Option<&str>) -> Result<(), EditError> {
     }
 }
 
-/// The phase behind which something comes that is put behind `behind`: nothing for the beginning of the row.
+/// Returns the phase after which something is inserted that should follow `behind`; `None` for the beginning.
 fn anchor<'p>(page: &Page<'p>, behind: Option<&str>) -> Result<Option<&'p str>, EditError> {
     let row = row(page.graph);
     let Some(behind) = behind else { return Ok(row.last().copied()) };
@@ -140,7 +140,7 @@ fn is_taken(page: &Page<'_>, id: &str) -> bool {
     page.items(&list()).iter().any(|item| text_of(item, "id") == Some(id))
 }
 
-/// An identifier that a phase can have and that none has.
+/// Returns the id if it is valid for a phase and free.
 fn free(page: &Page<'_>, id: &str) -> Result<String, EditError> {
     let mut faults = FaultList::default();
     syntax::is_id(&Spanned { value: id.to_owned(), span: Span::default() }, "a phase", &mut faults);
@@ -162,7 +162,7 @@ fn add(page: &Page<'_>, id: Option<&str>, behind: Option<&str>, values: Option<&
     insert(page, &id, behind, filled(Map::from_iter([("id".to_owned(), json!(id))]), values))
 }
 
-/// Puts a phase into the list behind another, or first. What has followed that one by name follows the new one.
+/// Inserts a phase into the list after another, or first. Phases whose `after` named the other one follow the new one.
 fn insert(page: &Page<'_>, id: &str, behind: Option<&str>, value: Value) -> Edits {
     let mut changes = Changes::default();
     for (nth, _) in naming(page, "after", behind) {
@@ -180,7 +180,7 @@ fn nth_of(page: &Page<'_>, id: &str) -> Option<usize> {
     page.items(&list()).iter().position(|item| text_of(item, "id") == Some(id))
 }
 
-/// The phases of which a field names a phase.
+/// Returns the phases in which a field names the given phase.
 fn naming<'p>(page: &'p Page<'_>, field: &'p str, named: Option<&'p str>) -> impl Iterator<Item = (usize, &'p Tree)> {
     let names = move |item: &Tree| named.is_some() && text_of(item, field) == named;
     page.items(&list()).iter().enumerate().filter(move |(_, item)| names(item))
@@ -219,7 +219,7 @@ fn go_back(page: &Page<'_>, from: &str, to: &str) -> Edits {
     Ok(changes.done(page))
 }
 
-/// Of two phases, the second comes directly behind the first. What leads to the end moves the first.
+/// Moves the second phase directly after the first. If the second is the end, moves the first instead.
 fn follow(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let mut wanted = row(page.graph);
     let (moved, behind) = match page.node(to)?.phase {
@@ -247,8 +247,8 @@ fn is_way(edge: &Edge, from: &str, to: &str) -> bool {
     !is_back(edge) && edge.from.value.as_str() == from && edge.to.value.as_str() == to
 }
 
-/// The edits, where they give the row that is wanted; otherwise with the list put into its order. A row in which
-/// something no longer holds is refused.
+/// Returns the edits if they give the wanted order, otherwise with the list rewritten in that order. Refuses an order
+/// that causes new errors.
 fn as_wanted(page: &Page<'_>, plain: Done, wanted: &[&str]) -> Edits {
     let read = |done: &Done| read(page, done);
     let done = match read(&plain) {
@@ -271,14 +271,14 @@ fn source_after(page: &Page<'_>, done: &Done) -> Option<Source> {
     Some(Source::new(&*name, text))
 }
 
-/// What the text says after edits.
+/// Returns the graph and the diagnostics of the text after edits.
 fn read(page: &Page<'_>, done: &Done) -> Option<(Graph, Vec<Diagnostic>)> {
     let source = source_after(page, done)?;
     let (graph, faults) = lower::lower(&source, &source::parse(&source).0?, Strictness::Strict).first();
     Some((graph?, faults))
 }
 
-/// The edits, and behind them those that write the phases as they follow each other: what `after` says is so anyway.
+/// Returns the edits followed by those that write the phases in order, which makes every `after` redundant.
 fn in_order(page: &Page<'_>, mut done: Done, wanted: &[&str]) -> Edits {
     let tree = source_after(page, &done).and_then(|source| source::parse(&source).0);
     let items = tree.as_ref().and_then(|tree| source::found(tree, &list().at)).map(|tree| &tree.kind);
@@ -360,7 +360,8 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     as_wanted(page, changes.done(page), &wanted)
 }
 
-/// What may be claimed at phases that go away may be claimed at those that stay of them, or else at the next one.
+/// Moves the bounds of a claim from deleted phases to remaining ones in its range, or else to the next or previous
+/// phase.
 fn narrow(page: &Page<'_>, claim: &Place, row: &[&str], gone: &[String], changes: &mut Changes) {
     let place = |end: &Place| row.iter().position(|phase| page.tree(end).and_then(Tree::as_str) == Some(phase));
     let (from, until) = (claim.with("from"), claim.with("until"));
@@ -377,7 +378,7 @@ fn narrow(page: &Page<'_>, claim: &Place, row: &[&str], gone: &[String], changes
     }
 }
 
-/// The copy comes behind the phase: all stand in one row. It goes back nowhere.
+/// Inserts a copy after the phase, without its `back`.
 fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     let mut value = page.value(&phase(page, node)?).ok_or_else(|| EditError::unknown("phase", node))?;
     let id = fresh(node, &|id| is_taken(page, id));

@@ -1,4 +1,4 @@
-//! From the picture of phases to the graph.
+//! Lowers the syntax tree of phases to the graph.
 //!
 //! ```text
 //! start ─ first phase ─ … ─ last phase ─ done          a phase with `back` also leads there when its work has failed
@@ -16,17 +16,17 @@ use crate::source::fields::FaultList;
 use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 
-/// How many times a run may go back where the file does not say.
+/// The default of how many times a run may go back.
 const DEFAULT_CAP: u32 = 5;
 
 /// Lowers a parsed file of phases.
 ///
-/// The graph is there whenever the phases make one way, other faults or not.
+/// Returns a graph whenever the phases form one sequence, even with other faults.
 pub(super) fn lower(source: &Source, tree: &Tree, _: Strictness) -> File {
     let mut faults = FaultList::default();
     let file = syntax::read(tree, &mut faults);
     let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
-    // The format is our own: there is no other program whose leniency could be followed.
+    // The dialect is our own: there is no other program whose leniency could be followed.
     faults.0.iter_mut().for_each(|fault| fault.repair = None);
     File::of(graph, faults.0)
 }
@@ -72,7 +72,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
     Some(checks::declared(graph, faults))
 }
 
-/// The names of the nodes that are no phases.
+/// The ids of the nodes that are no phases.
 struct Names {
     start: NodeId,
     done: NodeId,
@@ -91,7 +91,7 @@ impl Names {
     }
 }
 
-/// Where each phase goes back to: an earlier one.
+/// Returns the phase to which each phase goes back, which must be an earlier one.
 fn backs(
     phases: &[&syntax::Phase],
     places: &BTreeMap<&str, usize>,
@@ -137,7 +137,7 @@ fn edge(from: Spanned<NodeId>, to: Spanned<NodeId>, on: Trigger) -> Edge {
     Edge { from, to, on, label: None, span }
 }
 
-/// A field, and the phases at which it may be given a value.
+/// Returns the variable of a field, with the phases at which it may be set.
 fn variable(
     field: &Field,
     phases: &[&syntax::Phase],
@@ -170,7 +170,7 @@ fn variable(
     }
 }
 
-/// A gate that looks at a claim needs a field in which it can be claimed, by then.
+/// Reports gates that check a claim without a field in which it can be made by then.
 fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut FaultList) {
     let names: Vec<&str> = variables.iter().map(|variable| variable.name.value.as_str()).collect();
     for (at, phase) in phases.iter().enumerate() {
@@ -199,14 +199,14 @@ fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Fault
     }
 }
 
-/// The first phase at which a field can be given a value, where it has none by the last of these phases.
+/// Returns the first phase at which a field can be set, if it has no value by the last of these phases.
 fn given_later<'v>(field: &'v Variable, phases: &[&syntax::Phase]) -> Option<&'v NodeId> {
     let at = field.only_at.as_ref().filter(|_| field.default.is_none())?;
     let by_then = at.iter().any(|node| phases.iter().any(|phase| phase.id.value == node.as_str()));
     at.first().filter(|_| !by_then)
 }
 
-/// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
+/// Returns the id of the workflow: the name of its file, by which it is started, whatever id the text has.
 fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "phases".to_owned(), span: Span::default() });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };

@@ -1,4 +1,4 @@
-//! Phases: work that goes through them in one order, each left only when what it claims has been shown.
+//! Phases: work that passes through them in one order, and leaves each only when its claims have been verified.
 //!
 //! ```yaml
 //! id: delivery
@@ -12,8 +12,8 @@
 //!   - id: test
 //!     back: implement
 //! ```
-//! The phases follow each other as they are written, or as `after` says; whatever is said, they are one way from the first
-//! to the last, after which the work is done. A field is what a task claims: it may be given a value up to its phase.
+//! The phases follow each other as written, or as `after` says; in any case they form one sequence, after which the
+//! work is done. A field is a claim of a task: it may be set up to its phase.
 
 mod codes;
 mod edit;

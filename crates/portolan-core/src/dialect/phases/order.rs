@@ -1,4 +1,4 @@
-//! The one way that phases make.
+//! Computes the single order of phases.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::source::Span;
 use crate::source::fields::FaultList;
 
-/// The phases in the order in which they follow each other, by their places in the file; nothing when they make no one
-/// way, which is a fault that names the phase where it breaks.
+/// Returns the indices of the phases in the order of execution. Returns `None` if they form no single sequence, and
+/// reports the phase at which it breaks.
 pub(super) fn order(phases: &[Phase], faults: &mut FaultList) -> Option<Vec<usize>> {
     let places: BTreeMap<&str, usize> =
         phases.iter().enumerate().map(|(at, phase)| (phase.id.value.as_str(), at)).collect();
@@ -28,7 +28,7 @@ pub(super) fn order(phases: &[Phase], faults: &mut FaultList) -> Option<Vec<usiz
         };
         let Some(before) = before else { continue };
         match next[before] {
-            // What is put between two phases comes before what was written to follow there by its place alone.
+            // A phase with `after` comes before one that follows only by its position in the list.
             Some(taken) if phase.after.is_some() && phases[taken].after.is_none() => {
                 next[before] = Some(at);
                 let last = last_of(at, &next);
@@ -50,7 +50,7 @@ pub(super) fn order(phases: &[Phase], faults: &mut FaultList) -> Option<Vec<usiz
     sound.then(|| walk(phases, &next, faults)).flatten()
 }
 
-/// The last phase that follows from `at`, as far as that is known; `at` itself where it goes round.
+/// Returns the last phase that follows from `at`, as far as is known; `at` itself if there is a cycle.
 fn last_of(at: usize, next: &[Option<usize>]) -> usize {
     let mut last = at;
     for _ in 0..next.len() {

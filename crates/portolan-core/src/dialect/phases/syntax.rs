@@ -1,4 +1,4 @@
-//! An exact picture of a file of phases: which fields there are and of what type.
+//! The exact syntax tree of a file of phases: its fields and their types.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::graph::{Check, ToolRules, VariableKind};
 use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Spanned, Tree, TreeKind};
 
-/// The most phases and fields that are read.
+/// The maximum number of phases, and of fields.
 const MAX_PHASES: usize = 200;
 const MAX_FIELDS: usize = 200;
-/// The longest identifier, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 100;
-/// The largest cap.
+/// The maximum iteration cap.
 const MAX_CAP: u32 = 1_000;
 
 pub(super) struct File {
@@ -24,18 +24,18 @@ pub(super) struct File {
     pub(super) cap: Option<Spanned<u32>>,
     pub(super) fields: Vec<Field>,
     pub(super) phases: Vec<Phase>,
-    /// The ids of the phases that are there but could not be read.
+    /// The ids of phases that could not be read.
     pub(super) unread: Vec<String>,
 }
 
-/// What a task claims.
+/// A field that a task claims.
 pub(super) struct Field {
     pub(super) name: Spanned<String>,
     pub(super) kind: VariableKind,
     pub(super) description: Option<Spanned<String>>,
-    /// The first phase at which it may be given a value.
+    /// The first phase at which it may be set.
     pub(super) from: Option<Spanned<String>>,
-    /// The last one.
+    /// The last phase at which it may be set.
     pub(super) until: Option<Spanned<String>>,
     pub(super) default: Option<Value>,
 }
@@ -45,15 +45,15 @@ pub(super) struct Phase {
     pub(super) title: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     pub(super) prompt: Option<Spanned<String>>,
-    /// The phase that it follows, where that is not the one before it.
+    /// The phase that it follows, if that is not the one before it.
     pub(super) after: Option<Spanned<String>>,
-    /// Where its work is taken up again when it has failed.
+    /// The phase to which a failure returns.
     pub(super) back: Option<Spanned<String>>,
     pub(super) accept: Vec<Check>,
     pub(super) tools: Option<Box<ToolRules>>,
 }
 
-/// Reads the picture; nothing when there are no phases to draw.
+/// Reads the syntax tree; `None` if there are no phases to draw.
 pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let mut fields = Fields::of(tree, "the workflow", faults)?;
     let id = fields.string("id", faults).filter(|id| is_id(id, "a workflow", faults));

@@ -1,4 +1,4 @@
-//! Entries of servers in, servers and findings out.
+//! Entries of servers in, servers and diagnostics out.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! States side by side: `parallel` opens branches, `join` collects them.
+//! Concurrent states: `parallel` is a fork, `join` is a join.
 
 use super::lower::{Drawing, node_id};
 use super::nodes::{Node, NodeKind, Reader};
@@ -17,20 +17,20 @@ const WORDS: Words = Words {
 };
 
 impl Reader<'_, '_> {
-    /// `parallel: [STATE, …]`, with `join`.
+    /// Reads `parallel: [STATE, …]`, with `join`.
     pub(super) fn parallel(&mut self) -> Option<NodeKind> {
         self.on_failure_leads();
         fork(&WORDS, self.fields, (self.tree, &self.named), self.faults).map(NodeKind::Fork)
     }
 
-    /// `join: all`, or `any`.
+    /// Reads `join: all` or `join: any`.
     pub(super) fn join(&mut self) -> Option<NodeKind> {
         self.on_failure_leads();
         strategy(self.fields, "join", self.faults).map(NodeKind::Join)
     }
 }
 
-/// Which state's branches each join collects.
+/// Returns the fork of each join.
 pub(super) fn joins(nodes: &[Node]) -> Joins {
     Joins::of(nodes.iter().filter_map(|node| match &node.kind {
         NodeKind::Fork(fork) => Some((&node.id, fork)),
@@ -48,17 +48,17 @@ impl Drawing<'_> {
         Kind::Fork { join, max_concurrency: fork.max_concurrency }
     }
 
-    /// The join as the graph has it; nothing where no state names it.
+    /// Returns the join for the graph; `None` if no fork names it.
     pub(super) fn joined(&mut self, id: &Spanned<String>, strategy: Strategy) -> Option<Kind> {
         let joined = self.joins.join(id, strategy);
-        // A state that could not be read may be the one that opens its branches.
+        // A state that could not be read may be its fork.
         if joined.is_none() && self.unread.is_empty() {
             self.faults.push(unpaired(id, "state with `parallel`", "state"));
         }
         joined
     }
 
-    /// A state that opens branches goes on at its join, whatever else is said.
+    /// Reports a transition of a fork, which always continues at its join.
     pub(super) fn at_its_join(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
         let leads = transition.filter(|transition| !matches!(transition.kind, Ways::Lost));
         let said = leads.map(|transition| transition.of).or_else(|| read.is_final.then_some(read.id.span));
@@ -70,7 +70,7 @@ impl Drawing<'_> {
         Ways::End(read.id.span)
     }
 
-    /// What leaves the state that opens branches when one fails, leaves its join: that is where they are collected.
+    /// Adds the edge for a failure. That of a fork leaves its join, which collects the branches.
     pub(super) fn failing(&mut self, read: &Node) {
         let Some(to) = &read.go_to else { return };
         let from = match &read.kind {

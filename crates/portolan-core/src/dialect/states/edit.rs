@@ -1,8 +1,8 @@
-//! Workflows of agents' states, edited piece by piece: states are the members of an object, and where they lead stands in
-//! another one under the same names.
+//! Edits workflows of agents' states piece by piece: states are the members of an object, and their transitions are in
+//! another object under the same names.
 //!
-//! A run ends where nothing leads on, so that an edge to the end is what a state has without a transition. On an edge, the
-//! outcome is the name of a branch; `failed` is what `on_failure` says.
+//! A run ends after a state without a transition, so such a state has an edge to the end. The outcome of an edge is the
+//! name of a branch; `failed` is the target of `on_failure`.
 
 mod delete;
 mod kinds;
@@ -29,35 +29,35 @@ struct Sheet<'s> {
     transitions: Place,
 }
 
-/// Where a state leads, as it is written.
+/// The transition of a state as written.
 enum Way<'w> {
-    /// Nowhere: a run ends there.
+    /// None: a run ends there.
     Missing,
-    /// Nowhere, for the state is a final one.
+    /// None, because the state is final.
     Final,
-    /// To the end, said with `null`.
+    /// The end, written as `null`.
     End,
-    /// To one state.
+    /// One state.
     To(&'w str),
-    /// By the name of a branch.
+    /// An object of branches.
     Branches,
-    /// By an expression.
+    /// An expression that chooses.
     Choose,
 }
 
-/// Where an edge is written.
+/// The form in which an edge is written.
 enum Spot {
-    /// At the state at which a run begins.
+    /// As the initial state.
     Begin,
-    /// It is the whole transition of a state, or would be: the way there.
+    /// As the whole transition of a state, present or missing.
     Whole,
-    /// A branch of a transition, by its name.
+    /// As a branch of a transition, with its name.
     Branch(String),
-    /// A branch that is opened, among so many.
+    /// As a branch of a fork, with the number of branches.
     Fork(usize),
-    /// `go_to`, in what it stands in.
+    /// As `go_to`, with the place of the object that contains it.
     GoTo(Place),
-    /// An expression chooses.
+    /// As a result of an expression.
     Chosen,
 }
 
@@ -70,7 +70,7 @@ impl<'s> Sheet<'s> {
         self.page.tree(&self.states.with(id)).is_some()
     }
 
-    /// A state that is written: the beginning, the end and what chooses for others are not.
+    /// Returns a state that has text of its own; the start, the end and choosers have none.
     fn written(&self, id: &str) -> Result<&'s Node, EditError> {
         let node = self.page.node(id)?;
         self.page.place_of(node).map(|_| node)
@@ -102,7 +102,7 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// The state that a place belongs to.
+    /// Returns the state that a place belongs to.
     fn owner<'p>(&self, place: &'p Place) -> &'p str {
         match place.at.get(1) {
             Some(PathStep::Key(id)) => id,
@@ -135,7 +135,7 @@ impl<'s> Sheet<'s> {
         Ok((place, spot))
     }
 
-    /// Whether several answers to a question lead along the one way that is written at a place.
+    /// Returns whether several answers to a question share the edge, which is written once.
     fn is_shared(&self, edge: &Edge) -> bool {
         self.page
             .graph
@@ -146,7 +146,7 @@ impl<'s> Sheet<'s> {
             > 1
     }
 
-    /// What is written for an edge that enters a node: `null` for the end.
+    /// Returns the value that is written for an edge to a node: `null` for the end.
     fn target(&self, to: &str) -> Result<Value, EditError> {
         let node = self.page.node(to)?;
         match node.kind {
@@ -158,7 +158,7 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// The same, where only a state will do.
+    /// Returns the value for an edge that must lead to a state.
     fn target_state(&self, to: &str) -> Result<Value, EditError> {
         let value = self.target(to)?;
         if value.is_null() {
@@ -167,7 +167,7 @@ impl<'s> Sheet<'s> {
         Ok(value)
     }
 
-    /// Where it is written what leads on from a failure: that of a join stands in the state that opens its branches.
+    /// Returns the place of a node's `on_failure`; that of a join is in its fork.
     fn failing(&self, node: &Node) -> Result<Place, EditError> {
         let id = match &node.kind {
             Kind::Join { fork, .. } => &fork.value,
@@ -180,7 +180,7 @@ impl<'s> Sheet<'s> {
         Ok(self.state(id.as_str()).with("on_failure"))
     }
 
-    /// The state at which a run begins, and whether it says so.
+    /// Returns the initial state, and whether it is marked as such.
     fn initial(&self) -> Option<(&'s str, bool)> {
         let start = self.page.graph.nodes.iter().find(|node| node.kind == Kind::Start)?;
         let first = self.page.graph.edges_from(&start.id).next()?.to.value.as_str();
@@ -193,12 +193,12 @@ impl<'s> Sheet<'s> {
     }
 }
 
-/// Whether an expression chooses where a transition leads: a branch of that name leads to a state, and is a text.
+/// Returns whether an expression chooses the target. A branch called `choose` has a text instead of an object.
 fn is_choice(transition: &Tree) -> bool {
     transition.get("choose").is_some_and(|choose| choose.entries().is_some())
 }
 
-/// An outcome as the name of a branch: what is left by no other name has none.
+/// Returns the name of the branch for an outcome; `None` for the default.
 fn word(on: Option<&str>) -> Option<&str> {
     on.filter(|on| ![PASSED, DEFAULT].contains(on))
 }
@@ -223,7 +223,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
     }
 }
 
-/// A run begins at another state.
+/// Makes a state the initial one.
 fn begin(sheet: &Sheet<'_>, pen: &mut Pen, id: &str) {
     for other in sheet.ids().filter(|other| *other != id) {
         let flag = sheet.state(other).with("is_initial");

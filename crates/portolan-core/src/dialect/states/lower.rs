@@ -1,4 +1,4 @@
-//! From the picture of a file to a graph: between a start and an end that no definition names, each state is a node.
+//! Lowers the syntax tree of a file to a graph: each state is a node, between a start and an end that are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::source::fields::{FaultList, MAX_GUESSES};
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
-/// The most edges: an expression that may choose every state has as many as there are states.
+/// The maximum number of edges: an expression that may choose every state has as many as there are states.
 const MAX_EDGES: usize = 200_000;
 
 pub(super) fn graph(file: File, faults: &mut FaultList) -> Graph {
@@ -42,18 +42,18 @@ pub(super) fn graph(file: File, faults: &mut FaultList) -> Graph {
     }
 }
 
-/// The graph while it is drawn.
+/// The graph while it is built.
 pub(super) struct Drawing<'d> {
     /// The nodes that a transition may name.
     named: BTreeSet<String>,
-    /// The same, and the nodes that were drawn beside them.
+    /// The nodes that a transition may name, and the added ones.
     known: BTreeSet<String>,
     /// The nodes that a transition may name and that could be read, in order.
     names: Vec<String>,
     end: NodeId,
     nodes: Vec<graph::Node>,
     edges: Vec<Edge>,
-    /// Which state's branches each join collects.
+    /// The fork of each join.
     pub(super) joins: Joins,
     pub(super) unread: BTreeSet<NodeId>,
     pub(super) faults: &'d mut FaultList,
@@ -67,7 +67,7 @@ impl<'d> Drawing<'d> {
         Drawing { named, known, names, end, nodes: Vec::new(), edges: Vec::new(), joins, unread, faults }
     }
 
-    /// Adds a node that the definition does not name, under a name that it does not use.
+    /// Adds a node that the definition does not name, with a free id.
     fn invented(&mut self, wanted: &str, kind: Kind) -> NodeId {
         let mut id = wanted.to_owned();
         while !self.known.insert(id.clone()) {
@@ -78,7 +78,7 @@ impl<'d> Drawing<'d> {
         node_id(&id)
     }
 
-    /// Where a run begins: at the first state that says so, else at the first.
+    /// Returns the initial state: the first that is marked as such, or else the first.
     fn initial<'n>(&mut self, nodes: &'n [Node]) -> Option<&'n Node> {
         let mut flagged = nodes.iter().filter_map(|node| Some((node, node.initial?)));
         let Some((first, _)) = flagged.next() else { return nodes.first() };
@@ -115,7 +115,7 @@ impl<'d> Drawing<'d> {
             _ => self.ways(&read, transition),
         };
         let kind = match (read.kind, ways) {
-            // Where it leads is not known: then nothing can be said of what comes after it.
+            // The target is unknown, so nothing can be reported about what follows.
             (_, Ways::Lost) => {
                 self.unread.insert(id);
                 return;
@@ -134,7 +134,7 @@ impl<'d> Drawing<'d> {
         self.nodes.push(node(&read.id, read.description, kind));
     }
 
-    /// Where it leads; a final state ends the run whatever is said.
+    /// Returns the target of a node's transition; a final state ends the run in any case.
     fn ways(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
         let name = clip(&read.id.value);
         match transition {
@@ -158,7 +158,7 @@ impl<'d> Drawing<'d> {
         }
     }
 
-    /// The edges of a node that leads on by what it came to.
+    /// Adds the edges of a node whose result selects the edge.
     fn leads(&mut self, id: &Spanned<String>, kind: Kind, ways: Ways) -> Kind {
         match (kind, ways) {
             (kind, Ways::To(to)) => {
@@ -173,7 +173,7 @@ impl<'d> Drawing<'d> {
                 self.finish(&node_id(id), span, Trigger::Done);
                 kind
             }
-            // Only a state chooses: one that hands its input on does so for a node that is none.
+            // Only a state can choose, so other nodes are followed by a chooser that passes its input on.
             (kind, ways) => {
                 let chooser = self.invented(&State::chooser_of(&id.value), Kind::Start);
                 let way = self.branches(&chooser, ways);
@@ -186,7 +186,7 @@ impl<'d> Drawing<'d> {
         }
     }
 
-    /// The edges of a state, and what chooses between them where that is not its output.
+    /// Adds the edges of a state; returns the expression that chooses between them, if it is not the output.
     fn branches(&mut self, from: &NodeId, ways: Ways) -> Option<crate::expr::Expr> {
         match ways {
             Ways::End(span) => self.finish(from, span, Trigger::Done),
@@ -234,7 +234,7 @@ impl<'d> Drawing<'d> {
         expr
     }
 
-    /// A question: each answer has a way of its own.
+    /// Lowers a question, with an edge for each answer.
     fn question(&mut self, id: &Spanned<String>, ask: Ask, ways: Ways) -> Kind {
         let Ask { question: message, options } = ask;
         let from = node_id(id);
@@ -265,14 +265,14 @@ impl<'d> Drawing<'d> {
         }
     }
 
-    /// Where no answers are named, those are meant that have a branch.
+    /// Returns the answers of a question without options: its branches.
     fn answers(&mut self, branches: &[Branch]) -> Vec<Answer> {
         let named = branches.iter().map(|branch| &branch.name).filter(|name| name.value != DEFAULT);
         let sound: Vec<&Spanned<String>> = named.filter(|name| is_answer(name, self.faults)).collect();
         sound.into_iter().map(|name| Answer { id: name.clone(), label: name.value.clone() }).collect()
     }
 
-    /// Branches for answers that nobody can give.
+    /// Reports branches for answers that the question does not offer.
     fn unasked(&mut self, id: &Spanned<String>, branches: &[Branch], options: &[Answer]) {
         let known: BTreeSet<&str> = options.iter().map(|option| option.id.value.as_str()).collect();
         for branch in branches {
@@ -315,7 +315,7 @@ impl<'d> Drawing<'d> {
         }
     }
 
-    /// An edge to a state that the definition names.
+    /// Adds an edge to a state that the definition names.
     pub(super) fn to(&mut self, from: &NodeId, to: &Spanned<String>, on: Trigger) {
         if !self.named.contains(&to.value) {
             let message = format!("the transition of `{from}` leads to `{}`, which is no state", clip(&to.value));
@@ -325,8 +325,8 @@ impl<'d> Drawing<'d> {
         self.edge(from, to.span, &to.value, on);
     }
 
-    /// An edge to what does not exist, drawn all the same: then rules know that more was meant. An invented node of that
-    /// name is not what was meant.
+    /// Adds an edge to a node that does not exist, so that rules know that an edge was intended. The target gets a free
+    /// name, so that it is no added node.
     fn lead_astray(&mut self, from: &NodeId, to: &Spanned<String>, on: Trigger) {
         let mut name = to.value.clone();
         while self.known.contains(&name) {
@@ -356,7 +356,7 @@ impl<'d> Drawing<'d> {
     }
 }
 
-/// A state at which nobody works: it hands on what it is given, along the way that this names.
+/// Returns a state without a worker, which passes its input on along the edge that `way` chooses.
 fn passing_on(way: Option<crate::expr::Expr>) -> State {
     State {
         objective: String::new(),

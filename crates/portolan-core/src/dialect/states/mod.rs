@@ -1,5 +1,5 @@
-//! Agents' states: objectives with key results, who works on them, and transitions between them. The format is that of
-//! fsm-agent-flow, version 2.0, in JSON and in YAML, with fields of our own beside it.
+//! Agents' states: objectives with key results, their workers, and transitions between them. The format is that of
+//! fsm-agent-flow, version 2.0, in JSON and in YAML, with additional fields of our own.
 //!
 //! ```yaml
 //! version: "2.0"
@@ -15,8 +15,8 @@
 //! transitions:
 //!   research: write
 //! ```
-//! Beside states, tools, transforms, other workflows and questions to people may stand under `states`. `docs/agent-states.md`
-//! says what the fields mean.
+//! Tools, transforms, other workflows and questions to people may be under `states` as well. `docs/agent-states.md`
+//! describes the fields.
 
 mod branches;
 mod codes;

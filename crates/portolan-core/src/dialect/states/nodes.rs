@@ -1,5 +1,5 @@
-//! An exact picture of what stands under `states`: a state, a tool call, a transform, another workflow, a question, states side
-//! by side.
+//! The exact syntax tree of the entries under `states`: a state, a tool call, a transform, another workflow, a
+//! question, a fork or a join.
 
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::nodes::{self, About, Ask, Dollar, Fork};
@@ -7,32 +7,32 @@ use crate::graph::{Kind, Strategy};
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree};
 
-/// The fields that make something else than a state of it.
+/// The fields that make an entry something other than a state.
 const KINDS: [&str; 6] = ["call", "transform", "run", "ask", "parallel", "join"];
 
 pub(super) struct Node {
     pub(super) id: Spanned<String>,
     pub(super) description: Option<String>,
     pub(super) kind: NodeKind,
-    /// Where it is said that a run begins here.
+    /// The span of `is_initial`, if it is set.
     pub(super) initial: Option<Span>,
     pub(super) is_final: bool,
-    /// The state that a failure leads to.
+    /// The state to which a failure leads.
     pub(super) go_to: Option<Spanned<String>>,
 }
 
 pub(super) enum NodeKind {
-    /// What the graph has too, and leads on by its output.
+    /// A kind that the graph has as well; its output selects the edge.
     Other(Kind),
-    /// It leads on by its answer.
+    /// A question; its answer selects the edge.
     Ask(Ask),
-    /// It opens branches, and its join leads on.
+    /// A fork, whose edges leave its join.
     Fork(Fork),
-    /// It collects branches, and leads on by its output.
+    /// A join; its output selects the edge.
     Join(Strategy),
 }
 
-/// Reads a node; nothing where it cannot be said what it does.
+/// Reads a node; `None` if its kind is ambiguous or unreadable.
 pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Option<Node> {
     let named = format!("state `{}`", clip(&id.value));
     let mut fields = Fields::of(tree, named.clone(), faults)?;
@@ -62,7 +62,7 @@ pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults:
     Some(Node { id: id.clone(), description, kind: kind?, initial, is_final, go_to })
 }
 
-/// One node while its fields are read.
+/// A node while its fields are read.
 pub(super) struct Reader<'f, 't> {
     pub(super) about: &'f About<'f>,
     pub(super) tree: &'t Tree,
@@ -79,7 +79,7 @@ impl Reader<'_, '_> {
         state.map(|state| Kind::State(Box::new(state)))
     }
 
-    /// `call: {server, tool, args, …}`
+    /// Reads `call: {server, tool, args, …}`.
     fn call(&mut self) -> Option<NodeKind> {
         self.on_failure_leads();
         let tree = self.fields.required("call", self.faults)?;
@@ -91,7 +91,7 @@ impl Reader<'_, '_> {
         call.map(|call| NodeKind::Other(Kind::Call(Box::new(call))))
     }
 
-    /// `transform: expression`, a text in JSONata.
+    /// Reads `transform: expression`, a JSONata text or an object.
     fn transform(&mut self) -> Option<NodeKind> {
         self.on_failure_leads();
         let tree = self.fields.required("transform", self.faults)?;
@@ -103,7 +103,7 @@ impl Reader<'_, '_> {
         expr.map(|expr| NodeKind::Other(Kind::Compute(expr)))
     }
 
-    /// `run: workflow`, with `args`.
+    /// Reads `run: workflow`, with `args`.
     fn run(&mut self) -> Option<NodeKind> {
         self.on_failure_leads();
         let workflow = self.fields.required_string("run", self.faults);
@@ -117,12 +117,12 @@ impl Reader<'_, '_> {
         Some(NodeKind::Other(Kind::Subflow { workflow: workflow?, args, context: Vec::new() }))
     }
 
-    /// `ask: question`, with `options`.
+    /// Reads `ask: question`, with `options`.
     fn ask(&mut self) -> Option<NodeKind> {
         nodes::ask("ask", self.fields, &self.named, self.faults).map(NodeKind::Ask)
     }
 
-    /// `on_failure: {go_to: STATE}` where nothing else can be meant.
+    /// Reads `on_failure: {go_to: STATE}` for nodes that accept no other form.
     pub(super) fn on_failure_leads(&mut self) {
         let Some(tree) = self.fields.optional("on_failure") else { return };
         self.go_to = nodes::leads_to(tree, &self.named, self.faults);

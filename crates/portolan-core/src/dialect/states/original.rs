@@ -1,4 +1,4 @@
-//! What of a file fsm-agent-flow itself would not read as it is meant, and what of its own files is something else here.
+//! The differences to fsm-agent-flow: what it would read differently, and what its own files mean differently here.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ const STATE: [&str; 7] =
     ["objective", "key_results", "tools", "max_retries", "is_initial", "is_final", "execute_module"];
 const KEY_RESULT: [&str; 3] = ["name", "description", "check"];
 
-/// The tools that are here without a server.
+/// The tools that need no server here.
 const OURS: [&str; 2] = ["shared_get", "shared_set"];
 
-/// What fsm-agent-flow, version 2.0, makes something else of, as warnings.
+/// Returns warnings about the parts of a file that fsm-agent-flow, version 2.0, reads differently.
 pub(super) fn beyond(tree: &Tree) -> Vec<Diagnostic> {
     let mut found = Found::default();
     found.fields(tree, &FILE);
@@ -34,7 +34,7 @@ pub(super) fn beyond(tree: &Tree) -> Vec<Diagnostic> {
     found.warnings
 }
 
-/// What of a file of fsm-agent-flow, version 2.0, is something else here, as warnings.
+/// Returns warnings about the parts of a file of fsm-agent-flow, version 2.0, that are read differently here.
 pub(super) fn unlike(tree: &Tree) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let mut warn = |message: String, at: &Tree, help: &'static str| {

@@ -1,4 +1,4 @@
-//! An exact picture of a file: what stands beside the states.
+//! The exact syntax tree of a file: the fields beside the states.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::graph::{Bounds, DEFAULT_MAX_NODES, FileSettings, Interface, RunLimits
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
-/// The most states of a file.
+/// The maximum number of states of a file.
 const MAX_STATES: usize = 10_000;
 
-/// Where a run begins and where it ends are nodes too, of which a definition does not know.
+/// The nodes that no definition contains: the start and the end.
 const INVENTED_NODES: u64 = 2;
 
 pub(super) struct File {
@@ -22,9 +22,9 @@ pub(super) struct File {
     pub(super) name: Option<String>,
     pub(super) description: String,
     pub(super) nodes: Vec<Node>,
-    /// The names of what stands under `states` but could not be read.
+    /// The names under `states` that could not be read.
     pub(super) unread: Vec<String>,
-    /// Where each node leads, by its name.
+    /// The transition of each node, by its name.
     pub(super) ways: BTreeMap<String, Transition>,
     pub(super) interface: Interface,
     pub(super) settings: FileSettings,
@@ -60,7 +60,7 @@ pub(super) fn read(source: &Source, tree: &Tree, faults: &mut FaultList) -> Opti
     })
 }
 
-/// The version of the format. The original never looks at it.
+/// Reads the version of the format, which the original program ignores.
 fn version(fields: &mut Fields<'_>, faults: &mut FaultList) {
     let Some(tree) = fields.optional("version") else { return };
     let (TreeKind::String(text) | TreeKind::Number(text)) = &tree.kind else {
@@ -73,7 +73,7 @@ fn version(fields: &mut Fields<'_>, faults: &mut FaultList) {
     }
 }
 
-/// What the file says besides its states.
+/// Reads the fields of the file other than its states.
 fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut FaultList) -> (Interface, FileSettings) {
     let input = schema(fields, "input_schema", "the file", faults);
     let output = schema(fields, "output_schema", "the file", faults);
@@ -91,7 +91,7 @@ fn read_frame(source: &Source, fields: &mut Fields<'_>, faults: &mut FaultList) 
     let interface = Interface {
         input,
         output,
-        // Time is bounded as money is: a run that has used it up waits, and does not fail.
+        // Time has a bound like money: a run that has used it up waits, and does not fail.
         limits: RunLimits { max_nodes, max_ms: u64::MAX / 2 },
         bounds,
         waits_at_limits: true,
@@ -135,7 +135,7 @@ fn read_states(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option
 
 const STATES_HELP: &str = "write `\"states\": {\"research\": {\"objective\": \"…\"}}`, each state under its name";
 
-/// What expressions see by name. A state of such a name would be seen instead.
+/// The names that expressions can refer to. A state with such a name would hide the original meaning.
 pub(super) const SEEN: [&str; 6] = ["input", "output", "shared", "attempt", "calls", "feedback"];
 
 fn shadowing(name: &Spanned<String>, faults: &mut FaultList) {
@@ -146,7 +146,7 @@ fn shadowing(name: &Spanned<String>, faults: &mut FaultList) {
     }
 }
 
-/// A name and where it stands.
+/// Returns a text with its span.
 pub(super) fn spanned(tree: &Tree) -> Option<Spanned<String>> {
     tree.as_str().map(|text| Spanned { value: text.to_owned(), span: tree.span })
 }

@@ -1,4 +1,4 @@
-//! An exact picture of the transitions: where each state leads.
+//! The exact syntax tree of the transitions.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use crate::expr::Expr;
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
-/// The branch that is taken where no other fits.
+/// The branch that is taken if no other matches.
 pub(super) const DEFAULT: &str = "default";
-/// The most branches of one state.
+/// The maximum number of branches of one state.
 const MAX_BRANCHES: usize = 1_000;
 
 /// The transition of one state.
 pub(super) struct Transition {
-    /// The state, where it is named.
+    /// The span of the state's name.
     pub(super) of: Span,
     pub(super) kind: Ways,
 }
 
-/// Where a state leads.
+/// The target of a transition.
 pub(super) enum Ways {
-    /// To the end of the run, said with `null`.
+    /// The end of the run, written as `null`.
     End(Span),
-    /// To one state.
+    /// One state.
     To(Spanned<String>),
-    /// Where its output says.
+    /// The branch that the output selects.
     Branches(Span, Vec<Branch>),
-    /// Where an expression says, by the name of a state.
+    /// The state whose name an expression returns.
     Choose(Box<Choose>),
-    /// It cannot be read: nobody knows where.
+    /// Unknown, because it cannot be read.
     Lost,
 }
 
-/// One branch: a name, and a state or the end.
+/// One branch: its name, and a state or the end.
 pub(super) struct Branch {
     pub(super) name: Spanned<String>,
     pub(super) to: Option<Spanned<String>>,
@@ -43,7 +43,7 @@ pub(super) struct Branch {
 
 pub(super) struct Choose {
     pub(super) expr: Expr,
-    /// The names that it may give, nothing among them for the end; all where they are not said.
+    /// The names that it may return, with `None` for the end; the outer `None` allows all.
     pub(super) to: Option<Vec<Option<Spanned<String>>>>,
     pub(super) span: Span,
 }
@@ -67,7 +67,7 @@ fn transition(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) 
     match &tree.kind {
         TreeKind::Null => Some(Ways::End(tree.span)),
         TreeKind::String(_) => spanned(tree).map(Ways::To),
-        // A branch of that name leads to a state, and a state is a text.
+        // A branch called `choose` has a state, which is a text.
         TreeKind::Object(_) if tree.get("choose").is_some_and(|choose| choose.entries().is_some()) => {
             choose(source, tree, what, faults)
         }

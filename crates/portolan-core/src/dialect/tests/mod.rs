@@ -1,4 +1,4 @@
-//! The table of dialects: what holds of every row, and that a sixth is one folder and one line.
+//! The table of dialects: the properties of every row, and that a sixth dialect is one folder and one line.
 
 mod checklist;
 
@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::validate;
 use crate::value::{Outcome, Timestamp};
 
-/// The table with one more line.
+/// Returns the table with one more line.
 fn with_a_sixth() -> Vec<Dialect> {
     DIALECTS.iter().copied().chain([checklist::DIALECT]).collect()
 }
@@ -20,7 +20,7 @@ fn read(text: &str, strictness: Strictness) -> super::File {
     parse_with(&with_a_sixth(), &Source::new("day.yaml", text), strictness)
 }
 
-/// What is said of a text, a line each.
+/// Returns the diagnostics of a text, a line each.
 fn said(text: &str, strictness: Strictness) -> Vec<String> {
     let faults = read(text, strictness).faults;
     faults.iter().map(|fault| format!("{:?} {}: {}", fault.severity, fault.code, fault.message)).collect()
@@ -67,7 +67,7 @@ fn a_sixth_dialect_says_its_faults_as_the_others_do() {
             "Error unknown-field: the file has a field `note`, which means nothing here",
         ]
     );
-    // What leniency repairs is a warning, and the graph may be run.
+    // A fault that lenient reading repairs is a warning, and the graph may be run.
     let (graph, faults) = read("checklist: [wash, wash]", Strictness::Lenient).first();
     assert!(faults.iter().all(|fault| !fault.is_error()), "{faults:?}");
     assert_eq!(graph.expect("it can be drawn").broken, None);
@@ -75,7 +75,7 @@ fn a_sixth_dialect_says_its_faults_as_the_others_do() {
     assert!(graph.expect("it can be drawn").broken.is_some());
 }
 
-/// Whoever wrote none of them is told of the sixth too.
+/// The help for a text of no dialect names the sixth too.
 #[test]
 fn the_help_names_every_dialect_of_the_table() {
     let fault = read("steep: 1", Strictness::Strict).faults.remove(0);

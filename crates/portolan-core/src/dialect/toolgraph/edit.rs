@@ -1,8 +1,8 @@
-//! Graphs of tool calls, edited piece by piece: nodes are the items of a list, and edges are fields of the nodes that they
-//! leave.
+//! Edits graphs of tool calls piece by piece: nodes are the items of a list, and edges are fields of the nodes that
+//! they leave.
 //!
-//! Whatever a node leads to is named in it: `next`, `onError`, the conditions of a switch, the branches of a `parallel`. So
-//! an edge can be drawn where the field for it is free. On a switch, the outcome of an edge is its condition.
+//! A node names all its targets: in `next`, `onError`, the conditions of a switch, and the branches of a `parallel`. So
+//! an edge can be added if the field for it is free. On a switch, the outcome of an edge is its condition.
 
 mod delete;
 mod kinds;
@@ -27,7 +27,7 @@ pub(super) const EDITING: Editing = Editing {
     ..Editing::of(kinds::KINDS, kinds::OWN, edits)
 };
 
-/// What stands at the top of the file is that of all its tools; the rest is the tool's.
+/// Returns the place of a field: the top of the file if all its tools share it, or else the tool.
 fn own_place(page: &Page<'_>, field: &str) -> Place {
     let first = field.split('.').next().unwrap_or_default();
     let tool = || page.at(page.graph.id.span).and_then(Place::parted).map(|(tool, _)| tool);
@@ -44,7 +44,7 @@ struct Sheet<'s> {
     list: Place,
     /// The tool.
     tool: Place,
-    /// Whether the nodes stand beside the tools: then they belong to a tool by how they are reached.
+    /// Whether the nodes are beside the tools: then they belong to the tools that reach them.
     beside: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'s> Sheet<'s> {
         self.page.place_of(self.page.node(id)?)
     }
 
-    /// Where what leaves a node when it fails is written: that of a join leaves its `parallel`.
+    /// Returns the place of a node's `onError`; that of a join is in its `parallel`.
     fn failing(&self, node: &Node) -> Result<Place, EditError> {
         match &node.kind {
             Kind::Join { fork, .. } => Ok(self.place(fork.value.as_str())?.with("onError")),
@@ -80,7 +80,8 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// Where the plain way on of a node is written, or would be: once a condition without a rule was the default.
+    /// Returns the place of a node's unconditional target, present or not. In an old spelling it is a condition without
+    /// a rule.
     fn onward(&self, node: &Node) -> Result<Place, EditError> {
         let place = self.page.place_of(node)?;
         let conditions = place.with("conditions");
@@ -92,7 +93,7 @@ impl<'s> Sheet<'s> {
         })
     }
 
-    /// What the way of a condition is called in it.
+    /// Returns the name of a condition's target field.
     fn next_of(&self, condition: &Place) -> &'static str {
         if self.page.tree(&condition.with("target")).is_some() { "target" } else { "next" }
     }
@@ -101,7 +102,7 @@ impl<'s> Sheet<'s> {
         self.page.written(edge.span, "the edge")
     }
 
-    /// Refuses an edge that is another one, or none, where a node would belong to no tool by that.
+    /// Refuses a change or removal of an edge (`instead` is its new target) after which a node would belong to no tool.
     fn keeps_all(&self, number: usize, instead: Option<&str>) -> Result<(), EditError> {
         let graph = self.page.graph;
         let ends = graph.nodes.iter().filter(|node| matches!(node.kind, Kind::Start | Kind::End { .. }));
@@ -183,7 +184,7 @@ fn ends(id: &str) -> EditError {
     EditError::new(format!("a run ends at `{id}`"), "lead on from a node before it")
 }
 
-/// A place for an edge, where there is none yet.
+/// Returns the place for an edge if it is free.
 fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, EditError> {
     match sheet.page.text(&place) {
         Some(known) => {
@@ -194,7 +195,7 @@ fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, EditError>
     }
 }
 
-/// Another condition of a switch, tried after those that it has.
+/// Adds a condition to a switch, after its present ones.
 fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str) -> Result<(), EditError> {
     let conditions = sheet.page.place_of(switch)?.with("conditions");
     let count = sheet.page.items(&conditions).len();
@@ -202,7 +203,7 @@ fn condition(sheet: &Sheet<'_>, pen: &mut Pen, switch: &Node, on: &str, to: &str
     Ok(())
 }
 
-/// Another branch of a `parallel`.
+/// Adds a branch to a `parallel`.
 fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(), EditError> {
     let branches = sheet.page.place_of(fork)?.with("branches");
     let items = sheet.page.items(&branches);
@@ -213,17 +214,17 @@ fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(),
     Ok(())
 }
 
-/// What a field with an edge in it is.
+/// The form of a field that contains an edge.
 enum Spot {
-    /// A way of a switch, with the condition.
+    /// A condition of a switch.
     Condition(Place),
-    /// A branch of a `parallel`, among so many.
+    /// A branch of a `parallel`, with the number of branches.
     Branch(usize),
-    /// `go_to`, in what it stands in.
+    /// `go_to`, with the place of the object that contains it.
     GoTo(Place),
-    /// Where a failure leads.
+    /// The target of a failure.
     Failing,
-    /// The plain way on.
+    /// The unconditional target.
     Next,
 }
 
@@ -256,7 +257,7 @@ fn disconnect(sheet: &Sheet<'_>, number: usize) -> Edits {
     Ok(pen.done())
 }
 
-/// An edge moves to the field that has the other outcome, where that is free.
+/// Moves an edge to the field of the other outcome, if that is free.
 fn outcome(sheet: &Sheet<'_>, number: usize, on: Option<&str>) -> Edits {
     let edge = sheet.page.edge(number)?;
     let (place, from) = (sheet.written(edge)?, edge.from.value.as_str());

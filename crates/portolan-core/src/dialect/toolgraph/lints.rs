@@ -1,4 +1,4 @@
-//! What loads and runs, and does something else than it seems to.
+//! Warnings about content that loads and runs, but does something other than it seems to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::expr::{JsonLogic, Jsonata};
 use crate::source::fields::{FaultList, MAX_GUESSES};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
-/// The names that the expressions of a node ask of the context, each where it stands.
+/// Returns the names that the expressions of a node read from the context, with their spans.
 pub(super) fn mentions(source: &Source, node: &Tree, dollar: Dollar) -> Vec<Spanned<String>> {
     let mut found = Found { source, mentions: Vec::new() };
     for key in ["transform", "postTransform", "items"] {
@@ -59,7 +59,7 @@ impl Found<'_> {
         }
     }
 
-    /// Where a name stands in the text of an expression.
+    /// Returns the span of a name in the text of an expression.
     fn span(&self, tree: &Tree, name: &str) -> Span {
         let Some(at) = tree.as_str().and_then(|text| place(text, name)) else { return tree.span };
         let start = offset_in(self.source, tree, at);
@@ -68,7 +68,7 @@ impl Found<'_> {
     }
 }
 
-/// The `var` of a rule that asks for a name.
+/// Returns the `var` of a rule that reads a name.
 fn variable<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     match &tree.kind {
         TreeKind::Array(items) => items.iter().find_map(|item| variable(item, name)),
@@ -84,7 +84,7 @@ fn variable<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     }
 }
 
-/// Where a name stands in an expression as one that is asked of the context.
+/// Returns the offset at which an expression reads a name from the context.
 fn place(text: &str, name: &str) -> Option<usize> {
     let stands = |at: &usize| {
         let before = text[..*at].trim_end_matches('`');
@@ -95,7 +95,7 @@ fn place(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(stands)
 }
 
-/// Whether a name is the id of a node, and of no field that a tool declares.
+/// Returns whether a name is the id of a node, and of no field that a tool declares.
 pub(super) fn is_nothing_but_node(file: &Tree, name: &str) -> bool {
     is_node(file, name) && !is_declared(file, name)
 }
@@ -116,13 +116,13 @@ fn is_node(file: &Tree, name: &str) -> bool {
     name == "entry" || nodes.filter_map(|node| node.get("id")).any(|id| id.as_str() == Some(name))
 }
 
-/// Whether a value of some tool has a field of this name at its root.
+/// Returns whether a schema of some tool declares a field of this name at its root.
 fn is_declared(file: &Tree, name: &str) -> bool {
     let schemas = tools(file).iter().flat_map(|tool| [tool.get("inputSchema"), tool.get("outputSchema")]).flatten();
     schemas.filter_map(|schema| schema.get("properties")).any(|properties| properties.get(name).is_some())
 }
 
-/// Reports the names that no node of a tool has: what is asked of them is always nothing.
+/// Reports names that no node of a tool has: their value is always missing.
 pub(super) fn unknown_names<'m>(
     tool: &str,
     mentions: impl Iterator<Item = &'m Spanned<String>>,
@@ -131,7 +131,7 @@ pub(super) fn unknown_names<'m>(
 ) {
     let mentions: Vec<&Spanned<String>> = mentions.filter(|mention| !known.contains(mention.value.as_str())).collect();
     let asked: BTreeSet<&str> = mentions.iter().map(|mention| mention.value.as_str()).collect();
-    // Of an id that is cut in pieces, the first piece tells it, and the others are not told besides.
+    // If an id is cut into pieces, only the first piece is reported.
     let cut: BTreeMap<&str, &str> =
         known.iter().filter_map(|id| Some((cut_short(id)?, *id))).filter(|(piece, _)| asked.contains(piece)).collect();
     let pieces: BTreeSet<&str> = cut.values().flat_map(|id| id.split(|c| !is_part(c)).skip(1)).collect();
@@ -158,7 +158,7 @@ fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What JSONata reads of an id that stands without backticks, where that is not all of it.
+/// Returns the part of an id that JSONata reads without backticks, if that is not all of it.
 fn cut_short(id: &str) -> Option<&str> {
     let end = id.find(|c| !is_part(c))?;
     Some(&id[..end])

@@ -1,4 +1,4 @@
-//! From the picture of a file to graphs, one for each tool.
+//! Lowers the syntax tree of a file to graphs, one for each tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::source::fields::FaultList;
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome};
 
-/// How many nodes, and how many servers, the tools of a file may share: each one counts once for each tool.
+/// The maximum number of shared nodes, or of servers, counted once for each tool.
 const MAX_SHARED: usize = 1_000_000;
 
 pub(super) fn graphs(file: File, faults: &mut FaultList) -> Vec<Graph> {
@@ -23,7 +23,7 @@ pub(super) fn graphs(file: File, faults: &mut FaultList) -> Vec<Graph> {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.value.clone()).collect();
     let common = Common { face, servers, unread_servers, limits, redact, beside: shared.is_some(), names, broken };
     let shared = shared.unwrap_or_default();
-    // Each tool has what it shares with the others for its own.
+    // Each tool gets its own copy of what it shares with the others.
     if tools.len().saturating_mul(shared.len().max(common.servers.len())) > MAX_SHARED {
         let message = format!("{} tools share more nodes or servers than are read", tools.len());
         faults.push(Diagnostic::error("too-large", message).help("put some of the tools into files of their own"));
@@ -32,7 +32,7 @@ pub(super) fn graphs(file: File, faults: &mut FaultList) -> Vec<Graph> {
     tools.into_iter().map(|tool| common.graph(tool, &shared, faults)).collect()
 }
 
-/// What all tools of a file share.
+/// The data that all tools of a file share.
 struct Common {
     face: graph::Face,
     servers: Vec<Server>,
@@ -100,13 +100,13 @@ impl Common {
         }
     }
 
-    /// What loads and does something else than it seems to.
+    /// Reports content that loads, but does something other than it seems to.
     fn lint(&self, tool: &Tool, nodes: &[&Node], faults: &mut FaultList) {
         let mut known: BTreeSet<&str> = nodes.iter().map(|node| node.id.value.as_str()).collect();
         if self.beside {
             known.insert("input");
         }
-        // What states have set.
+        // The variables that states set.
         if nodes.iter().any(|node| matches!(node.kind, Some(NodeType::State(_)))) {
             known.insert("shared");
         }
@@ -129,7 +129,8 @@ impl Common {
     }
 }
 
-/// The nodes of a tool where they stand beside the tools: those that its entry leads to.
+/// Returns the nodes beside the tools that belong to a tool: those reachable from its entry, its exit and the nodes
+/// that name it.
 fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut FaultList) -> Vec<&'n Node> {
     let by_id: BTreeMap<&str, &Node> = shared.iter().map(|node| (node.id.value.as_str(), node)).collect();
     let belongs = |node: &&Node| node.tool.as_ref().is_some_and(|of| of.value == tool.name.value);
@@ -164,7 +165,7 @@ fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut FaultList) -> Vec<&'
     shared.iter().filter(|node| reached.contains(node.id.value.as_str())).collect()
 }
 
-/// Every node that a node names.
+/// Returns every node that a node names.
 fn leads_to(node: &Node) -> Vec<&str> {
     let mut names = ways(node);
     names.extend(&node.on_error);
@@ -174,7 +175,7 @@ fn leads_to(node: &Node) -> Vec<&str> {
     names.into_iter().map(|name| name.value.as_str()).collect()
 }
 
-/// The ways on of a node that did what it does.
+/// Returns the targets of a node's success.
 fn ways(node: &Node) -> Vec<&Spanned<String>> {
     let mut ways: Vec<&Spanned<String>> = node.next.iter().collect();
     if let Some(NodeType::Switch(conditions)) = &node.kind {
@@ -183,7 +184,7 @@ fn ways(node: &Node) -> Vec<&Spanned<String>> {
     ways
 }
 
-/// One entry and one exit.
+/// Reports a missing or a second entry or exit.
 fn ends(tool: &Tool, nodes: &[&Node], faults: &mut FaultList) {
     for (word, wanted) in [("entry", true), ("exit", false)] {
         let is_one = |node: &&&Node| match &node.kind {
@@ -207,7 +208,7 @@ fn ends(tool: &Tool, nodes: &[&Node], faults: &mut FaultList) {
     }
 }
 
-/// Which `parallel` each join belongs to.
+/// Returns the `parallel` of each join.
 fn joins(nodes: &[&Node]) -> Joins {
     Joins::of(nodes.iter().filter_map(|node| match &node.kind {
         Some(NodeType::Parallel(fork)) => Some((&node.id, fork)),
@@ -219,12 +220,12 @@ fn node_id(id: &Spanned<String>) -> NodeId {
     NodeId::from(id.value.as_str())
 }
 
-/// The graph of one tool while it is drawn.
+/// The graph of one tool while it is built.
 struct Drawing<'d> {
     common: &'d Common,
-    /// What the tool is for.
+    /// The purpose of the tool.
     purpose: &'d str,
-    /// Whether a `parallel` could not be read, or names no node as its join: any join may be the one it means.
+    /// Whether a `parallel` could not be read, or names no node as its join: then any join may be the one it means.
     doubtful: bool,
     joins: Joins,
     edges: Vec<Edge>,
@@ -234,7 +235,7 @@ struct Drawing<'d> {
 impl Drawing<'_> {
     fn node(&mut self, node: &Node) -> Option<graph::Node> {
         let kind = self.kind(node, node.kind.as_ref()?)?;
-        // What leaves a `parallel` when it fails, leaves its join: that is where its branches are collected.
+        // The failure edge of a `parallel` leaves its join, which collects its branches.
         let failing = match &node.kind {
             Some(NodeType::Parallel(fork)) => node_id(&fork.join),
             _ => node_id(&node.id),
@@ -292,7 +293,7 @@ impl Drawing<'_> {
         })
     }
 
-    /// What is called. That another workflow exists is for validation to say: it may stand in any file.
+    /// Returns the called workflow. Whether another workflow exists is checked later, because it may be in any file.
     fn target(&mut self, node: &Node, target: &Target) -> Option<Spanned<String>> {
         match target {
             Target::Workflow(name) => Some(name.clone()),

@@ -1,13 +1,13 @@
-//! Graphs of MCP tool calls, in the format of mcpGraph: the shape of its design document (nodes beside the tools), that
-//! of today (nodes inside each tool), and the spellings between them.
+//! Graphs of MCP tool calls, in the format of mcpGraph: the shape of its design document (nodes beside the tools), the
+//! present shape (nodes inside each tool), and the spellings between them.
 //!
-//! Which one a file is written in is told by what it contains:
+//! The content of a file determines its shape:
 //!
 //! | | nodes beside the tools | nodes inside each tool |
 //! |---|---|---|
 //! | the tool's input | `$.input`, and under the entry's id | under the entry's id |
 //! | a tool's answer | its text first | its structured content first |
-//! | `"$…"` in `args` | an expression | a text where the file has `{expr: …}`, else an expression |
+//! | `"$…"` in `args` | an expression | a text if the file has `{expr: …}`, else an expression |
 
 mod codes;
 mod edit;
@@ -40,7 +40,7 @@ fn is_one(_: &Source, tree: &Tree) -> bool {
     has("tools") || !has("edges") && (nodes || has("server") || has("executionLimits"))
 }
 
-/// Each tool is a graph of its own, broken by faults in its own text.
+/// Reads each tool as a graph of its own, which faults in its own text break.
 fn read(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = FaultList::default();
     let graphs = match syntax::read(source, tree, strictness, &mut faults) {

@@ -1,4 +1,4 @@
-//! An exact picture of the nodes: which fields each type has.
+//! The exact syntax tree of the nodes: the fields of each type.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use crate::graph::{Call, Judge, State, Strategy};
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
-/// The most nodes of a tool, and of a file where they stand beside the tools.
+/// The maximum number of nodes of a tool, or of a file with nodes beside the tools.
 const MAX_NODES: usize = 10_000;
-/// The most conditions of a switch.
+/// The maximum number of conditions of a switch.
 const MAX_CONDITIONS: usize = 1_000;
 
 const WORDS: Words = Words {
@@ -29,13 +29,13 @@ pub(super) struct Node {
     pub(super) description: Option<String>,
     pub(super) next: Option<Spanned<String>>,
     pub(super) on_error: Option<Spanned<String>>,
-    /// Whether it leads nowhere and should: it is drawn, so that its way on can be drawn too.
+    /// Whether a required `next` is missing. The node is drawn, so that its edge can be drawn as well.
     pub(super) is_open: bool,
-    /// The tool that an entry or exit beside the tools belongs to, as it was written for a time.
+    /// The tool that an entry or exit beside the tools belongs to, in an old spelling.
     pub(super) tool: Option<Spanned<String>>,
-    /// The names that its expressions ask of the context.
+    /// The names that its expressions read from the context.
     pub(super) mentions: Vec<Spanned<String>>,
-    /// Nothing where it could not be read.
+    /// The type; `None` if it could not be read.
     pub(super) kind: Option<NodeType>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Condition {
     pub(super) span: Span,
 }
 
-/// What a node calls.
+/// The target of a call.
 pub(super) enum Target {
     /// Another tool of the same file.
     Tool(Spanned<String>),
@@ -116,7 +116,7 @@ fn read_node(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<N
     };
     let kind = reader.kind();
     let Reader { fields, faults, next, on_error, tool, is_open, lost, .. } = reader;
-    // Of a node whose type is not known, nobody can say which fields mean something.
+    // If the type is unknown, it is also unknown which fields have a meaning.
     if kind.is_some() || tree.get("type").and_then(Tree::as_str).is_some_and(|word| known_type(word).is_some()) {
         fields.finish(faults);
     }
@@ -125,7 +125,7 @@ fn read_node(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<N
     Some(Node { id: id?, name, description, next, on_error, is_open, tool, mentions, kind })
 }
 
-/// The type that a word names, old words included.
+/// Returns the type that a word names, old words included.
 fn known_type(word: &str) -> Option<&'static str> {
     match word {
         "mcp_tool" => Some("mcp"),
@@ -133,7 +133,7 @@ fn known_type(word: &str) -> Option<&'static str> {
     }
 }
 
-/// One node while its fields are read.
+/// A node while its fields are read.
 struct Reader<'f, 't> {
     about: &'f About<'f>,
     tree: &'t Tree,
@@ -141,9 +141,9 @@ struct Reader<'f, 't> {
     fields: Fields<'t>,
     faults: &'f mut FaultList,
     next: Option<Spanned<String>>,
-    /// Whether it has no way on and should have one.
+    /// Whether a required `next` is missing.
     is_open: bool,
-    /// Whether a way on cannot be read: then nobody can say where the node leads.
+    /// Whether an edge could not be read, so that its target is unknown.
     lost: bool,
     on_error: Option<Spanned<String>>,
     tool: Option<Spanned<String>>,
@@ -194,7 +194,7 @@ impl Reader<'_, '_> {
         self.settle_next();
     }
 
-    /// What is there and cannot be read may lead anywhere.
+    /// Records whether `next` is missing, or present and unreadable, in which case the target is unknown.
     fn settle_next(&mut self) {
         let is_there = self.fields.has("next");
         self.lost |= self.next.is_none() && is_there;
@@ -205,7 +205,7 @@ impl Reader<'_, '_> {
         self.on_error = self.fields.string("onError", self.faults);
     }
 
-    /// Entries and exits once named their tool.
+    /// Reads the tool that entries and exits named in an old spelling.
     fn old_tool(&mut self) {
         self.tool = self.fields.string("tool", self.faults);
         if let Some(tool) = &self.tool {
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
         call.map(|call| NodeType::Mcp(Box::new(call)))
     }
 
-    /// Arguments, where they are given; nothing at all where they cannot be read.
+    /// Reads the optional arguments; the outer `None` means that they have a fault.
     fn args(&mut self) -> Option<Option<Expr>> {
         nodes::args(self.about.source, self.about.dollar, &mut self.fields, &self.named, self.faults)
     }
@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
         Some(NodeType::Switch(conditions))
     }
 
-    /// A condition; nothing inside for what is the default, nothing at all where it cannot be read.
+    /// Reads a condition. The inner `None` is the default; the outer `None` means that it has a fault.
     fn condition(&mut self, tree: &Tree) -> Option<Option<Condition>> {
         let what = format!("a condition of {}", self.named);
         let mut fields = Fields::of(tree, what.clone(), self.faults)?;
@@ -306,7 +306,7 @@ impl Reader<'_, '_> {
                 let rule = nodes::rule(rule, &format!("`rule` in {what}"), self.faults)?;
                 Some(Some(Condition { rule, next, span: tree.head() }))
             }
-            // Without a rule it is the default, as it was written before the switch had a `next` of its own.
+            // A condition without a rule was the default before the switch had a `next` of its own.
             None if self.next.is_none() => {
                 let fault =
                     Diagnostic::warning("old-spelling", format!("{what} has no `rule`, and is read as the default"));
@@ -343,7 +343,7 @@ impl Reader<'_, '_> {
         Some(NodeType::Call { target: target?, args: args? })
     }
 
-    /// What a model works on until its key results hold, with the fields that it has in a file of states.
+    /// Reads a state for a model, with the same fields as in a file of states.
     fn state(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();

@@ -1,4 +1,4 @@
-//! An exact picture of a file of tool graphs: which fields there are and of what type.
+//! The exact syntax tree of a file of tool graphs: its fields and their types.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::schema::Schema;
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Source, Spanned, Tree, TreeKind};
 
-/// The most tools of a file.
+/// The maximum number of tools of a file.
 const MAX_TOOLS: usize = 1_000;
-/// The largest limits that can be set: a run is not without end.
+/// The highest limit that can be set, so that every run ends.
 const MAX_LIMIT: u32 = 1_000_000_000;
 
 pub(super) struct File {
@@ -26,9 +26,9 @@ pub(super) struct File {
     pub(super) limits: RunLimits,
     pub(super) redact: Vec<String>,
     pub(super) tools: Vec<Tool>,
-    /// Nodes beside the tools: the shape of the design document.
+    /// Nodes beside the tools, as in the design document.
     pub(super) shared: Option<Vec<Node>>,
-    /// The first fault of its text outside of the tools.
+    /// The first error of its text outside of the tools.
     pub(super) broken: Option<String>,
 }
 
@@ -39,25 +39,25 @@ pub(super) struct Tool {
     pub(super) input: Option<Spanned<Schema>>,
     pub(super) output: Option<Spanned<Schema>>,
     pub(super) annotations: Option<Value>,
-    /// Its own nodes; where they stand beside the tools, which of them it begins and ends at.
+    /// Its own nodes. If they are beside the tools, `entry` and `exit` name its ends.
     pub(super) nodes: Vec<Node>,
     pub(super) entry: Option<Spanned<String>>,
     pub(super) exit: Option<Spanned<String>>,
-    /// The first fault of its text.
+    /// The first error of its text.
     pub(super) broken: Option<String>,
 }
 
-/// What is known of the whole file while its parts are read.
+/// The data of the whole file that its parts need.
 pub(super) struct About<'f> {
     pub(super) source: &'f Source,
     pub(super) dollar: Dollar,
-    /// Whether the nodes stand beside the tools.
+    /// Whether the nodes are beside the tools.
     pub(super) beside: bool,
     pub(super) strictness: Strictness,
 }
 
 impl About<'_> {
-    /// The first of the faults that lenient reading does not repair, where it is lenient.
+    /// Returns the first error that the strictness does not repair.
     fn broken(&self, faults: &[Diagnostic]) -> Option<String> {
         let repairs = self.strictness == Strictness::Lenient;
         let stays = |fault: &&Diagnostic| fault.is_error() && !(repairs && fault.repair.is_some());
@@ -84,7 +84,7 @@ pub(super) fn read(source: &Source, tree: &Tree, strictness: Strictness, faults:
     Some(File { face: face.unwrap_or_default(), servers, unread_servers, limits, redact, tools, shared, broken })
 }
 
-/// How `"$…"` is read: a file that knows `{expr: …}` means a text.
+/// Returns how `"$…"` is read: a file that uses `{expr: …}` means a text.
 pub(super) fn dollar(tree: &Tree, beside: bool) -> Dollar {
     if beside {
         return Dollar::Expression;
@@ -230,7 +230,7 @@ fn read_tool(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option<T
     })
 }
 
-/// Nodes stand either beside the tools or inside them, and only beside them a tool names its ends.
+/// Reports a mixture of nodes inside and beside the tools; only with nodes beside the tools does a tool name its ends.
 fn one_shape(
     about: &About<'_>,
     named: &str,
@@ -251,7 +251,7 @@ fn one_shape(
     }
 }
 
-/// A schema. A tool without one takes, or gives, whatever it is.
+/// Reads a schema. A tool without one accepts or returns any value.
 fn schema(
     fields: &mut Fields<'_>,
     key: &'static str,

@@ -1,11 +1,11 @@
-//! What is the same before and after: members of objects by their names, items of lists by their `id` or `name`, or else
-//! by their place.
+//! Matches members before and after a change: members of objects by their names, items of lists by their `id` or
+//! `name`, or else by position.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// For each wanted item, the present one that becomes it.
+/// Returns, for each wanted item, the index of the present item that becomes it.
 pub(super) fn aligned(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>> {
     let keyed = ["id", "name"].into_iter().find_map(|key| Some((keys(present, key)?, keys(wanted, key)?)));
     match keyed {
@@ -14,11 +14,11 @@ pub(super) fn aligned(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>>
     }
 }
 
-/// A member of an object as it will stand, and which of the present ones it is.
+/// A member of the resulting object: the index of the present member it comes from, its name and its value.
 pub(super) type Member<'w> = (Option<usize>, &'w str, &'w Value);
 
-/// The members of an object: the present ones stay where they are, and each new one stands behind the one that it follows
-/// in `wanted`. Those that are `brought` from elsewhere are not written here.
+/// Orders the members of an object. The present ones keep their order, and each new one follows the member that it
+/// follows in `wanted`. Members in `brought` come from a merge key and are not written here.
 pub(super) fn ordered<'w>(
     present: &[&str],
     wanted: &'w Map<String, Value>,
@@ -37,12 +37,12 @@ pub(super) fn ordered<'w>(
             None => behind.entry(before).or_default().push((None, name, value)),
         }
     }
-    // What follows nothing that is there comes last.
+    // New members before any present one come last.
     let last = behind.remove(&None).unwrap_or_default();
     behind.into_values().flatten().chain(last).collect()
 }
 
-/// The keys of all items, when each has one of its own.
+/// Returns the keys of all items, if each has a distinct one.
 fn keys<'v>(items: &'v [Value], key: &str) -> Option<Vec<&'v str>> {
     let keys: Vec<&str> = items.iter().map(|item| item.get(key)?.as_str()).collect::<Option<_>>()?;
     let mut distinct = keys.clone();
@@ -56,7 +56,7 @@ fn by_key(present: &[&str], wanted: &[&str]) -> Vec<Option<usize>> {
     let mut aligned: Vec<Option<usize>> = wanted.iter().map(|key| places.remove(key)).collect();
     let new = aligned.iter().filter(|place| place.is_none()).count();
     if new == places.len() {
-        // As many went as came: they were renamed.
+        // As many are missing as are new, so treat them as renamed.
         let mut left: Vec<usize> = places.into_values().collect();
         left.sort_unstable();
         let mut left = left.into_iter();
@@ -65,7 +65,7 @@ fn by_key(present: &[&str], wanted: &[&str]) -> Vec<Option<usize>> {
     aligned
 }
 
-/// What is equal at both ends stays; between, each becomes the one at its place.
+/// Matches equal items at both ends, and those between by position.
 fn by_place(present: &[Value], wanted: &[Value]) -> Vec<Option<usize>> {
     let same = |pair: &(&Value, &Value)| pair.0 == pair.1;
     let before = present.iter().zip(wanted).take_while(same).count();

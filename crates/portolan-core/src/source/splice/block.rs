@@ -1,7 +1,7 @@
-//! Blocks of YAML: objects and lists whose members stand on lines of their own.
+//! YAML blocks: objects and lists whose members are on lines of their own.
 //!
-//! A member owns its lines, the comments right above it in its own column, and deeper ones below it. What stands
-//! between members (blank lines, other comments) goes with the member before it.
+//! A member owns its lines, the comments directly above it in its own column, and deeper ones below it. Text between
+//! members (blank lines, other comments) belongs to the member before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use super::align::{aligned, ordered};
 use super::{Patch, SpliceError, Splicer};
 
-/// A member as it will stand: whole lines, and what stands between it and the next.
+/// A member of the result: whole lines, and the text between it and the next member.
 struct Piece {
-    /// Which of the present members it is.
+    /// The index of the present member it comes from.
     at: Option<usize>,
     text: String,
     gap: String,
 }
 
-/// A place for a value: behind a colon or a dash that stands in `column`.
+/// A place for a value, after the colon or dash of a member in `column`.
 struct Slot<'s> {
     chunk: Span,
     after: usize,
@@ -88,7 +88,7 @@ impl Splicer<'_> {
         self.assembled(&chunks, pieces, column)
     }
 
-    /// Whether an entry is written here, and not brought along by a merge key.
+    /// Returns whether an entry is written here rather than added by a merge key.
     fn is_own(&self, entry: &Entry, tree: &Tree, column: usize) -> bool {
         let at = entry.key.span.start;
         let inside = tree.span.start <= at && at < tree.span.end;
@@ -103,7 +103,7 @@ impl Splicer<'_> {
         self.revalued(&Slot { chunk, after, column, value: &entry.value, is_item: false }, value)
     }
 
-    /// The place behind the colon of an entry.
+    /// Returns the offset after the colon of an entry.
     fn colon(&self, entry: &Entry) -> Result<usize, SpliceError> {
         let rest = &self.text.0[entry.key.span.end..];
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -134,7 +134,7 @@ impl Splicer<'_> {
         Ok(chunks)
     }
 
-    /// The chunks of the items, and their dashes.
+    /// Returns the chunks of the items, and their dashes.
     fn item_chunks(
         &self,
         first: usize,
@@ -162,22 +162,22 @@ impl Splicer<'_> {
         if self.text.column(at) == 0 { at } else { self.text.next(at) }
     }
 
-    /// Where the lines of a value end, with the deeper comments below it.
+    /// Returns the end of a value's lines, including the deeper comments below it.
     fn end_of(&self, value: &Tree, after: usize, column: usize, limit: usize) -> usize {
         let written = self.text.written(value);
         let own = written.end > written.start && written.start >= after && written.end <= limit;
         let line = self.text.next(if own { written.end } else { after }).min(limit);
-        // Blank lines at the end of a text that keeps them belong to it.
+        // Blank lines at the end belong to a block scalar that keeps them.
         let line = if own && keeps_blanks(self.text.of(written)) { self.text.blank_lines(line, limit) } else { line };
         self.text.deeper_comments(line, column, limit)
     }
 
-    /// The lines of a chunk, the first with its indentation.
+    /// Returns the lines of a chunk, the first with its indentation.
     fn lines_of(&self, chunk: Span) -> String {
         [&" ".repeat(self.text.column(chunk.start)), self.text.of(chunk)].concat()
     }
 
-    /// The lines of a member whose value becomes another one.
+    /// Returns the lines of a member with a new value.
     fn revalued(&self, slot: &Slot<'_>, wanted: &Value) -> Result<String, SpliceError> {
         let margin = " ".repeat(self.text.column(slot.chunk.start));
         let present = self.present(slot)?;
@@ -190,7 +190,8 @@ impl Splicer<'_> {
         Ok(margin + &self.replaced(slot, present, wanted))
     }
 
-    /// Where the value of a slot is written: an alias stands for one that is written elsewhere, and nothing is nowhere.
+    /// Returns the span of a slot's value as written: the alias itself for an aliased value, an empty span for an empty
+    /// value.
     fn present(&self, slot: &Slot<'_>) -> Result<Span, SpliceError> {
         let span = self.text.written(slot.value);
         if span.start >= slot.after && span.end <= slot.chunk.end && span.end > span.start {
@@ -222,7 +223,7 @@ impl Splicer<'_> {
         let (head, body) = match (literal, style.inline(wanted)) {
             (Some((head, body)), _) => (head, body),
             (None, Some(inline)) => {
-                // A list may stand no deeper than its key; what takes its place goes behind the key.
+                // A list may be no deeper than its key; its inline replacement goes on the line of the key.
                 let shallow = self.text.begins_line(present.start) && self.text.column(present.start) <= slot.column;
                 let before = if shallow { before.trim_end() } else { before };
                 let blank = if before.ends_with([':', '-']) { " " } else { "" };
@@ -230,13 +231,13 @@ impl Splicer<'_> {
             }
             (None, None) => ("", style.block(wanted, child)),
         };
-        // A comment behind the value stays on its line: within the new lines it would be part of a text.
+        // A comment after the value stays on its line: within the new lines it would be part of a text.
         let is_block = self.text.of(present).starts_with(['|', '>']);
         let rest = self.text.0[present.end..line_end].trim_end();
         let comment = if is_block { "" } else { rest };
         let own_line = present.start > self.text.next(slot.after) && self.text.begins_line(present.start);
         if own_line {
-            // What stands between the key and its value stays there.
+            // Text between the key and its value stays there.
             let between = &self.text.0[chunk.start..self.text.start(present.start)];
             let first = match (head, comment) {
                 ("", "") => String::new(),
@@ -253,7 +254,7 @@ impl Splicer<'_> {
         [before, &head, comment, newline, &body, below].concat()
     }
 
-    /// The members one after the other, in the place of all of them.
+    /// Joins the members and replaces the whole range of the present ones.
     fn assembled(
         &self,
         chunks: &[Span],
@@ -274,7 +275,7 @@ impl Splicer<'_> {
         for (at, text) in members {
             let mut gap = at.filter(|at| at + 1 < chunks.len()).map_or_else(|| usual.to_owned(), gap);
             if let (None, Some(before)) = (at, pieces.last_mut()) {
-                // What is new stands right behind the member that it follows.
+                // A new member directly follows its predecessor and takes over the gap after that one.
                 gap = std::mem::replace(&mut before.gap, usual.to_owned());
             }
             pieces.push(Piece { at, text, gap });
@@ -286,20 +287,21 @@ impl Splicer<'_> {
         let lead = if self.text.column(first.start) > 0 { self.indented(&lead, column) } else { lead };
         let pieces: String = pieces.into_iter().flat_map(|piece| [piece.text, piece.gap]).collect();
         let text = lead + &pieces;
-        // Where the first member stands behind a dash, or its indentation is not part of the region, it has none.
+        // The region excludes the indentation if the first member follows a dash or begins within its line.
         let skipped = self.text.column(first.start).min(column);
         let span = Span { start: first.start, end: last.end };
         Ok(Patch { span, text: text.get(skipped..).unwrap_or_default().to_owned() })
     }
 
-    /// Comments where a member begins: the first of them stands in its column.
+    /// Indents comments at the beginning of a member to its column.
     fn indented(&self, lead: &str, column: usize) -> String {
         let rest = lead.trim_start();
         if rest.is_empty() { String::new() } else { format!("{}{rest}", " ".repeat(column)) }
     }
 }
 
-/// Comments between members stay when the member before them goes: those before all others are returned.
+/// Keeps the comments after removed members: appends them to the previous kept member, and returns those before all
+/// kept members.
 fn keep_comments(count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piece]) -> String {
     let kept: BTreeMap<usize, usize> =
         pieces.iter().enumerate().filter_map(|(nth, piece)| Some((piece.at?, nth))).collect();
@@ -325,7 +327,7 @@ fn odd_list() -> SpliceError {
 }
 
 fn keeps_blanks(written: &str) -> bool {
-    // The last text of the value may be the one that keeps them.
+    // The block scalar that keeps blank lines may be the last text inside the value.
     let header = |line: &str| {
         let words = line.split(" #").next().unwrap_or_default().trim_end();
         let mark = words.rsplit(' ').next().unwrap_or_default();

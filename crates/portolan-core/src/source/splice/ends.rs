@@ -1,12 +1,11 @@
-//! Where values end. The tree knows where they begin; its ends may lie beyond what was written, where blanks and comments
-//! follow.
+//! The ends of values. The ends in the tree may include trailing blanks and comments.
 
 use crate::source::{Span, Tree, TreeKind};
 
 use super::lines::Lines;
 
 impl Lines<'_> {
-    /// What is written of a value: up to its closing quote or bracket.
+    /// Returns the span of a value as written, up to its closing quote or bracket.
     pub(super) fn written(&self, tree: &Tree) -> Span {
         let dash = match &tree.kind {
             TreeKind::Array(items) if !self.is_flow(tree) => self.first_dash(tree, items),
@@ -15,12 +14,12 @@ impl Lines<'_> {
         Span { start: dash.unwrap_or(tree.span.start), end: self.end(tree) }
     }
 
-    /// Whether a value is a collection in braces or brackets.
+    /// Returns whether a value is a collection in braces or brackets.
     pub(super) fn is_flow(&self, tree: &Tree) -> bool {
         let rest = &self.0[tree.span.start..];
         match &tree.kind {
             TreeKind::Object(_) => rest.starts_with('{'),
-            // A list of lines may begin where the list in brackets does that is its first item.
+            // A block list may begin at the same byte as its first item, a list in brackets.
             TreeKind::Array(items) => {
                 rest.starts_with('[') && items.first().is_none_or(|item| item.span.start != tree.span.start)
             }
@@ -39,7 +38,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Where a collection ends whose members stand on lines of their own.
+    /// Returns the end of a block collection.
     fn end_of_lines(&self, tree: &Tree) -> Option<usize> {
         let TreeKind::Array(items) = &tree.kind else { return self.last_inside(tree) };
         // The last items may be nothing but their dashes.
@@ -50,14 +49,14 @@ impl Lines<'_> {
         }
     }
 
-    /// The byte behind a text in quotes that begins at `start`.
+    /// Returns the offset after a quoted text that begins at `start`.
     pub(super) fn end_of_quoted(&self, start: usize) -> Option<usize> {
         let quote = self.0[start..].chars().next()?;
         let mut chars = self.0[start + 1..].char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             match c {
                 '\\' if quote == '"' => skip(&mut chars),
-                // Within single quotes, two of them are one.
+                // Two single quotes within single quotes stand for one.
                 c if c == quote && quote == '\'' && chars.peek().is_some_and(|(_, next)| *next == quote) => {
                     skip(&mut chars)
                 }
@@ -68,7 +67,8 @@ impl Lines<'_> {
         None
     }
 
-    /// The first dash of a list of lines. Where a list is not indented below its key, the tree has it begin behind that.
+    /// Returns the first dash of a block list. If a list is not indented below its key, its span in the tree begins
+    /// after the dash.
     pub(super) fn first_dash(&self, tree: &Tree, items: &[Tree]) -> Option<usize> {
         let start = tree.span.start;
         let rest = &self.0[start..];
@@ -81,7 +81,7 @@ impl Lines<'_> {
         (behind.is_empty() || behind.starts_with('#')).then_some(dash)
     }
 
-    /// The dash of each item of a list, and where what is written of the item ends.
+    /// Returns the dash of each item of a list, with the end of the item's text.
     pub(super) fn placed(&self, first: usize, items: &[Tree], limit: usize) -> Option<Vec<(usize, usize)>> {
         let column = self.column(first);
         let (mut placed, mut look) = (Vec::new(), first);
@@ -94,7 +94,7 @@ impl Lines<'_> {
         Some(placed)
     }
 
-    /// The next dash in a column: at `from` itself, or on a line below that holds no comment.
+    /// Returns the next dash in a column: at `from` itself, or on a line below that is no comment.
     fn dash(&self, from: usize, column: usize, limit: usize) -> Option<usize> {
         let is_dash = |at: usize| {
             let rest = &self.0[at..];
@@ -119,7 +119,7 @@ impl Lines<'_> {
         None
     }
 
-    /// Where the last member ends that is written inside of a collection; what an alias stands for is elsewhere.
+    /// Returns the end of the last member that is written inside a collection; aliased values are written elsewhere.
     fn last_inside(&self, tree: &Tree) -> Option<usize> {
         let start = tree.span.start;
         match &tree.kind {
@@ -136,7 +136,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Whether a value is written here, behind `after`.
+    /// Returns whether a value is written here, after `after`.
     fn is_filled(&self, tree: &Tree, after: usize) -> bool {
         tree.span.start >= after && !(tree.span.end == tree.span.start && matches!(tree.kind, TreeKind::Null))
     }
@@ -148,7 +148,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The byte behind the next closing bracket: only commas, aliases and comments stand before it.
+    /// Returns the offset after the next closing bracket. Only commas, aliases and comments may precede it.
     fn closing(&self, from: usize) -> Option<usize> {
         let mut comment = false;
         let mut before = ' ';
@@ -165,7 +165,7 @@ impl Lines<'_> {
     }
 }
 
-/// Passes over a character that means nothing by itself.
+/// Skips a character that has no meaning of its own.
 fn skip(chars: &mut impl Iterator) {
     let _passed = chars.next();
 }

@@ -1,4 +1,4 @@
-//! Collections in braces and brackets: JSON, and what YAML writes like it.
+//! Collections in braces and brackets: JSON, and YAML in flow style.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::align::{aligned, ordered};
 use super::{Patch, SpliceError, Splicer};
 
-/// A member as it is written.
+/// A member as written.
 struct Part<'p> {
     span: Span,
     value: &'p Tree,
@@ -84,20 +84,20 @@ impl Splicer<'_> {
         Ok(self.flowed(tree, &parts, members, margin.as_deref()))
     }
 
-    /// The indentation of the members, where they stand on lines of their own.
+    /// Returns the indentation of the members, if they are on lines of their own.
     fn margin(&self, tree: &Tree, first: usize) -> Option<String> {
         let opened = &self.text.0[tree.span.start..first];
         opened.contains('\n').then(|| self.text.indentation(first).to_owned())
     }
 
-    /// Whether the collections among values are there, and each on one line: then a new one is written so, too.
+    /// Returns whether the values include collections and each is on one line: then a new one is written the same way.
     fn on_one_line<'t>(&self, values: impl Iterator<Item = &'t Tree>) -> bool {
         let is_collection = |tree: &&Tree| matches!(tree.kind, TreeKind::Object(_) | TreeKind::Array(_));
         let mut collections = values.filter(is_collection).peekable();
         collections.peek().is_some() && collections.all(|tree| !self.text.of(self.text.written(tree)).contains('\n'))
     }
 
-    /// Where an entry ends.
+    /// Returns the end of an entry.
     fn flow_end(&self, entry: &Entry, tree: Span) -> Result<usize, SpliceError> {
         let (key, value) = (entry.key.span, self.text.written(&entry.value));
         if value.start >= key.end && value.end > value.start && value.end <= tree.end {
@@ -120,7 +120,7 @@ impl Splicer<'_> {
         }
         let value = self.text.written(part.value);
         if value.start < part.span.start || value.end > part.span.end || value.end == value.start {
-            // An alias, or nothing.
+            // An alias or an empty value.
             let key = written.find(':').map_or(written, |colon| &written[..colon]);
             return Ok(format!("{}: {}", key.trim_end(), self.style.braces(wanted, margin)));
         }
@@ -165,8 +165,8 @@ impl Splicer<'_> {
     }
 }
 
-/// What stands between the present last member and a new one behind it, and what is left before the bracket: a comment
-/// behind the member stays on its line.
+/// Returns the text between the last present member and a new one after it, and the text left before the bracket. A
+/// comment after the member stays on its line.
 fn joint(close: &str, usual: &str, margin: Option<&str>, newline: &str) -> (String, String) {
     let line = close.find('\n').map_or(close, |end| &close[..end]);
     match (margin, line.contains('#')) {

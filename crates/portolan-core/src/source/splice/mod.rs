@@ -1,8 +1,9 @@
-//! A text is given another value, and keeps everything of itself that the value does not change: comments, layout,
-//! order of keys, quotes, line ends.
+//! Gives a text another value and keeps all text that the value does not change: comments, layout, key order, quotes,
+//! line ends.
 //!
-//! Both values are compared; what stays is copied as it stands, and only what is new or changed is written anew. In the
-//! end the text is read again: it says exactly what was meant, or it is refused. Knows YAML and JSON, and no graphs.
+//! Compares both values; unchanged parts are copied, and only new or changed parts are written. In the end the text is
+//! parsed again: if it does not have exactly the wanted value, the change is refused. Knows YAML and JSON, and no
+//! graphs.
 
 mod align;
 mod block;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use lines::Lines;
 use style::Style;
 
-/// Why a text cannot be changed in place: one lower-case sentence.
+/// The reason why a text cannot be changed in place: one lower-case sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpliceError(pub String);
 
@@ -28,10 +29,10 @@ impl SpliceError {
     }
 }
 
-/// The text of `source`, whose value is `tree`, with the value `wanted` instead.
+/// Returns the text of `source`, whose value is `tree`, changed to the value `wanted`.
 ///
 /// # Errors
-/// It cannot be changed in place.
+/// The text cannot be changed in place.
 pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, SpliceError> {
     let text = &*source.text;
     if tree.value() == *wanted {
@@ -52,10 +53,10 @@ pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, S
     sound.ok_or_else(|| SpliceError::because(misread(tree, text)))
 }
 
-/// A text that says nothing yet, with a value after its comments.
+/// Appends a value to a text that has none yet, after its comments.
 ///
 /// # Errors
-/// It holds something that cannot be added to.
+/// The text has content to which nothing can be added.
 pub fn appended(source: &Source, wanted: &Value) -> Result<String, SpliceError> {
     let text = &*source.text;
     let style = Style::new(style::newline(text));
@@ -72,7 +73,7 @@ pub fn appended(source: &Source, wanted: &Value) -> Result<String, SpliceError> 
     }
 }
 
-/// Whether a text says exactly this.
+/// Returns whether a text has exactly this value.
 fn says(source: &Source, text: &str, wanted: &Value) -> bool {
     let (tree, faults) = source::parse(&Source::new(&*source.name, text));
     let sound = !faults.iter().any(crate::diagnostic::Diagnostic::is_error);
@@ -87,7 +88,7 @@ fn misread(tree: &Tree, text: &str) -> String {
     "the changed text would not say what was meant".to_owned()
 }
 
-/// Whether a value stands elsewhere than where it is used, or may.
+/// Returns whether a value is, or may be, written elsewhere than it is used.
 fn has_anchors(tree: &Tree, text: &str) -> bool {
     let marked =
         |at: usize| text[..at].trim_end().split([' ', '\t', '\n']).next_back().is_some_and(|w| w.starts_with('&'));
@@ -105,22 +106,22 @@ struct Splicer<'t> {
     style: Style,
 }
 
-/// What takes the place of a stretch of the text.
+/// A replacement of a range of the text.
 struct Patch {
     span: Span,
     text: String,
 }
 
 impl Patch {
-    /// The text of `region` with it.
+    /// Returns the text of `region` with the replacement.
     fn applied(&self, text: &str, region: Span) -> String {
         [&text[region.start..self.span.start], &self.text, &text[self.span.end..region.end]].concat()
     }
 }
 
 impl Splicer<'_> {
-    /// The change inside of a collection that makes it `wanted`; nothing where it must be replaced as a whole. Lines
-    /// and comments of `region` that belong to it may change with it.
+    /// Returns the change inside a collection that makes it `wanted`; `None` if it must be replaced as a whole. The
+    /// lines and comments of `region` that belong to it may change with it.
     fn patch(&self, tree: &Tree, wanted: &Value, region: Span) -> Result<Option<Patch>, SpliceError> {
         let flow = self.text.is_flow(tree);
         Ok(Some(match (&tree.kind, wanted) {

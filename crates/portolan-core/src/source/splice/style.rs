@@ -1,29 +1,29 @@
-//! How a file is laid out, so that what is new in it looks like its neighbours.
+//! The layout of a file, so that new text looks like its neighbours.
 
 use crate::source::{Tree, TreeKind};
 
 use super::lines::Lines;
 
-/// The layout of a file, by the first place that shows it.
+/// The layout of a file, taken from the first place that shows it.
 #[derive(Clone, Debug)]
 pub(super) struct Style {
-    /// How lines end.
+    /// The line ending.
     pub(super) newline: &'static str,
-    /// Whether it is JSON from its first brace on.
+    /// Whether the file is JSON, judged by its first brace.
     pub(super) json: bool,
-    /// One step of indentation inside of braces.
+    /// One step of indentation inside braces.
     pub(super) unit: String,
-    /// What stands between a brace and what is in it on one line.
+    /// The text between a brace and its content on one line.
     pub(super) gap: &'static str,
-    /// By how many blanks an object stands deeper than its key.
+    /// The indentation of an object relative to its key.
     pub(super) step: usize,
-    /// By how many blanks a list stands deeper than its key.
+    /// The indentation of a list relative to its key.
     pub(super) dash: usize,
-    /// How far an item stands from the place of its dash.
+    /// The distance of an item from its dash.
     pub(super) width: usize,
 }
 
-/// What has been found so far.
+/// The layout found so far.
 #[derive(Default)]
 struct Found {
     step: Option<usize>,
@@ -31,11 +31,11 @@ struct Found {
     width: Option<usize>,
 }
 
-/// The most values that are looked at.
+/// The maximum number of values that are examined.
 const MAX_LOOKED_AT: usize = 10_000;
 
 impl Style {
-    /// The usual layout.
+    /// Returns the default layout.
     pub(super) fn new(newline: &'static str) -> Style {
         Style { newline, json: false, unit: "  ".to_owned(), gap: " ", step: 2, dash: 2, width: 2 }
     }
@@ -52,7 +52,7 @@ impl Style {
             newline: newline(text),
             json,
             unit: unit.to_owned(),
-            // Compared by how often each is written; braces in texts are rare enough.
+            // The more frequent spelling wins; braces inside texts are rare enough to count as well.
             gap: if json && text.matches("{\"").count() >= text.matches("{ \"").count() { "" } else { " " },
             step: found.step.unwrap_or(2),
             dash: found.dash.unwrap_or(2),
@@ -61,7 +61,7 @@ impl Style {
     }
 }
 
-/// How the first line of a text ends.
+/// Returns the line ending of the first line of a text.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

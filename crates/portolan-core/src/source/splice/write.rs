@@ -1,4 +1,4 @@
-//! Values as text: in blocks of YAML, or in braces.
+//! Formats values as text: in YAML blocks, or in braces.
 
 use crate::diagnostic::is_unseen;
 use crate::source::{Source, TreeKind, parse_yaml};
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::style::Style;
 
-/// Where a text stands: within braces, commas and brackets mean something.
+/// The context of a text: within braces, commas and brackets have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextContext {
     Block,
     Braces,
 }
 
-/// What readers of YAML 1.1 take for something else than a text.
+/// Words that YAML 1.1 readers do not read as texts.
 const OLD_WORDS: [&str; 8] = ["yes", "no", "on", "off", "y", "n", "~", "null"];
 
 impl Style {
-    /// A value that fits behind its key; nothing for a collection that has something in it.
+    /// Returns a value that fits on the line of its key; `None` for a non-empty collection.
     pub(super) fn inline(&self, value: &Value) -> Option<String> {
         match value {
             Value::Object(members) if !members.is_empty() => None,
@@ -27,7 +27,7 @@ impl Style {
         }
     }
 
-    /// The lines of a collection that stands in `column`.
+    /// Returns the lines of a collection in `column`.
     pub(super) fn block(&self, value: &Value, column: usize) -> String {
         let mut lines = String::new();
         let margin = " ".repeat(column);
@@ -47,12 +47,12 @@ impl Style {
         lines
     }
 
-    /// The lines of a member of an object that stands in `column`.
+    /// Returns the lines of an object's member in `column`.
     pub(super) fn entry(&self, name: &str, value: &Value, column: usize) -> String {
         format!("{}{}:{}", " ".repeat(column), word(name, TextContext::Block), self.after_key(value, column))
     }
 
-    /// What follows the colon of a key that stands in `column`, to the end of the last line.
+    /// Returns the text after the colon of a key in `column`, to the end of the last line.
     fn after_key(&self, value: &Value, column: usize) -> String {
         if let Some((header, lines)) = self.literal(value, column + self.step) {
             return format!(" {header}{}{lines}", self.newline);
@@ -63,24 +63,24 @@ impl Style {
         }
     }
 
-    /// What follows a dash that stands in `column`, to the end of the last line.
+    /// Returns the text after a dash in `column`, to the end of the last line.
     pub(super) fn after_dash(&self, value: &Value, column: usize) -> String {
         if let Some((header, lines)) = self.literal(value, column + self.width) {
             return format!(" {header}{}{lines}", self.newline);
         }
         match self.inline(value) {
             Some(inline) => format!(" {inline}{}", self.newline),
-            // Its first line goes on where the dash stands.
+            // Its first line continues the line of the dash.
             None => self.block(value, column + self.width)[column + 1..].to_owned(),
         }
     }
 
-    /// The column of a collection below a key.
+    /// Returns the column of a collection below a key.
     pub(super) fn below_key(&self, value: &Value, column: usize) -> usize {
         column + if value.is_array() { self.dash } else { self.step }
     }
 
-    /// A text of several lines as a block: its header and its lines. Nothing where quotes are needed.
+    /// Returns a text of several lines as a block: its header and its lines. `None` if it needs quotes.
     pub(super) fn literal(&self, value: &Value, column: usize) -> Option<(&'static str, String)> {
         let text = value.as_str()?;
         let odd = |c: char| c != '\n' && is_unseen(c) || c == '\u{feff}';
@@ -109,7 +109,7 @@ impl Style {
         Some((header, lines))
     }
 
-    /// A value in braces; over several lines, each after its indentation, where it is JSON that may have them.
+    /// Returns a value in braces. JSON with a margin is spread over several indented lines.
     pub(super) fn braces(&self, value: &Value, margin: Option<&str>) -> String {
         let margin = margin.filter(|_| self.json);
         match value {
@@ -130,7 +130,7 @@ impl Style {
         }
     }
 
-    /// A key in braces.
+    /// Returns a key in braces.
     pub(super) fn name(&self, name: &str) -> String {
         if self.json { Value::from(name).to_string() } else { word(name, TextContext::Braces) }
     }
@@ -147,7 +147,7 @@ impl Style {
     }
 }
 
-/// A text in one line: without quotes where nobody takes it for something else.
+/// Returns a text in one line, without quotes if it cannot be read as anything else.
 fn word(text: &str, around: TextContext) -> String {
     if is_plain(text, around) {
         return text.to_owned();
@@ -158,7 +158,7 @@ fn word(text: &str, around: TextContext) -> String {
     }
     let mut quoted = Value::from(text).to_string();
     if !seen {
-        // What JSON leaves as it is and YAML must not hold.
+        // JSON leaves these characters as they are, and YAML must not contain them.
         quoted =
             quoted.chars().map(|c| if is_unseen(c) || c == '\u{feff}' { escaped(c) } else { c.to_string() }).collect();
     }

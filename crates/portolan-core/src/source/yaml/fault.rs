@@ -1,4 +1,4 @@
-//! What can be wrong with a YAML text, in the words of its author.
+//! The faults of a YAML text, in the words of its author.
 
 use saphyr_parser::ScanError;
 
@@ -12,7 +12,7 @@ fn syntax_at(message: impl Into<String>, at: usize, text: &str) -> Diagnostic {
     Diagnostic::error("syntax", message).at(Span { start: at, end })
 }
 
-/// The first character that YAML does not allow: it is seen by nobody, and steers terminals.
+/// Reports the first character that YAML does not allow: it is invisible, and controls terminals.
 pub(super) fn unprintable(text: &str) -> Option<Diagnostic> {
     let allowed = |c: char| match c {
         '\t' | '\n' | '\r' | '\u{85}' => true,
@@ -77,7 +77,7 @@ pub(super) fn no_merge(span: Span) -> Diagnostic {
     )
 }
 
-/// The fault of a text that is no YAML: what the parser says, and its most likely cause.
+/// Returns the diagnostic for a syntax error: the parser's message, and its most likely cause.
 pub(super) fn syntax(text: &str, places: &Places<'_>, error: &ScanError, unclosed: Option<usize>) -> Diagnostic {
     let at = places.byte(error.marker());
     let info = error.info();
@@ -125,7 +125,7 @@ pub(super) fn syntax(text: &str, places: &Places<'_>, error: &ScanError, unclose
     structure(text, at, info)
 }
 
-/// Tabs cannot indent. The parser tells it in several ways, and not always where the tab is.
+/// Reports a tab in an indentation. The parser reports it in several ways, and not always at the tab.
 fn tab(text: &str, at: usize, info: &str) -> Option<Diagnostic> {
     let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
     let indents = |line: usize| {
@@ -142,7 +142,8 @@ fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
     let escape = (info.contains("escape") || info.contains("hexadecimal")).then(|| bad_escape(text, at)).flatten();
     if let Some((at, found)) = escape {
         let help = match found.len() {
-            // Six: `\u` and four digits, the half of a character as JSON writes those beyond 16 bits.
+            // Six: `\u` and four digits, one half of a surrogate pair, with which JSON writes characters beyond 16
+            // bits.
             6 => "write the character itself",
             _ => "write `\\\\` for a backslash, or put the text in single quotes, where a backslash is a backslash",
         };
@@ -152,7 +153,7 @@ fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
         .help("close it; a text of several lines is easier written as a block: `|` at the end of the line, and the text indented below")
 }
 
-/// The first escape behind `from` that a double-quoted text cannot have; nothing where the text ends in the midst of one.
+/// Returns the first invalid escape after `from` in a double-quoted text; `None` if the text ends within an escape.
 fn bad_escape(text: &str, from: usize) -> Option<(usize, String)> {
     let mut at = from;
     while let Some(found) = text[at..].find('\\') {
@@ -174,7 +175,8 @@ fn bad_escape(text: &str, from: usize) -> Option<(usize, String)> {
     Some((from, "\\".to_owned()))
 }
 
-/// A fault between brackets: where they stand open to the end of the text, the place of the opening says more.
+/// Returns the diagnostic for a fault inside brackets. If they are unclosed at the end of the text, it points to the
+/// opening one.
 fn in_brackets(text: &str, at: usize, start: usize) -> Diagnostic {
     let bracket = &text[start..=start];
     let line = text[..start].matches('\n').count() + 1;
@@ -188,7 +190,7 @@ fn in_brackets(text: &str, at: usize, start: usize) -> Diagnostic {
     ))
 }
 
-/// Keys, values and list items that do not stand where they can.
+/// Returns the diagnostic for a misplaced key, value or list item.
 fn structure(text: &str, at: usize, info: &str) -> Diagnostic {
     let says = |message: &str, at: usize| syntax_at(format!("not valid YAML: {message}"), at, text);
     let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
@@ -227,7 +229,7 @@ fn structure(text: &str, at: usize, info: &str) -> Diagnostic {
     says(&clip(&info.to_lowercase()), at).help("put texts that hold special characters in quotes")
 }
 
-/// The last line before `at` that says something.
+/// Returns the last line before `at` that is neither blank nor a comment.
 fn line_above(text: &str, at: usize) -> (usize, &str) {
     let mut end = at;
     loop {

@@ -1,7 +1,7 @@
-//! YAML 1.2 with its core schema, as far as it says what JSON can say, and with the merge keys of YAML 1.1.
+//! YAML 1.2 with its core schema, limited to what JSON can represent, and with the merge keys of YAML 1.1.
 //!
-//! The events of `saphyr-parser` are put together here rather than by a loader, because a loader drops repeated keys,
-//! the order of faults, and the places of what aliases stand for.
+//! Builds the tree from the events of `saphyr-parser` rather than with a loader, because a loader drops repeated keys,
+//! the order of faults, and the spans of aliased values.
 
 mod fault;
 mod places;
@@ -15,22 +15,22 @@ use self::places::Places;
 use super::{Entry, Source, Span, Spanned, Tree, TreeKind, too_large};
 use crate::diagnostic::{Diagnostic, clip};
 
-/// How deep values may nest, aliases included.
+/// The maximum nesting of values, aliases included.
 const MAX_DEPTH: usize = 512;
-/// How much the aliases of a file may add: a node weighs eight bytes and its text.
+/// The maximum size that the aliases of a file may add: a node weighs eight bytes plus its text.
 const MAX_COPIED: usize = super::MAX_SOURCE_BYTES;
 const NODE_WEIGHT: usize = 8;
 
-/// Reads YAML into a tree, aliases and merge keys resolved.
+/// Parses YAML into a tree and resolves aliases and merge keys.
 ///
-/// Without a tree there is one diagnostic: the first syntax error, nesting or aliases out of bounds, a second document,
-/// or a text over [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES). With one there may be several: tags, keys and numbers
-/// that JSON has no form for.
+/// Without a tree there is one diagnostic: the first syntax error, nesting or aliases over the limit, a second
+/// document, or a text over [`MAX_SOURCE_BYTES`](super::MAX_SOURCE_BYTES). With a tree there may be several: tags, keys
+/// and numbers that JSON cannot represent.
 pub fn parse_yaml(source: &Source) -> (Option<Tree>, Vec<Diagnostic>) {
     parse_yaml_within(source, &mut 0)
 }
 
-/// The same for one of several texts, whose aliases together must not add more than those of one.
+/// Parses one of several texts, whose aliases together must not exceed the limit of one text.
 pub(super) fn parse_yaml_within(source: &Source, copied: &mut usize) -> (Option<Tree>, Vec<Diagnostic>) {
     if let Some(fault) = too_large(source).or_else(|| fault::unprintable(&source.text)) {
         return (None, vec![fault]);
@@ -52,22 +52,22 @@ struct Reader<'s> {
     anchors: BTreeMap<usize, Node>,
     copied: usize,
     faults: Vec<Diagnostic>,
-    /// Where the last event ended: the header of a block scalar is looked for from there.
+    /// The end of the last event: the header of a block scalar is searched from there.
     last: usize,
     root: Option<Tree>,
 }
 
-/// A value and what copying it takes.
+/// A value and the cost of copying it.
 #[derive(Clone)]
 struct Node {
     tree: Tree,
     height: usize,
     weight: usize,
-    /// Whether it was written without quotes: only then `<<` is a merge key and nothing is no key.
+    /// Whether it was written without quotes: only then `<<` is a merge key, and an empty text is no key.
     plain: bool,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end event has not arrived yet.
 struct Open {
     start: usize,
     end: usize,
@@ -82,17 +82,17 @@ enum Items {
     Object { entries: Vec<Entry>, key: Key, merges: Vec<Merge> },
 }
 
-/// What stands before the next value of an object.
+/// The state of an object before its next value.
 enum Key {
-    /// Nothing: the next value is a key.
+    /// The next value is a key.
     Awaited,
     Read(Spanned<String>),
     Merge(Span),
-    /// What cannot be a key, so that its value is dropped.
+    /// An invalid key, whose value is dropped.
     Refused,
 }
 
-/// The entries that `<<` brings along, and before which entry it stands.
+/// The entries of a `<<`, and the index of the entry that it precedes.
 struct Merge {
     before: usize,
     entries: Vec<Entry>,
@@ -142,7 +142,7 @@ impl<'s> Reader<'s> {
         Ok(self.root.take())
     }
 
-    /// The innermost collection that a bracket opened and none closed.
+    /// Returns the start of the innermost unclosed brace or bracket.
     fn unclosed(&self) -> Option<usize> {
         let starts = self.open.iter().rev().map(|open| open.start);
         starts.into_iter().find(|start| self.text[*start..].starts_with(['{', '[']))
@@ -171,7 +171,7 @@ impl<'s> Reader<'s> {
             let said = tag.map(|tag| (tag, places::word(self.text, from)));
             scalar::kind(value, plain, said, span, &mut self.faults)
         };
-        // The span of nothing is that of whatever comes next.
+        // The parser gives an empty scalar the span of whatever comes next.
         let span = if plain && value.is_empty() { Span { start: span.start, end: span.start } } else { span };
         let weight = NODE_WEIGHT + value.len();
         self.place(Node { tree: Tree { kind, span }, height: 0, weight, plain }, anchor)
@@ -224,10 +224,10 @@ impl<'s> Reader<'s> {
         self.place(node, 0)
     }
 
-    /// Gives a complete value to the collection that it stands in.
+    /// Adds a complete value to its parent collection.
     fn place(&mut self, node: Node, anchor: usize) -> Result<(), Diagnostic> {
         if anchor > 0 {
-            // What is kept for aliases is a copy as well: anchors can nest.
+            // The value kept for aliases is a copy as well: anchors can nest.
             self.copied += node.weight;
             if self.copied > MAX_COPIED {
                 return Err(fault::alias_bomb(node.tree.span));
@@ -240,7 +240,7 @@ impl<'s> Reader<'s> {
         };
         open.height = open.height.max(node.height);
         open.weight += node.weight;
-        // A copy stands elsewhere; a collection ends where its own text does.
+        // The span of an alias's copy may lie before the collection, whose end must follow its own text only.
         if node.tree.span.start >= open.start {
             open.end = open.end.max(node.tree.span.end);
         }
@@ -265,7 +265,7 @@ fn read_key(node: Node, faults: &mut Vec<Diagnostic>) -> Key {
     match node.tree.kind {
         TreeKind::String(text) if text == "<<" && node.plain => Key::Merge(span),
         TreeKind::String(text) if !(text.is_empty() && node.plain) => Key::Read(Spanned { value: text, span }),
-        // An alias of a number or a boolean: as text, like one that is written out.
+        // An alias of a number or a boolean becomes a text, like a key that is written out.
         TreeKind::Number(text) => Key::Read(Spanned { value: text, span }),
         TreeKind::Bool(value) => Key::Read(Spanned { value: value.to_string(), span }),
         _ => {
@@ -288,8 +288,8 @@ fn merge(tree: Tree, span: Span, before: usize, merges: &mut Vec<Merge>, faults:
     }
 }
 
-/// The entries of an object with those that its merge keys bring along: what is written out counts before what is
-/// brought, and what is brought first before what is brought later.
+/// Returns the entries of an object including those of its merge keys. Written entries take precedence over merged
+/// ones, and earlier merges over later ones.
 fn merged(entries: Vec<Entry>, merges: Vec<Merge>) -> Vec<Entry> {
     if merges.is_empty() {
         return entries;
@@ -315,7 +315,7 @@ fn merged(entries: Vec<Entry>, merges: Vec<Merge>) -> Vec<Entry> {
     all
 }
 
-/// The tag as its author wrote it, for messages.
+/// Formats the tag as its author wrote it, for messages.
 fn written(tag: &Tag) -> String {
     let text = if tag.is_yaml_core_schema() { format!("!!{}", tag.suffix) } else { tag.to_string() };
     clip(&text)

@@ -1,16 +1,16 @@
-//! Places: the parser counts characters, spans count bytes; and the parser's spans begin at anchors and tags.
+//! Spans: the parser counts characters and spans count bytes; and the parser's spans begin at anchors and tags.
 
 use saphyr_parser::{Marker, Span as MarkerSpan};
 
 use crate::source::Span;
 
-/// Every how many characters the byte is remembered: looking a place up walks no further than that.
+/// The distance in characters between stored byte offsets, which bounds the walk of a lookup.
 const STRIDE: usize = 64;
 
-/// The bytes of a text by its characters.
+/// Maps character indices of a text to bytes.
 pub(super) struct Places<'s> {
     text: &'s str,
-    /// Where every [`STRIDE`]th character begins; empty when each character is one byte.
+    /// The byte offset of every [`STRIDE`]th character; empty if each character is one byte.
     characters: Vec<usize>,
 }
 
@@ -21,7 +21,7 @@ impl<'s> Places<'s> {
         Places { text, characters }
     }
 
-    /// The byte of a marker; one past the end is the end.
+    /// Returns the byte offset of a marker; a marker past the end gives the end.
     pub(super) fn byte(&self, marker: &Marker) -> usize {
         let index = marker.index();
         if self.characters.is_empty() {
@@ -38,7 +38,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// Where the value itself begins: past its anchor and its tag.
+/// Returns the start of the value itself, after its anchor and its tag.
 pub(super) fn past_properties(text: &str, span: Span) -> usize {
     let mut at = span.start;
     while text[at..span.end].starts_with(['&', '!']) {
@@ -48,7 +48,7 @@ pub(super) fn past_properties(text: &str, span: Span) -> usize {
     at
 }
 
-/// The anchor or tag that begins at `at`.
+/// Returns the span of the anchor or tag that begins at `at`.
 pub(super) fn word(text: &str, at: usize) -> Span {
     let length = text[at..].find([' ', '\t', '\r', '\n']).unwrap_or(text.len() - at);
     Span { start: at, end: at + length }
@@ -65,7 +65,8 @@ fn past_blanks(text: &str, from: usize, to: usize) -> usize {
     }
 }
 
-/// A block scalar from its `|` or `>` to its last word: the parser has only the lines, and the blank ones behind them.
+/// Returns the span of a block scalar from its `|` or `>` to its last word: the parser's span covers only the lines,
+/// with the blank ones after them.
 pub(super) fn block_scalar(text: &str, after: usize, span: Span) -> Span {
     let mut at = after.min(span.end);
     loop {

@@ -1,4 +1,4 @@
-//! What an unquoted word means: the core schema of YAML 1.2. `yes`, `on` and dates are texts there.
+//! The meaning of an unquoted word in the core schema of YAML 1.2, which reads `yes`, `on` and dates as texts.
 
 use saphyr_parser::Tag;
 
@@ -6,8 +6,7 @@ use super::{fault, written};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Span, TreeKind, beyond_numbers};
 
-/// The value of a scalar. Only a plain one can be anything but a text, unless its tag, which comes with its place,
-/// says so.
+/// Returns the value of a scalar. A quoted scalar is a text unless its tag says otherwise; `tag` comes with its span.
 pub(super) fn kind(
     value: &str,
     plain: bool,
@@ -58,13 +57,13 @@ fn resolved(word: &str, span: Span, faults: &mut Vec<Diagnostic>) -> TreeKind {
     }
 }
 
-/// Infinity and what is no number, which JSON cannot say.
+/// Returns whether a word is an infinity or NaN, which JSON cannot represent.
 fn is_special(word: &str) -> bool {
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     [".inf", ".Inf", ".INF"].contains(&unsigned) || [".nan", ".NaN", ".NAN"].contains(&word)
 }
 
-/// A number as JSON writes it: its own text where that is JSON, so that no digit is lost.
+/// Returns a number in JSON notation: its own text if that is valid JSON, so that no digit is lost.
 fn number(word: &str) -> Option<String> {
     if serde_json::from_str::<serde_json::Number>(word).is_ok() {
         return Some(word.to_owned());

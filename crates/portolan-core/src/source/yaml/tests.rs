@@ -1,10 +1,10 @@
-//! YAML in, the tree or the faults out.
+//! YAML in, the tree or the diagnostics out.
 
 use expect_test::{Expect, expect, expect_file};
 
 use crate::source::{MAX_SOURCE_BYTES, Source, Tree, TreeKind, parse, parse_yaml};
 
-/// Every value with the text that its span covers, and every fault with its place.
+/// Formats every value with the text that its span covers, and every diagnostic with its location.
 fn story(text: &str) -> String {
     let source = Source::new("t.yaml", text);
     let (tree, faults) = parse_yaml(&source);
@@ -47,7 +47,7 @@ fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&story(text));
 }
 
-/// The value of a text without its places.
+/// Returns the value of a text without its spans.
 fn value(text: &str) -> String {
     let (tree, faults) = parse(&Source::new("t.yaml", text));
     assert!(faults.is_empty(), "{text}: {faults:?}");
@@ -105,7 +105,7 @@ fn line_ends_of_every_kind_are_line_ends() {
     );
 }
 
-/// `words.txt` has what each of these means.
+/// Words whose meanings `words.txt` lists.
 const WORDS: &[&str] = &[
     "true",
     "True",
@@ -382,7 +382,7 @@ fn json_is_yaml() {
     assert_eq!(name("a.json", "a: 1"), "not valid JSON: unexpected word");
 }
 
-/// Texts that are no YAML, or not all of it. `faults.txt` has what is said of each.
+/// Texts that are not valid YAML, or only in part. `faults.txt` lists the diagnostics of each.
 const FAULTY: &[&str] = &[
     "a:\n\t- b",
     "a: 1\n\tb: 2",

@@ -1,7 +1,7 @@
-//! What a fork opens, its join collects.
+//! The branches of a fork end at its join.
 //!
-//! Each fork is looked at as a whole, and each step belongs to one fork: branch by branch the cost would be the
-//! square of the graph.
+//! Each fork is checked as a whole, and each step belongs to one fork: checking branch by branch would cost the square
+//! of the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let mut owners = BTreeMap::new();
     let mut entering: Option<Entering<'_>> = None;
     for fork in map.nodes() {
-        // A fork without its join is reported as that; where its branches should lead is not known.
+        // A fork without its join has its own diagnostic; the target of its branches is unknown.
         if let Kind::Fork { join, .. } = &fork.kind
             && let Some(join) = map.node(&join.value)
             && is_pair(fork, join)
@@ -61,17 +61,17 @@ fn entering<'g>(map: &Map<'g>) -> Entering<'g> {
     entering
 }
 
-/// The steps that the branches of a fork may come to before its join.
+/// The steps that the branches of a fork can reach before its join.
 struct Region<'g> {
     fork: &'g Node,
     join: &'g Node,
     entries: Vec<&'g Node>,
-    /// Each step with the branch that first comes to it.
+    /// Each step with the branch that reaches it first.
     steps: IndexMap<&'g NodeId, (&'g Node, &'g Node)>,
     before: BTreeMap<&'g NodeId, Vec<&'g NodeId>>,
     /// Steps that belong to a branch of an earlier fork, with that fork.
     foreign: BTreeMap<&'g NodeId, &'g NodeId>,
-    /// Steps that a second branch comes to, with that branch and the one that was there first.
+    /// Steps that a second branch reaches, with that branch and the first one.
     shared: IndexMap<&'g NodeId, (&'g Node, &'g Node)>,
 }
 
@@ -106,7 +106,8 @@ impl<'g> Region<'g> {
             if let Some((_, first)) = self.steps.get(&node.id).filter(|(_, first)| first.id != entry.id) {
                 match node.kind {
                     Kind::Join { .. } | Kind::End { .. } => {}
-                    // A question is asked in each branch that has it: what its answers lead to must be the branch's own.
+                    // A question is asked once per branch that reaches it, so its answers must lead to steps of that
+                    // branch.
                     Kind::Checkpoint { .. } if asked.insert(&node.id) => {
                         waiting.extend(map.leaving(&node.id).iter().filter_map(|edge| map.node(&edge.to.value)));
                     }
@@ -131,7 +132,7 @@ impl<'g> Region<'g> {
                 self.foreign.insert(&node.id, owner);
                 continue;
             }
-            // What the branches of an inner fork come to is for that one to look at: this one goes on at its join.
+            // The branches of an inner fork are checked with that fork; this walk continues at its join.
             let from = inner.map_or(&node.id, |join| &join.id);
             for next in map.leaving(from).iter().filter_map(|edge| map.node(&edge.to.value)) {
                 self.before.entry(&next.id).or_default().push(&node.id);
@@ -140,14 +141,14 @@ impl<'g> Region<'g> {
         }
     }
 
-    /// The join of a fork inside a branch.
+    /// Returns the join of a fork inside a branch.
     fn inner_join(&self, map: &Map<'g>, node: &'g Node) -> Option<&'g Node> {
         let Kind::Fork { join, .. } = &node.kind else { return None };
         map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id)
     }
 
     fn check(&self, map: &Map<'g>, entering: &Entering<'g>, faults: &mut Vec<Diagnostic>) {
-        // What is wrong with a fork that has no join of its own is told of that.
+        // A fork without a join of its own has its own diagnostic.
         let is_closed = |node: &'g Node| matches!(node.kind, Kind::Fork { .. }) && self.inner_join(map, node).is_none();
         let missing = self.leading_to(|node| self.misses(node));
         let settled = self.leading_to(|node| {
@@ -162,14 +163,14 @@ impl<'g> Region<'g> {
             }
         }
         faults.extend(self.shared.iter().map(|(at, (second, first))| self.met(map, at, second, first)));
-        // Where a branch runs out into the rest of the workflow, nobody knows what is inside.
+        // If a branch leads into the rest of the workflow, the boundary of the region is unknown.
         if missing.is_empty() {
             let edges = self.steps.keys().filter_map(|id| entering.get(*id)).flatten();
             faults.extend(edges.filter(|edge| self.leads_in(map, edge)).map(|edge| self.entered(map, edge)));
         }
     }
 
-    /// Whether an edge leads from outside of the branches to one of their steps, or to the join.
+    /// Returns whether an edge leads from outside the branches to one of their steps, or to the join.
     fn leads_in(&self, map: &Map<'g>, edge: &Edge) -> bool {
         let (from, to) = (&edge.from.value, &edge.to.value);
         let is_inside = |id: &NodeId| self.steps.contains_key(id) && *id != self.join.id;
@@ -186,15 +187,16 @@ impl<'g> Region<'g> {
         }
     }
 
-    /// Whether a question that the branches have may be asked for the join too, when that has failed: its answers must
-    /// not lead back into a branch.
+    /// Returns whether a question of the branches may also be asked when the join has failed: none of its answers may
+    /// lead back into a branch.
     fn only_leads_past(&self, map: &Map<'g>, asks: &NodeId) -> bool {
         let is_question = map.node(asks).is_some_and(|node| matches!(node.kind, Kind::Checkpoint { .. }));
         let leads_past = |to: &NodeId| *to == self.join.id || !self.steps.contains_key(to);
         is_question && map.leaving(asks).iter().all(|edge| leads_past(&edge.to.value))
     }
 
-    /// Whether a person's answer leads past the join: only where the branches have come to it before.
+    /// Returns whether `from` is a checkpoint that is reached only after the join, so that its answer may lead to the
+    /// join.
     fn is_led_past(&self, map: &Map<'g>, from: &NodeId) -> bool {
         let asks = map.node(from).is_some_and(|node| matches!(node.kind, Kind::Checkpoint { .. }));
         asks && map.start().is_some_and(|start| !map.reach_without(&start.id, &self.join.id).contains(from))
@@ -208,7 +210,7 @@ impl<'g> Region<'g> {
         }
     }
 
-    /// The steps from which a step of that kind can be reached, each with the one that was found.
+    /// Returns the steps from which a matching step can be reached, each with the step found.
     fn leading_to(&self, is_target: impl Fn(&'g Node) -> bool) -> BTreeMap<&'g NodeId, &'g NodeId> {
         let mut leading = BTreeMap::new();
         let targets = self.steps.values().map(|(node, _)| *node).filter(|node| is_target(node));

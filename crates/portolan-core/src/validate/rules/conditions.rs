@@ -1,5 +1,5 @@
-//! Conditions compare what can be compared, and key results can be met. Whether a way can be taken the analysis finds
-//! out, which knows how a run comes there.
+//! Conditions compare values of matching types, and key results can be met. Whether an edge can be taken is left to the
+//! analysis, which knows how a run reaches it.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The conditions that decide where a node leads, each with its place.
+/// Returns the conditions that decide where a node leads, each with its span.
 fn conditions<'g>(map: &Map<'g>, node: &'g Node) -> Vec<(&'g Expr, Span)> {
     let mut conditions: Vec<_> =
         map.guards(&node.id).into_iter().map(|(guard, _)| (&guard.value, guard.span)).collect();
@@ -61,7 +61,7 @@ fn key_results(node: &Node) -> &[KeyResult] {
     }
 }
 
-/// Comparisons with values of another type.
+/// Reports comparisons with values of another type.
 fn compared(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, faults: &mut Vec<Diagnostic>) {
     for misfit in misfits(expr, &|path, value| map.known().can_be(&node.id, path, value)) {
         let name = misfit.path.split('.').next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn compared(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, faults: &mut Ve
     }
 }
 
-/// A key result that never holds; what compares with another type has been said.
+/// Reports a key result that never holds, unless it compares with another type, which `compared` reports.
 fn never_met(map: &Map<'_>, node: &Node, expr: &Expr, name: &Spanned<String>, faults: &mut Vec<Diagnostic>) {
     let can_be = |path: &[String], value: Option<&serde_json::Value>| map.known().can_be(&node.id, path, value);
     if !misfits(expr, &can_be).is_empty() || !never(expr, &can_be) {

@@ -1,4 +1,4 @@
-//! A run has room for all that stands in one another: loops, branches, items and workflows.
+//! The nesting of loops, branches, items and workflows fits into a run.
 
 use std::collections::BTreeMap;
 
@@ -28,15 +28,15 @@ pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, fau
     faults.push(fault.repaired("a run that comes there waits for a person"));
 }
 
-/// How many frames stand in one another, flow by flow.
+/// Computes how deep frames are nested, flow by flow.
 struct Levels<'g> {
     library: Library<'g>,
-    /// The most levels of each workflow. One that is being looked at has none yet: a circle is a fault of its own.
+    /// The maximum nesting of each workflow; 0 while it is computed, because a cycle is a fault of its own.
     known: BTreeMap<&'g str, usize>,
 }
 
 impl<'g> Levels<'g> {
-    /// The most levels of a graph, and the first node that needs them.
+    /// Returns the maximum nesting of a graph, and the first node that needs it.
     fn deepest(&mut self, graph: &'g Graph) -> Option<(usize, &'g Node)> {
         let branches = branches(graph);
         let mut deepest: Option<(usize, &Node)> = None;
@@ -50,7 +50,7 @@ impl<'g> Levels<'g> {
         deepest
     }
 
-    /// The levels inside of a node that runs other workflows.
+    /// Returns the nesting inside a node that runs other workflows.
     fn inside(&mut self, node: &'g Node) -> usize {
         node.kind.workflows().map(|(workflow, _)| self.levels(workflow)).max().unwrap_or(0)
     }
@@ -68,7 +68,7 @@ impl<'g> Levels<'g> {
     }
 }
 
-/// How many branches each node stands in; nothing for those that stand in none.
+/// Returns how many branches each reachable node is nested in; empty if the graph has no fork.
 fn branches(graph: &Graph) -> BTreeMap<NodeId, usize> {
     let mut depths: BTreeMap<NodeId, usize> = BTreeMap::new();
     if !graph.nodes.iter().any(|node| matches!(node.kind, Kind::Fork { .. })) {

@@ -1,4 +1,4 @@
-//! Every edge joins two nodes that exist, and every edge can be taken.
+//! Every edge joins two existing nodes, and every edge can be taken.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// For how many unknown names a meant one is guessed: each guess looks at every node.
+/// The number of faults after which no suggestions are searched: each suggestion looks at every node.
 const MAX_GUESSES: usize = 50;
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
@@ -45,7 +45,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A fault for a name that nothing answers to.
+/// Returns the diagnostic for a node id that is not defined.
 pub(super) fn unknown(map: &Map<'_>, faults: &[Diagnostic], what: &str, name: &Spanned<NodeId>) -> Diagnostic {
     let fault = Diagnostic::error("unknown-node", format!("{what}, which is not defined"))
         .at(name.span)
@@ -53,7 +53,7 @@ pub(super) fn unknown(map: &Map<'_>, faults: &[Diagnostic], what: &str, name: &S
     if faults.len() < MAX_GUESSES { fault.did_you_mean(name.value.as_str(), map.ids()) } else { fault }
 }
 
-/// The names of the nodes, as many as fit a line.
+/// Lists the ids of the nodes, at most eight.
 fn some(map: &Map<'_>) -> String {
     let ids: Vec<&str> = map.ids().take(8).collect();
     match map.ids().len() - ids.len() {
@@ -85,7 +85,7 @@ fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
                 .repaired("the earlier edge is taken"),
         );
     }
-    // An unconditional edge serves `passed`, so that beside an edge for `passed` nothing is left for it.
+    // An unconditional edge serves `passed`, so beside an edge for `passed` it is never taken.
     if let (Some(spare), Some(_)) = (seen.get(&("", false)), seen.get(&(PASSED, false))) {
         faults.push(
             Diagnostic::error(
@@ -99,7 +99,7 @@ fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What decides between edges: the outcome, and for `failed` whether it escalates or retries.
+/// Returns the key that selects an edge: the outcome, and for `failed` whether the edge escalates or retries.
 fn taken_on<'e>(map: &Map<'_>, edge: &'e Edge) -> (&'e str, bool) {
     match edge.on.outcome() {
         None => ("", false),
@@ -110,7 +110,7 @@ fn taken_on<'e>(map: &Map<'_>, edge: &'e Edge) -> (&'e str, bool) {
     }
 }
 
-/// Two edges from a fork to one step open one branch.
+/// Reports a second edge from a fork to the same step: both open one branch.
 fn shadowed_branches(map: &Map<'_>, fork: &Node, faults: &mut Vec<Diagnostic>) {
     let mut seen = std::collections::BTreeSet::new();
     for edge in map.leaving(&fork.id) {

@@ -1,4 +1,4 @@
-//! A workflow can end, and end well.
+//! A workflow can end, and can end in success.
 
 use super::{Code, Rule};
 use crate::diagnostic::Diagnostic;
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // Every exit of a function is a success, and its dialect says when there is none.
+    // Every exit of a function is a success, and its dialect reports if there is none.
     if map.graph.interface.is_some() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What a gate turns down does not come to where its success leads.
+//! Work that a gate rejects does not reach the target of its success.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // An error edge of a function is a way to go on without what failed.
+    // An error edge of a function continues without the failed result.
     if map.graph.interface.is_some() {
         return;
     }
@@ -36,7 +36,7 @@ fn judges(node: &Node) -> bool {
     matches!(node.kind, Kind::Work { gate: true, .. }) || !node.accept.is_empty()
 }
 
-/// Whether a failure comes to where success leads, past nobody who looks at it again.
+/// Returns whether a failure reaches the target of success without passing a gate, a checked step or a checkpoint.
 fn leads_on<'g>(map: &Map<'g>, gate: &'g Node, failed: &'g Edge, passed: &NodeId) -> bool {
     // A branch whose work fails ends at the join as failed.
     if map.node(&failed.to.value).is_some_and(|node| matches!(node.kind, Kind::Join { .. })) {

@@ -1,4 +1,4 @@
-//! Forks and joins belong together in pairs.
+//! Forks and joins form pairs.
 
 use super::edges::unknown;
 use super::{Code, Rule};
@@ -37,7 +37,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether this is a fork and the join that belongs to it.
+/// Returns whether these are a fork and its join.
 pub(super) fn is_pair(fork: &Node, join: &Node) -> bool {
     match (&fork.kind, &join.kind) {
         (Kind::Fork { join: named, .. }, Kind::Join { fork: back, .. }) => {

@@ -1,4 +1,4 @@
-//! A workflow that another one runs is handed what it requires.
+//! A workflow that another one runs receives the variables that it requires.
 
 use super::Code;
 use crate::diagnostic::{Diagnostic, clip};
@@ -26,7 +26,7 @@ fn missing(graph: &Graph, node: &Node, other: &Graph, wanted: &Variable, context
     let handed = context.iter().any(|handed| handed == name);
     let own = graph.variables.iter().find(|variable| variable.name.value == name).filter(|_| handed);
     let (message, help) = match own {
-        // What is handed over without being declared is a fault that the dialect names.
+        // The dialect reports a variable that is passed without being declared.
         None if handed => return None,
         None => (
             format!("`{}` runs `{id}`, which requires `{}`, and does not hand it over", node.id, clip(name)),

@@ -1,4 +1,4 @@
-//! A loop over a list has a list.
+//! The array of a loop has a value.
 
 use super::{Code, Rule};
 use crate::diagnostic::{Diagnostic, clip};
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // The variables of a function are those that its inputs name: its dialect knows them.
+    // The variables of a function are those that its inputs name, which its dialect checks.
     if map.graph.interface.is_none() {
         faults.extend(map.nodes().filter_map(|node| loop_over_nothing(map, node)));
     }

@@ -1,4 +1,4 @@
-//! The table of rules. Adding one is a file and a line here; `docs/diagnostics.md` is generated from it.
+//! The table of rules. A new rule is a file and a line here; `docs/diagnostics.md` is generated from the table.
 
 mod branches;
 mod conditions;
@@ -18,14 +18,14 @@ pub(super) mod subflows;
 use super::map::Map;
 use crate::diagnostic::{Code, Diagnostic};
 
-/// A rule that a graph must keep.
+/// A rule that a graph must satisfy.
 pub struct Rule {
-    /// The codes it reports, each with what it means and how to mend it.
+    /// The codes it reports, each with its meaning and its fix.
     pub codes: &'static [Code],
     pub(super) check: fn(&Map<'_>, &mut Vec<Diagnostic>),
 }
 
-/// All rules that look at one graph by itself.
+/// All rules that check one graph by itself.
 pub const RULES: &[Rule] = &[
     starts::RULE,
     edges::RULE,
@@ -40,7 +40,7 @@ pub const RULES: &[Rule] = &[
     conditions::RULE,
 ];
 
-/// Every code that checking reports.
+/// Returns every code that checking reports.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
     let rules = RULES.iter().flat_map(|rule| rule.codes);
     rules.chain([subflows::CODES, inputs::CODES, depth::CODES, super::servers::CODES].into_iter().flatten())

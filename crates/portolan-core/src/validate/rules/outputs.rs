@@ -1,4 +1,4 @@
-//! Every outcome has somewhere to go, and every edge is for an outcome.
+//! Every outcome has an edge, and every edge serves an outcome.
 
 use std::collections::BTreeSet;
 
@@ -25,14 +25,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // The nodes of a function have one way on, which its dialect asks for by name.
+    // The nodes of a function have a single exit, which its dialect requires by name.
     if map.graph.interface.is_some() {
         return;
     }
     for node in map.nodes() {
         match &node.kind {
             Kind::End { .. } => {}
-            // Whether one of its conditions always holds is found out by the analysis.
+            // The analysis finds out whether one of its conditions always holds.
             Kind::Switch => for_no_output(map, node, faults),
             Kind::Fork { .. } => branches_are_unconditional(map, node, faults),
             _ => {

@@ -1,7 +1,7 @@
-//! What a condition reads has a value by then.
+//! Variables have a value by the time a condition reads them.
 //!
-//! Only what can be said for sure is said: a variable with a default, a required one, and one that a step may report
-//! count as set. A step that has a technique may report everything; where no step says what it reports, all may.
+//! Reports only what is certain: a variable with a default, a required one, and one that a step may report count as
+//! set. A step that has a technique may report everything; if no step declares what it reports, every step may.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// How many nodes are looked at for all variables together. It is a hint, and not worth a minute.
+/// The maximum number of visited nodes for all variables together: a hint is not worth a minute.
 const MAX_VISITS: usize = 2_000_000;
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
@@ -41,7 +41,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         if visits > MAX_VISITS {
             return;
         }
-        // What asks may itself be behind a condition on not having been asked yet.
+        // A question may itself depend on the condition that it has not been asked yet.
         let guards_it = setting.iter().any(|setter| is_of_one_part(setter, node));
         if reached[name].contains(&node.id) || guards_it || !said.insert((span, name)) {
             continue;
@@ -55,7 +55,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Everything that a condition reads, and where.
+/// Returns every variable that a condition reads, with the node and the span.
 fn readers<'g>(map: &Map<'g>) -> Vec<(&'g Node, Span, &'g str)> {
     let mut readers = Vec::new();
     for node in map.nodes() {
@@ -71,7 +71,7 @@ fn readers<'g>(map: &Map<'g>) -> Vec<(&'g Node, Span, &'g str)> {
     readers
 }
 
-/// The names whose values count in a condition; of some it is only asked whether they have one.
+/// Returns the variables whose values matter in a condition, without those that are only tested for existence.
 fn names(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::When(when) => when.names(),
@@ -83,7 +83,7 @@ fn names(expr: &Expr) -> Vec<&str> {
     }
 }
 
-/// The nodes that give values to each variable which has none at first.
+/// Returns the nodes that set each variable that has no value at first.
 fn setters<'g>(map: &Map<'g>) -> BTreeMap<&'g str, Vec<&'g Node>> {
     let variables = map.graph.variables.iter().filter(|variable| variable.default.is_none() && !variable.required);
     let mut setters: BTreeMap<&str, Vec<&Node>> =
@@ -95,7 +95,7 @@ fn setters<'g>(map: &Map<'g>) -> BTreeMap<&'g str, Vec<&'g Node>> {
             }
         }
     }
-    // Of what nothing in the text gives a value to, nobody knows where it comes from.
+    // If nothing in the text sets a variable, its source is unknown.
     setters.retain(|_, setting| !setting.is_empty());
     let work: Vec<&Node> = map.nodes().filter(|node| node.gives_all()).collect();
     if setters.len().saturating_mul(work.len()) > MAX_VISITS {
@@ -105,7 +105,7 @@ fn setters<'g>(map: &Map<'g>) -> BTreeMap<&'g str, Vec<&'g Node>> {
     setters
 }
 
-/// What is reached after one of these nodes.
+/// Returns the nodes that can be reached after one of these nodes.
 fn behind<'g>(map: &Map<'g>, nodes: &[&'g Node], visits: &mut usize) -> BTreeSet<&'g NodeId> {
     let mut reached = BTreeSet::new();
     let mut waiting: Vec<&NodeId> = nodes.iter().flat_map(|node| map.next(node)).collect();
@@ -121,7 +121,7 @@ fn behind<'g>(map: &Map<'g>, nodes: &[&'g Node], visits: &mut usize) -> BTreeSet
     reached
 }
 
-/// Whether two nodes stand for the same part of the text, such as a question and its condition.
+/// Returns whether two nodes come from the same part of the text, such as a question and its condition.
 fn is_of_one_part(one: &Node, other: &Node) -> bool {
     match (&one.seat, &other.seat) {
         (Some(one), Some(other)) => one.activity == other.activity && one.id == other.id,

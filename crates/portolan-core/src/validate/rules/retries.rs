@@ -1,4 +1,4 @@
-//! Trying again comes to an end.
+//! Retries end.
 
 use indexmap::IndexMap;
 
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // An error edge of a function is no retry, and what goes round is bounded by the function's limits.
+    // An error edge of a function is no retry, and the function's limits bound its cycles.
     if map.graph.interface.is_some() {
         return;
     }
@@ -35,7 +35,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     for node in map.nodes() {
         let does_nothing =
             matches!(node.kind, Kind::Start | Kind::Checkpoint { .. } | Kind::End { .. } | Kind::Fork { .. });
-        // A phase has a cap of its own, also one of 0, after which a person decides.
+        // A phase has a cap of its own, which may be 0, after which a person decides.
         if does_nothing || node.phase.is_some() {
             continue;
         }
@@ -77,11 +77,11 @@ fn idle(join: &Node) -> Option<Diagnostic> {
     )
 }
 
-/// The circles that work goes round by itself: a person who is asked may leave.
+/// Returns the cycles that contain no question: a person who is asked may leave the cycle.
 fn circles_without_people<'g>(map: &Map<'g>) -> IndexMap<&'g NodeId, usize> {
     let numbers: IndexMap<&NodeId, usize> = map.nodes().enumerate().map(|(at, node)| (&node.id, at)).collect();
     let next = |node: &'g Node| match node.kind {
-        // A person stands in the way, or the most passes that the loop makes.
+        // A person, or the maximum number of passes of the loop, bounds the cycle.
         Kind::Checkpoint { .. } | Kind::Repeat { .. } => Vec::new(),
         _ => map.next(node).into_iter().filter_map(|id| numbers.get(id).copied()).collect(),
     };

@@ -1,4 +1,4 @@
-//! A run begins at exactly one place.
+//! A run begins at exactly one node.
 
 use super::{Code, Rule};
 use crate::diagnostic::Diagnostic;
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    // A function's dialect has its own word for a start, and a loop may lead back to it.
+    // A function's dialect defines its own start, and a loop may lead back to it.
     if map.graph.interface.is_some() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Subflows run workflows that exist, are sound, and do not run themselves.
+//! Subflows run workflows that exist, are valid, and do not run themselves.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(in crate::validate) fn check<'g>(
             let found = match library(name) {
                 None => Some(unknown(node, name).repaired("it is walked as a task")),
                 Some(other) => {
-                    // A function fails with what it runs: only an agent is sent round.
+                    // A function fails with the workflow it runs; only an agent would retry it in vain.
                     let is_led = graph.interface.is_none();
                     let trouble = looked_at.entry(name).or_insert_with(|| {
                         walk.height(other)
@@ -61,7 +61,7 @@ pub(in crate::validate) fn check<'g>(
     }
 }
 
-/// Whether a way leads from the start of a workflow to a success; every exit of a function is one.
+/// Returns whether a success can be reached from the start of a workflow; every exit of a function is one.
 fn can_succeed(graph: &Graph) -> bool {
     let map = Map::of(graph);
     let Some(start) = map.start() else { return true };
@@ -79,17 +79,17 @@ fn unknown(node: &Node, name: &str) -> Diagnostic {
     .help("correct the name, or put the workflow where this one was read from")
 }
 
-/// The way down through subflows.
+/// The descent through subflows.
 struct Walk<'g> {
     library: Library<'g>,
     strictness: Strictness,
     path: Vec<&'g str>,
-    /// The workflows in which no trouble was found, and how many levels they run below them. Without it, ten
-    /// workflows that run the next one twice would be looked at a thousand times.
+    /// The workflows without trouble, with the number of levels that they run below them. Without it, ten workflows
+    /// that each run the next one twice would be checked a thousand times.
     sound: BTreeMap<&'g str, usize>,
 }
 
-/// What is wrong with a workflow that is run: the first trouble is enough, the rest is reported where it stands.
+/// The first trouble of a workflow that is run; the others are reported in its own file.
 enum Trouble {
     Cycle(Vec<String>),
     Deep,
@@ -97,12 +97,12 @@ enum Trouble {
         which: String,
         first: String,
     },
-    /// Nothing leads to a success.
+    /// No success can be reached.
     Hopeless,
 }
 
 impl<'g> Walk<'g> {
-    /// How many levels `graph` runs below itself.
+    /// Returns how many levels `graph` runs below itself.
     fn height(&mut self, graph: &'g Graph) -> Result<usize, Trouble> {
         let id = graph.id.value.as_str();
         if let Some(first) = self.path.iter().position(|earlier| *earlier == id) {
@@ -148,7 +148,7 @@ impl<'g> Walk<'g> {
         Ok(height)
     }
 
-    /// The first fault that keeps the graph from being run.
+    /// Returns the first fault that makes the graph unusable.
     fn first_fault(&self, graph: &Graph) -> Option<String> {
         if graph.broken.is_some() {
             return graph.broken.clone();

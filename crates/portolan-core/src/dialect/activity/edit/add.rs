@@ -1,4 +1,4 @@
-//! A step comes behind another, in the list of that one; an activity comes behind another, on its way on.
+//! Adds a step after another in its list, and an activity after another on its outgoing edge.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::graph::{Edge, Kind, Node};
 use crate::source::{PathStep, Tree};
 use crate::value::{PASS, PASSED, SKIPPED};
 
-/// What is added, and where.
+/// The new element and its position.
 pub(super) struct Adding<'a> {
     pub(super) kind: &'a str,
     pub(super) id: Option<&'a str>,
@@ -40,7 +40,7 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         None => fresh(adding.kind, &|id| names::is_taken(page, &spot.activity, id)),
     };
     let mut made = made(page, adding.kind, &id, &spot);
-    // What is wanted to loop while something holds goes over nothing.
+    // A loop with a condition has no `over`.
     if adding.values.and_then(|values| values.get("loopType")).is_some_and(|kind| kind != "forEach") {
         made.shift_remove("over");
     }
@@ -48,14 +48,14 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
 }
 
-/// Where a step comes.
+/// The position of a new step.
 struct Spot {
     list: Place,
     nth: usize,
     activity: Place,
-    /// What its identifier begins with in the graph.
+    /// The prefix of its id in the graph.
     prefix: String,
-    /// The step that it comes behind, where loops beside the steps may name that one.
+    /// The step that it follows, if loops beside the steps may name that one.
     behind: Option<String>,
 }
 
@@ -78,7 +78,7 @@ fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
     behind(page, from.id.as_str())
 }
 
-/// First in a loop.
+/// Returns the first position in a loop.
 fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
     let list = looping.place.with("steps");
     if page.items(&list).first().is_none_or(|first| first.as_str().is_some()) {
@@ -111,7 +111,7 @@ fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
     }
 }
 
-/// A value comes to its place; a loop beside the steps that goes through the one before goes through it as well.
+/// Inserts a value; loops beside the steps that go through the step before it go through it as well.
 fn put(page: &Page<'_>, spot: &Spot, id: &str, value: Value) -> Changes {
     let mut changes = Changes::default();
     for (list, nth) in spot.behind.iter().flat_map(|behind| naming_loops(page, &spot.activity, behind)) {
@@ -121,7 +121,7 @@ fn put(page: &Page<'_>, spot: &Spot, id: &str, value: Value) -> Changes {
     changes
 }
 
-/// What something of a kind has at least. In a list of the first generation a step names no kind.
+/// Returns the required fields of a kind. In a list of the first generation a step has no `kind`.
 fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value> {
     let items = page.items(&spot.list);
     let is_first = !items.is_empty() && items.iter().all(|item| item.get("kind").is_none());
@@ -145,7 +145,7 @@ fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value
     made
 }
 
-/// A variable that is an array, for a loop to go over.
+/// Returns an array variable for a loop.
 fn array<'p>(page: &'p Page<'_>) -> &'p str {
     let variables = page.items(&page.own().with("variables"));
     let array = variables.iter().find(|variable| text_of(variable, "type") == Some("array"));
@@ -185,7 +185,7 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         if let (Some(to), Some(fields)) = (led_to(page, way), value.as_object_mut()) {
             fields.insert("transitions".to_owned(), json!([{ "to": to }]));
         }
-        // Where nothing says what comes first, that is the first of the list; a new file is the last one.
+        // Without `initialActivity` the first of the list is the initial one; a new file is the last one.
         let is_said = !matches!(way, Way::Initial)
             || files::holds_activities(page)
             || page.tree(&page.own().with("initialActivity")).is_some();
@@ -204,14 +204,14 @@ fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     Ok(changes.done(page).selecting(id))
 }
 
-/// The way that an edge is. Past an activity that is skipped, that is its way on, as behind what is done in it.
+/// Returns the place of an edge. An edge past a skipped activity is the activity's own outgoing edge.
 fn way_along(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
     let from = page.node(edge.from.value.as_str())?;
     let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
     if is_past { way_behind(page, from) } else { way_of(page, edge) }
 }
 
-/// The way on that is taken behind a node when no condition holds.
+/// Returns the edge after a node that is taken if no condition holds.
 fn way_behind(page: &Page<'_>, node: &Node) -> Result<Way, EditError> {
     if node.kind == Kind::Start {
         return Ok(Way::Initial);
@@ -220,7 +220,7 @@ fn way_behind(page: &Page<'_>, node: &Node) -> Result<Way, EditError> {
     Ok(open(page, &activity).unwrap_or(Way::Nothing(activity)))
 }
 
-/// The activity that a way has led to.
+/// Returns the previous target of an edge.
 fn led_to(page: &Page<'_>, way: &Way) -> Option<String> {
     let text = |place: Place| page.tree(&place).and_then(Tree::as_str).map(str::to_owned);
     match way {
@@ -261,7 +261,7 @@ pub(super) fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
 }
 
-/// A copy has other identifiers, and so have the steps in it. `own` is that of something that names none.
+/// Gives a copy and the steps in it new ids. `own` is the id of an element whose text has none.
 fn rename_all(page: &Page<'_>, activity: &Place, value: &mut Value, own: Option<&str>, ids: &mut Vec<String>) {
     let Some(fields) = value.as_object_mut() else { return };
     let own = fields.get("id").and_then(Value::as_str).or(own).map(str::to_owned);
@@ -279,7 +279,7 @@ fn rename_all(page: &Page<'_>, activity: &Place, value: &mut Value, own: Option<
     }
 }
 
-/// The copy of an activity leads nowhere, and nothing leads to it.
+/// Copies an activity without its incoming and outgoing edges.
 fn duplicate_activity(page: &Page<'_>, written: &Written<'_>, mut value: Value) -> Edits {
     let id = fresh(written.id(), &|id| is_activity(page, id));
     let mut changes = Changes::default();

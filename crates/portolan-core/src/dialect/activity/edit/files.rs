@@ -1,20 +1,20 @@
-//! Activities that are files of their own: what a new one is called, and what it says.
+//! Activities in files of their own: the name and the text of a new file.
 
 use serde_json::Value;
 
 use crate::dialect::editing::{EditError, Page, Place, rewritten};
 use crate::source::{self, Edit, Source};
 
-/// The highest number that the name of such a file begins with.
+/// The highest number in the name of such a file.
 const LAST_NUMBER: usize = 99;
 
-/// Whether the activities are files of their own.
+/// Returns whether the activities are files of their own.
 pub(super) fn holds_activities(page: &Page<'_>) -> bool {
     page.files() > 1
 }
 
-/// The name of a file for a new activity: beside the last one, with the next number and the same ending, so that it comes
-/// behind all others.
+/// Returns the name of a file for a new activity: beside the last one, with the next number and the same extension, so
+/// that it is the last.
 pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, EditError> {
     let last = page.names().last().map_or("", String::as_str);
     let (folder, file) = last.split_at(last.rfind(['/', '\\']).map_or(0, |at| at + 1));
@@ -27,7 +27,7 @@ pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, EditError> {
     Ok(format!("{folder}{number:02}-{id}.{ending}"))
 }
 
-/// The text of a new file.
+/// Returns the text of a new file.
 pub(super) fn written_out(name: &str, value: &Value) -> Result<String, EditError> {
     source::appended(&Source::new(name, ""), value).map_err(|unfit| {
         let message = format!("the activity cannot be written: {}", unfit.0);
@@ -35,7 +35,7 @@ pub(super) fn written_out(name: &str, value: &Value) -> Result<String, EditError
     })
 }
 
-/// The text of the file at a place, as that of an activity with another identifier and without some fields.
+/// Returns the text of the file at a place with another id and without some fields.
 pub(super) fn copied(
     page: &Page<'_>,
     place: &Place,

@@ -1,4 +1,4 @@
-//! What forms ask of activities and of what is done in them, in both generations of the format.
+//! The forms of activities and of their contents, in both generations of the format.
 
 use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 use crate::graph::Kind;

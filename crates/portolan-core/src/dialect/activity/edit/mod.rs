@@ -1,6 +1,6 @@
-//! Activities, edited piece by piece: steps are items of lists, one after the other; ways lead from activity to activity.
+//! Edits activities piece by piece: steps are items of lists, in order; edges lead from activity to activity.
 //!
-//! What stands between (conditions, ends of passes, the ways out) is made of these, and edited with them.
+//! Derived nodes (conditions, ends of passes, exits) are edited through these.
 
 mod add;
 mod files;
@@ -48,11 +48,11 @@ fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
     Err(EditError::new(message, "edit the condition, or the answers of the checkpoint"))
 }
 
-/// A node that is written, and where.
+/// A node that has text of its own, and its place.
 struct Written<'p> {
     node: &'p Node,
     place: Place,
-    /// The activity that it is, or stands in.
+    /// The activity that it is or is in.
     activity: Place,
 }
 
@@ -61,7 +61,7 @@ impl Written<'_> {
         self.node.kind == Kind::Activity
     }
 
-    /// What the identifiers of the nodes beside it begin with, or of those in it where it is an activity.
+    /// Returns the id prefix of the nodes beside it, or, for an activity, of the nodes in it.
     fn prefix(&self) -> &str {
         let id = self.node.id.as_str();
         match id.rsplit_once('.') {
@@ -70,13 +70,13 @@ impl Written<'_> {
         }
     }
 
-    /// What is written of its identifier.
+    /// Returns the written part of its id.
     fn id(&self) -> &str {
         let id = self.node.id.as_str();
         id.rsplit_once('.').map_or(id, |(_, own)| own)
     }
 
-    /// The list that it is an item of, and its place there.
+    /// Returns the list that contains it, and its index there.
     fn listed(&self) -> Option<(Place, usize)> {
         match self.place.at.last() {
             Some(PathStep::Item(nth)) => Some((self.place.parent()?, *nth)),
@@ -95,7 +95,7 @@ fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, EditError> {
     Ok(Written { node, place, activity })
 }
 
-/// Refuses what cannot be an identifier.
+/// Refuses an invalid id.
 fn sound(id: &str, whose: &str) -> Result<(), EditError> {
     let mut faults = FaultList::default();
     Reader::new(&Source::new("", ""), &mut faults)

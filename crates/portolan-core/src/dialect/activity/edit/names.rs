@@ -1,34 +1,34 @@
-//! What in the text has an identifier, and what names it.
+//! The elements of the text that have an id, and the references to them.
 
 use crate::dialect::editing::{Page, Place, text_of};
 use crate::source::{Tree, TreeKind};
 
-/// A text that names an activity, or something in the same activity.
+/// A text that names an activity, or an element of the same activity.
 pub(super) struct Reference {
     pub(super) place: Place,
     pub(super) names: String,
-    /// The activity in which the name counts; nothing where it is that of an activity.
+    /// The activity in which the name applies; `None` for the name of an activity.
     pub(super) within: Option<Place>,
 }
 
-/// The activities, in order.
+/// Returns the activities, in order.
 pub(super) fn activities(page: &Page<'_>) -> Vec<Place> {
     let list = list();
     let own = (0..page.items(&list).len()).map(|nth| list.with(nth));
     own.chain((1..page.files()).map(|file| Place { file, at: Vec::new() })).collect()
 }
 
-/// The list of activities, where they are no files.
+/// Returns the list of activities in the workflow's file.
 pub(super) fn list() -> Place {
     Place { file: 0, at: vec!["activities".into()] }
 }
 
-/// The activity of this name.
+/// Returns the activity of this name.
 pub(super) fn activity(page: &Page<'_>, id: &str) -> Option<Place> {
     activities(page).into_iter().find(|place| page.tree(place).and_then(|tree| text_of(tree, "id")) == Some(id))
 }
 
-/// The identifier of something in an activity: of a technique, the last word of its name where none is written.
+/// Returns the id of an element; a technique without one has the last word of its name.
 pub(super) fn id_of(tree: &Tree) -> Option<&str> {
     if let Some(id) = text_of(tree, "id") {
         return Some(id);
@@ -38,7 +38,7 @@ pub(super) fn id_of(tree: &Tree) -> Option<&str> {
     name.rsplit("::").next()
 }
 
-/// Everything in an activity that has an identifier: steps, checkpoints and loops, wherever they stand in it.
+/// Returns every element of an activity that has an id: steps, checkpoints and loops, nested ones included.
 pub(super) fn inside(page: &Page<'_>, place: &Place) -> Vec<Place> {
     let mut found = Vec::new();
     for key in ["steps", "checkpoints", "loops"] {
@@ -56,7 +56,7 @@ pub(super) fn inside(page: &Page<'_>, place: &Place) -> Vec<Place> {
     found
 }
 
-/// Whether something in an activity has an identifier.
+/// Returns whether an element of an activity has this id.
 pub(super) fn is_taken(page: &Page<'_>, activity: &Place, id: &str) -> bool {
     inside(page, activity).iter().any(|place| page.tree(place).and_then(id_of) == Some(id))
 }
@@ -66,7 +66,7 @@ pub(super) fn members(page: &Page<'_>, object: &Place) -> Vec<Place> {
     entries.iter().map(|entry| object.with(entry.key.value.as_str())).collect()
 }
 
-/// Every text that names something.
+/// Returns every text that names an element.
 pub(super) fn references(page: &Page<'_>) -> Vec<Reference> {
     let mut found = Found { page, references: Vec::new(), within: None };
     let own = page.own();
@@ -87,7 +87,8 @@ struct Found<'f, 'p> {
 }
 
 impl Found<'_, '_> {
-    /// Looks through an object, by the fields that name something or have such objects inside. Values of people are none.
+    /// Searches an object by the fields that name an element or contain such objects, and skips values of the author's
+    /// own.
     fn object(&mut self, place: &Place) {
         let entries = self.page.tree(place).and_then(Tree::entries).unwrap_or_default();
         let keys: Vec<String> = entries.iter().map(|entry| entry.key.value.clone()).collect();
@@ -119,7 +120,7 @@ impl Found<'_, '_> {
         (0..self.page.items(list).len()).for_each(|nth| self.text(list.with(nth), of_steps));
     }
 
-    /// What a loop names under `activities` may be steps beside it.
+    /// Collects the names under `activities` of a loop, which may be steps beside it.
     fn looped(&mut self, list: &Place) {
         let steps = self.within.as_ref().map(|activity| activity.with("steps"));
         let steps = steps.as_ref().map_or(&[][..], |steps| self.page.items(steps));

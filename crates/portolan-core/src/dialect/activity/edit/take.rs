@@ -1,4 +1,4 @@
-//! What has a name is renamed or taken away, with everything that names it.
+//! Renames and deletes elements, with every reference to them.
 
 use super::names::{self, Reference, references};
 use super::ways::two_branches;
@@ -8,7 +8,7 @@ use crate::source::{Edit, PathStep, Tree};
 
 pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     let written = written(page, node)?;
-    // A person may write what is shown, with the activity before it.
+    // A person may write the displayed id, which begins with the activity.
     let own = to.rsplit_once('.').filter(|(before, _)| !written.is_activity() && *before == written.prefix());
     let to = own.map_or(to, |(_, own)| own);
     let shown = match written.is_activity() {
@@ -34,7 +34,7 @@ pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
         changes.set(own, to);
         return Ok(changes.done(page).selecting(shown));
     }
-    // A technique goes by its own name until it has another.
+    // A technique has no `id` of its own yet, so insert one.
     let before = names::members(page, &written.place).first().and_then(|place| place.at.last().cloned());
     let before = before.and_then(|step| match step {
         PathStep::Key(key) => Some(key),
@@ -70,7 +70,7 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     Ok(changes.done(page))
 }
 
-/// Takes away what names something that is gone.
+/// Removes a reference to a deleted element.
 fn forget(page: &Page<'_>, written: &Written<'_>, place: Place, changes: &mut Changes) {
     let key = match place.at.last() {
         Some(PathStep::Key(key)) => key.clone(),
@@ -88,7 +88,7 @@ fn forget(page: &Page<'_>, written: &Written<'_>, place: Place, changes: &mut Ch
     }
 }
 
-/// What stood beside a step that is gone stands beside the next one, or where the steps begin or end.
+/// Moves an anchor from a deleted step to the adjacent one, or to the entry or exit if there is none.
 fn anchor(page: &Page<'_>, written: &Written<'_>, place: Place, is_after: bool, changes: &mut Changes) {
     let Some((list, nth)) = written.listed() else { return changes.take(place) };
     let stays = |at: &usize| !changes.takes(&list.with(*at));
@@ -128,7 +128,7 @@ fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), EditError> {
     Ok(())
 }
 
-/// The places of the loops beside the steps that name a step, with the place of the name.
+/// Returns the lists of loops beside the steps that name a step, with the index of the name.
 pub(super) fn naming_loops(page: &Page<'_>, activity: &Place, step: &str) -> Vec<(Place, usize)> {
     let loops = activity.with("loops");
     let lists =
@@ -140,7 +140,7 @@ pub(super) fn naming_loops(page: &Page<'_>, activity: &Place, step: &str) -> Vec
     lists.into_iter().filter_map(named).collect()
 }
 
-/// Whether a loop names the steps that it repeats.
+/// Returns whether a loop names the steps that it repeats.
 pub(super) fn names_steps(tree: &Tree) -> bool {
     let first = tree.get("steps").map(|steps| &steps.kind);
     let is_text = |items: &[Tree]| items.first().is_some_and(|item| item.as_str().is_some());

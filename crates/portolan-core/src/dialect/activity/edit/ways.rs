@@ -1,4 +1,4 @@
-//! Ways from one activity to the next: where in the text each stands, and how it is led elsewhere.
+//! Edges from one activity to the next: their places in the text, and how to redirect them.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::source::{Span, Tree, TreeKind};
 use crate::value::SKIPPED;
 
-/// Where a way is written.
+/// The place of an edge in the text.
 pub(super) enum Way {
     /// The beginning of the workflow.
     Initial,
@@ -17,14 +17,14 @@ pub(super) enum Way {
     Branch(Place),
     /// An answer of a checkpoint.
     Answer(Place),
-    /// What a mode does otherwise.
+    /// The override of a mode.
     Override(Place),
-    /// Nothing says where this activity leads, so that the work is done there.
+    /// None: the activity has no edge, so the work is done there.
     Nothing(Place),
 }
 
 impl Way {
-    /// The way leads to an activity.
+    /// Redirects the edge to an activity.
     pub(super) fn lead(&self, page: &Page<'_>, to: &str, changes: &mut Changes) {
         let place = match self {
             Way::Initial => page.own().with("initialActivity"),
@@ -42,18 +42,18 @@ impl Way {
     }
 }
 
-/// The activity that a node stands in, outside of the loops that go through it.
+/// Returns the activity that contains a node, outside of the loops that go through it.
 pub(super) fn owner(page: &Page<'_>, node: &Node) -> Result<Place, EditError> {
     let id = node.id.as_str().split('.').next().unwrap_or_default();
     names::activity(page, id).ok_or_else(|| EditError::unknown("activity", id))
 }
 
-/// Whether a node is where an activity begins outside of loops.
+/// Returns whether a node is the entry of an activity outside of loops.
 fn begins_one(node: &Node) -> bool {
     node.kind == Kind::Activity && !node.id.as_str().contains('.')
 }
 
-/// Where the way is written that an edge is.
+/// Returns the place of an edge in the text.
 pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
     let (from, to) = (page.node(edge.from.value.as_str())?, page.node(edge.to.value.as_str())?);
     if from.kind == Kind::Start {
@@ -88,7 +88,7 @@ pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
     }
 }
 
-/// The way out of an activity that stands at a span.
+/// Returns the edge out of an activity at a span.
 fn at_span(page: &Page<'_>, activity: &Place, span: Span) -> Option<Way> {
     let transitions = activity.with("transitions");
     if let Some(nth) = page.item_at(&transitions, span) {
@@ -105,7 +105,7 @@ fn at_span(page: &Page<'_>, activity: &Place, span: Span) -> Option<Way> {
     Some(Way::Override(overrides.with(over.key.value.as_str())))
 }
 
-/// The way out of an activity that is taken when no condition holds, where one is written.
+/// Returns the edge out of an activity that is taken if no condition holds.
 pub(super) fn open(page: &Page<'_>, activity: &Place) -> Option<Way> {
     let is_default = |tree: &Tree| matches!(tree.get("isDefault").map(|tree| &tree.kind), Some(TreeKind::Bool(true)));
     let has_condition = |tree: &Tree| ["when", "condition"].iter().any(|key| tree.get(key).is_some());
@@ -121,7 +121,7 @@ pub(super) fn open(page: &Page<'_>, activity: &Place) -> Option<Way> {
     always.or_else(|| items.iter().position(is_default)).map(|nth| Way::Transition(list.with(nth)))
 }
 
-/// Whether the last of an activity is at a node: something leads from there out of it.
+/// Returns whether a node has an edge out of its activity.
 pub(super) fn is_last(page: &Page<'_>, node: &Node) -> bool {
     let leads_out = |edge: &&Edge| {
         let to = page.graph.node(&edge.to.value);
@@ -132,7 +132,7 @@ pub(super) fn is_last(page: &Page<'_>, node: &Node) -> bool {
         && page.graph.edges.iter().filter(|edge| edge.from.value == node.id).any(|edge| leads_out(&edge))
 }
 
-/// An activity that is led to.
+/// Refuses a target that is no activity.
 fn target(page: &Page<'_>, to: &str) -> Result<(), EditError> {
     let node = page.node(to)?;
     if begins_one(node) {
@@ -169,7 +169,7 @@ fn leads_to(page: &Page<'_>, way: &Way) -> String {
     to.map_or(String::new(), |to| format!(": to `{to}`"))
 }
 
-/// The activity that is left at a node.
+/// Returns the activity that is left at a node.
 pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, EditError> {
     if begins_one(node) || (node.seat.is_some() && (node.id.as_str().ends_with(".leave") || is_last(page, node))) {
         return owner(page, node);
@@ -182,7 +182,7 @@ pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, EditError> 
     Err(EditError::new(message, "lead the edge elsewhere that is there, or connect activities"))
 }
 
-/// The answer of a checkpoint that leads nowhere else yet.
+/// Returns an answer of a checkpoint that has no target yet.
 fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, EditError> {
     let options = written(page, node.id.as_str())?.place.with("options");
     let nth = page.items(&options).iter().position(|option| text_of(option, "id") == Some(on));

@@ -1,19 +1,19 @@
-//! Nodes in a row: each new one is entered from what was left open before it.
+//! A chain of nodes: each new node is entered from all open edges before it.
 
 use crate::graph::{Edge, Kind, Node, StepPath, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
 
-/// Nodes and edges in the making.
+/// The nodes and edges while they are built.
 #[derive(Default)]
 pub(super) struct Chain {
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
-    /// What leads to the node that comes next.
+    /// The edges to the next node.
     pub(super) tails: Vec<Tail>,
 }
 
-/// A way out of a node that leads nowhere yet.
+/// An edge that has no target yet.
 #[derive(Clone)]
 pub(super) struct Tail {
     pub(super) from: NodeId,
@@ -22,7 +22,8 @@ pub(super) struct Tail {
 }
 
 impl Chain {
-    /// Adds a node to which all open ways lead, and from which one leads on. It can be changed until the next is added.
+    /// Adds a node as the target of all open edges, with one open edge of its own. It can be changed until the next is
+    /// added.
     pub(super) fn add(&mut self, id: &NodeId, span: Span, kind: Kind, seat: Option<StepPath>) -> &mut Node {
         self.lead_to(id);
         self.tails = vec![Tail { from: id.clone(), span, on: Trigger::Done }];
@@ -35,7 +36,7 @@ impl Chain {
         &mut self.nodes[last]
     }
 
-    /// All open ways lead to a node that stands elsewhere.
+    /// Leads all open edges to an existing node.
     pub(super) fn lead_to(&mut self, to: &NodeId) {
         for tail in std::mem::take(&mut self.tails) {
             self.edge(&tail.from, tail.span, to, tail.on);
@@ -49,7 +50,7 @@ impl Chain {
         &mut self.edges[last]
     }
 
-    /// One more way leads to the node that comes next.
+    /// Adds an open edge.
     pub(super) fn leave_open(&mut self, from: &NodeId, span: Span, on: Trigger) {
         self.tails.push(Tail { from: from.clone(), span, on });
     }

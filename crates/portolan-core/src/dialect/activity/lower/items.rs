@@ -1,4 +1,4 @@
-//! The row of an activity: steps, checkpoints and loops in their order.
+//! The sequence of an activity: steps, checkpoints and loops in order.
 
 use super::super::activities::Activity;
 use super::super::checkpoints::{Body, Checkpoint, Place, Placed, Question, Scope};
@@ -14,15 +14,15 @@ use crate::graph::{self, Choice, Fallback, Instance, Kind, Phase, StepPath, Trig
 use crate::source::{Span, Spanned};
 use crate::value::{NodeId, Outcome, PASSED, SKIPPED, template};
 
-/// Where things are lowered: an activity, and the loops around.
+/// The scope of lowering: an activity, and the loops around it.
 #[derive(Clone)]
 pub(super) struct LoweringScope<'f> {
     pub(super) at: usize,
     pub(super) activity: &'f Activity,
     pub(super) loops: Vec<NodeId>,
-    /// What the identifiers of its nodes begin with.
+    /// The prefix of its nodes' ids.
     pub(super) prefix: String,
-    /// The activities whose loops have led here, this one last.
+    /// The activities whose loops lead here, this one last.
     pub(super) within: Vec<&'f str>,
 }
 
@@ -49,7 +49,7 @@ impl<'f> LoweringScope<'f> {
     }
 }
 
-/// A thing in the row.
+/// An element of the sequence.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'f> {
     Step(&'f Step),
@@ -76,7 +76,7 @@ impl<'f> Part<'f> {
 }
 
 impl<'f> Lowering<'f, '_> {
-    /// Everything that is to be done in an activity.
+    /// Adds the sequence of an activity.
     pub(super) fn items(&mut self, seat: &LoweringScope<'f>) {
         let row = self.row(seat.activity);
         let mut number = 0;
@@ -86,8 +86,8 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// The row in order, what is anchored at its place. Steps that a loop of a list of its own names stand in that loop,
-    /// and the loop where the first of them stands.
+    /// Returns the sequence in order, with anchored elements at their places. Steps that a loop beside the steps names
+    /// are in that loop, which is at the position of the first of them.
     fn row(&mut self, activity: &'f Activity) -> Vec<Part<'f>> {
         let overrides = &activity.mode_overrides;
         let steps = activity.steps.iter().chain(overrides.iter().flat_map(|over| &over.steps));
@@ -133,8 +133,8 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// The condition under which a part counts, by the modes: extra ones in their mode, others outside of the modes that
-    /// skip them.
+    /// Returns the conditions of modes on a part: an added one needs its mode, and a skipped one needs that mode to be
+    /// off.
     pub(super) fn mode_of(&self, activity: &Activity, part: Part<'_>) -> Vec<Expr> {
         let mut conditions = Vec::new();
         for over in &activity.mode_overrides {
@@ -170,7 +170,7 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.extend(past);
     }
 
-    /// Switches before something conditional; the ways past it.
+    /// Adds switches before a conditional element, and returns the edges past it.
     pub(super) fn gates(
         &mut self,
         seat: &LoweringScope<'f>,
@@ -195,7 +195,7 @@ impl<'f> Lowering<'f, '_> {
         let outputs = if step.required { vec![spanned(PASSED)] } else { vec![spanned(PASSED), spanned(SKIPPED)] };
         let mut place = seat.seat(&step.id.value, Some(number));
         place.effectivities = step.effectivities.iter().map(|name| name.value.clone()).collect();
-        // What a technique comes to is said where it is written down, which nobody reads here.
+        // The outputs of a technique are described in its own text, which is not read here.
         step.outputs.iter().for_each(|output| self.names.reports(&output.variable));
         let says = self.names.declares_outputs && step.technique.is_none();
         let outputs_of = || step.outputs.iter().map(|output| output.variable.value.clone()).collect();
@@ -206,7 +206,7 @@ impl<'f> Lowering<'f, '_> {
         node.brief = brief;
         node.accept.clone_from(&step.accept);
         node.tools.clone_from(&step.tools);
-        // Nobody reports that a step failed: what is not accepted stays.
+        // No step reports a failure, so a rejected step must stay open.
         let held = || Box::new(Phase { back: None, cap: 0, counted_at: id.clone() });
         node.phase = (!step.accept.is_empty()).then(held);
         if !step.required {
@@ -218,7 +218,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// What actions do that set variables; all others are told with the step, or with the activity.
+    /// Adds nodes for actions that set variables. All others are texts of the step or the activity.
     pub(super) fn actions(&mut self, seat: &LoweringScope<'f>, name: &str, actions: &'f [Action]) {
         let sets = actions.iter().filter(|action| matches!(action.verb, Verb::Set));
         for (nth, action) in sets.enumerate() {
@@ -232,7 +232,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// A node that only sets variables, behind its condition.
+    /// Adds a node that only sets variables, with an optional condition.
     pub(super) fn assign(
         &mut self,
         id: &NodeId,
@@ -315,14 +315,14 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.extend(past);
     }
 
-    /// The shared checkpoint of a name, with or without that of this workflow before it.
+    /// Returns the shared checkpoint of a name, with or without this workflow's prefix.
     fn shared(&self, reference: &str) -> Option<&'f Checkpoint> {
         let find = |name: &str| self.file.shared_checkpoints.iter().find(|shared| shared.id.value == name);
         let own = || reference.strip_prefix(&format!("{}::", self.file.id.as_ref()?.value)).and_then(find);
         find(reference).or_else(own)
     }
 
-    /// When a checkpoint is asked: what it says itself, or else what the shared one says which it refers to.
+    /// Returns the condition of a checkpoint: its own, or else that of the shared one.
     fn asked_when(&self, checkpoint: &'f Checkpoint) -> &'f Option<Spanned<Expr>> {
         match &checkpoint.body {
             Body::Shared(reference) if checkpoint.condition.is_none() => {
@@ -332,7 +332,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// A checkpoint's question: its own, or that of the shared one which it refers to.
+    /// Returns the question of a checkpoint: its own, or that of the shared one.
     fn question_of(&mut self, checkpoint: &'f Checkpoint) -> Option<&'f Question> {
         let reference = match &checkpoint.body {
             Body::Own(question) => return Some(question),

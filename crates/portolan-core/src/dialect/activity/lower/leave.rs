@@ -1,4 +1,4 @@
-//! The ways out of an activity: its decisions in order, then its transitions, then the default.
+//! The edges out of an activity: its decisions in order, then its transitions, then the default.
 
 use super::super::activities::Activity;
 use super::super::flow::Transition;
@@ -10,7 +10,7 @@ use crate::graph::{Kind, Trigger};
 use crate::source::{Span, Spanned};
 use crate::value::NodeId;
 
-/// The ways out, in the order in which they are tried.
+/// The edges out of an activity, in the order in which they are tried.
 #[derive(Default)]
 struct Ways {
     guarded: Vec<Guarded>,
@@ -20,12 +20,12 @@ struct Ways {
 struct Guarded {
     condition: Spanned<Expr>,
     to: NodeId,
-    /// What people call the way.
+    /// The label for people.
     label: Option<String>,
 }
 
 impl Ways {
-    /// A way that is always open ends the list: what comes after it is never tried.
+    /// Returns whether an unconditional edge ends the list: edges after it are never tried.
     fn is_closed(&self) -> bool {
         self.default.is_some()
     }
@@ -74,7 +74,7 @@ impl<'f> Lowering<'f, '_> {
             for branch in &decision.branches {
                 let to = match &branch.to {
                     Some(to) => self.entry_of(to, "`transitionTo`"),
-                    // A branch that leads nowhere ends the workflow.
+                    // A branch without a target ends the workflow.
                     None => Some(self.names.done.clone()),
                 };
                 let Some(to) = to else { continue };
@@ -131,7 +131,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// A transition without a condition that is no default leads on before any default does.
+    /// Reports a default transition that is never taken, because another one is unconditional.
     fn untaken_default(&mut self, activity: &'f Activity, open: &NodeId) {
         let is_untaken =
             |it: &&Transition| it.is_default && it.condition.is_none() && self.names.place(&it.to.value) != *open;
@@ -149,7 +149,7 @@ impl<'f> Lowering<'f, '_> {
         self.faults.push(fault.help("put it before the one without a condition").repaired("it stays untaken"));
     }
 
-    /// Where an activity leads that is passed over: to its own default.
+    /// Returns the target of a skipped activity: its default transition, or else its guarded exit, or else the end.
     pub(super) fn skip_target(&mut self, activity: &'f Activity) -> NodeId {
         let known = |id: &str| self.names.activities.contains(id) || id == names::TERMINAL;
         let of = |is: &dyn Fn(&Transition) -> bool| {

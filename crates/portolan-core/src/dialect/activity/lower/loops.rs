@@ -1,7 +1,7 @@
 //! Loops: over items of their own, over steps of their activity, and over whole activities.
 //!
-//! An activity that a loop goes through is lowered again inside it: its identifiers begin with those of the loop. Its
-//! ways out do not count there: what comes next is the next activity of the loop.
+//! An activity that a loop goes through is lowered again inside it, with the loop's prefix in its ids. Its edges out do
+//! not apply there: the next activity of the loop follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use crate::graph::{self, DEFAULT_MAX_PASSES, Kind, Node, Trigger};
 use crate::source::Spanned;
 use crate::value::{NodeId, Outcome, PASS, PASSED, SKIPPED};
 
-/// The most nodes that a workflow may have when its loops over activities are written out.
+/// The maximum number of nodes of a workflow after its loops over activities are expanded.
 const MAX_WRITTEN_OUT: usize = 20_000;
 
-/// What is gone through in a pass.
+/// An element of a pass.
 enum Through<'f> {
     Part(Part<'f>),
     Activity(usize, &'f Spanned<String>),
@@ -90,7 +90,7 @@ impl<'f> Lowering<'f, '_> {
         self.faults.push(fault.help("write the name of an array, such as `review.findings`"));
     }
 
-    /// A loop that need not be gone through stands behind a step that may be passed over; the way past it.
+    /// Adds a step before an optional loop at which it may be skipped; returns the edge past the loop.
     fn offered(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop) -> Tail {
         let id = seat.node(&format!("{}.begin", looping.id.value));
         let span = looping.id.span;
@@ -104,7 +104,7 @@ impl<'f> Lowering<'f, '_> {
         Tail { from: id, span, on: Trigger::Outcome(spanned(SKIPPED)) }
     }
 
-    /// Whether something says how often a loop is gone through, or may change what says so; its nodes begin at `begin`.
+    /// Warns if nothing bounds a loop or changes the variables of its conditions; its nodes begin at index `begin`.
     fn is_bounded(&mut self, looping: &Loop, begin: usize) {
         let (LoopKind::While(condition) | LoopKind::DoWhile(condition)) = &looping.kind else { return };
         if looping.max_iterations.is_some() {
@@ -131,7 +131,7 @@ impl<'f> Lowering<'f, '_> {
         self.faults.push(fault.help(help));
     }
 
-    /// The row of another activity, in a pass of a loop.
+    /// Adds the sequence of another activity in a pass of a loop.
     fn whole(&mut self, seat: &LoweringScope<'f>, looping: &'f Loop, at: usize, id: &'f Spanned<String>) {
         if !self.has_room(seat, id) {
             return;
@@ -156,7 +156,7 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.extend(past);
     }
 
-    /// Whether an activity can be written out once more. That it cannot is said once: there may be millions.
+    /// Returns whether an activity can be expanded once more. The failure is reported once: there may be millions.
     fn has_room(&mut self, seat: &LoweringScope<'f>, id: &Spanned<String>) -> bool {
         let too_many = self.chain.nodes.len() > MAX_WRITTEN_OUT;
         if !too_many && seat.loops.len() <= MAX_NESTING {
@@ -250,7 +250,7 @@ impl<'f> Lowering<'f, '_> {
         self.faults.push(fault.did_you_mean(&id.value, known).repaired("it is left out of the loop"));
     }
 
-    /// What is only gone through in loops stands nowhere else.
+    /// Removes the originals of activities that are reached only in loops.
     pub(super) fn drop_originals(&mut self) {
         let alone = self.only_in_loops();
         let stays = |id: &NodeId| !alone.contains(owner(id));
@@ -258,7 +258,7 @@ impl<'f> Lowering<'f, '_> {
         self.chain.edges.retain(|edge| stays(&edge.from.value) && stays(&edge.to.value));
     }
 
-    /// The activities that loops go through and that nothing else leads to.
+    /// Returns the activities that loops go through and that nothing else leads to.
     fn only_in_loops(&self) -> BTreeSet<String> {
         let mut alone: BTreeSet<&str> = self.copied.clone();
         let mut ways: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -280,7 +280,7 @@ impl<'f> Lowering<'f, '_> {
     }
 }
 
-/// The activity that a node stands in: its identifier begins with that of the activity.
+/// Returns the activity of a node, which is the first part of its id.
 fn owner(id: &NodeId) -> &str {
     id.as_str().split('.').next().unwrap_or_default()
 }
@@ -294,7 +294,7 @@ fn not(condition: Expr) -> Option<Expr> {
     Condition::not(condition).ok().map(Expr::Condition)
 }
 
-/// What a loop of a list of its own goes through, by its name.
+/// Returns the names of what a loop beside the steps goes through.
 fn named(looping: &Loop) -> impl Iterator<Item = &str> {
     let ids: &[Spanned<String>] = match &looping.body {
         Body::Steps(ids) | Body::Activities(ids) => ids,
@@ -303,10 +303,10 @@ fn named(looping: &Loop) -> impl Iterator<Item = &str> {
     ids.iter().map(|id| id.value.as_str())
 }
 
-/// The loops of an activity that go through steps of it.
+/// The loops of an activity that go through its steps.
 pub(super) struct OverSteps<'f> {
     of: BTreeMap<&'f str, &'f Loop>,
-    /// The step that each begins at, by its id: where that step stands, the loop stands.
+    /// The id of the first step of each loop, whose position is that of the loop.
     first: BTreeMap<&'f str, &'f str>,
 }
 

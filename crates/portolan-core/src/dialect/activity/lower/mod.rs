@@ -1,11 +1,11 @@
-//! From the picture of a workflow of activities to the graph.
+//! Lowers the syntax tree of a workflow of activities to the graph.
 //!
 //! ```text
 //! start ─ activity ─ [step? ─] step ─ checkpoint ─ loop ⟲ … ─ leave ─ next activity | done
 //! ```
-//! Whatever is conditional stands behind a switch of its own; an activity is left by a switch that has its decisions and
-//! transitions as guards, in order. Modes are conditions on their variables. Every node of the text keeps its identifier
-//! with that of its activity before it: step identifiers are unique in their activity only.
+//! Every conditional element follows a switch of its own. An activity is left by a switch whose guards are its
+//! decisions and transitions, in order. Modes are conditions on their variables. The id of each node is its written id
+//! prefixed with that of its activity: step ids are unique in their activity only.
 
 mod chain;
 mod items;
@@ -31,13 +31,13 @@ use names::Names;
 
 /// Lowers a parsed file of activities.
 ///
-/// The graph is there whenever the activities could be read, faults or not.
+/// Returns a graph whenever the activities could be read, with faults or without.
 pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> File {
     let mut faults = FaultList::default();
     let file = syntax::read(source, tree, &mut faults);
     let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
     let mut faults = strictness.weigh(faults);
-    // What stands in an activity that loops go through is looked at once for each of them.
+    // An activity inside loops is checked once for each of them.
     let mut said = BTreeSet::new();
     faults.retain(|fault| said.insert((fault.span, fault.code, fault.message.clone())));
     File::of(graph, faults)
@@ -92,7 +92,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
     Some(checks::declared(graph, faults))
 }
 
-/// Without activities there is nothing to do. Where they could not be read, that is the fault.
+/// Reports a workflow without activities, unless they exist and could not be read.
 fn none(source: &Source, file: &syntax::File, faults: &mut FaultList) {
     if !source.is_joined() || (!file.incomplete && file.unread.is_empty()) {
         let fault = Diagnostic::error("missing-field", "the workflow has no `activities`").at(file.span);
@@ -101,7 +101,7 @@ fn none(source: &Source, file: &syntax::File, faults: &mut FaultList) {
     }
 }
 
-/// A workflow goes by the name of its file, whatever it calls itself: that is what it is begun by.
+/// Returns the id of the workflow: the name of its file, by which it is started, whatever id the text has.
 fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> Spanned<String> {
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "unnamed".to_owned(), span: file.span });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
@@ -126,8 +126,8 @@ fn variable(variable: &syntax::Variable) -> Variable {
     }
 }
 
-/// Says of each variable whose it is: what options set is a person's, and what turns a mode on is no step's that does not
-/// say so.
+/// Sets the owner of each variable: a person for those that options set, and the opening for those that turn modes on,
+/// so that no step reports them by default.
 fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]) {
     let options = nodes.iter().filter_map(|node| match &node.kind {
         Kind::Checkpoint { question: Some(question), .. } => Some(question.options.iter().flat_map(|it| &it.sets)),
@@ -149,21 +149,21 @@ fn keep(variables: &mut [Variable], nodes: &[Node], modes: &[super::modes::Mode]
 /// A workflow on its way to a graph.
 pub(super) struct Lowering<'f, 'd> {
     file: &'f syntax::File,
-    /// The place of each activity among all.
+    /// The index of each activity.
     places: BTreeMap<&'f str, usize>,
     names: Names<'f>,
     chain: Chain,
-    /// The activities that are referred to and could not be read.
+    /// The referenced activities that could not be read.
     unread: BTreeSet<NodeId>,
     /// The activities that loops go through.
     copied: BTreeSet<&'f str>,
-    /// Whether it was said that there is too much in loops.
+    /// Whether it was reported that loops contain too much.
     is_too_large: bool,
     faults: &'d mut FaultList,
 }
 
 impl<'f> Lowering<'f, '_> {
-    /// The start, and what modes give to variables before anything is done.
+    /// Adds the start, and the variables that modes set before anything else.
     fn begin(&mut self, activities: &'f [Activity]) {
         let start = self.names.start.clone();
         self.chain.add(&start, Span::default(), Kind::Start, None);
@@ -188,7 +188,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// The activity that is named as the last one: it is nothing but a promise that nothing leads on from there.
+    /// Checks `finalActivity`, which only asserts that nothing leads on from that activity.
     fn last(&mut self, last: &'f Spanned<String>) {
         self.entry_of(last, "`finalActivity`");
         let Some(activity) = self.places.get(last.value.as_str()).and_then(|at| self.activities().get(*at)) else {
@@ -204,7 +204,7 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// Where everything ends that has nothing more to do.
+    /// Adds the end.
     fn end(&mut self) {
         let done = self.names.done.clone();
         self.chain.add(&done, Span::default(), Kind::End { result: EndResult::Success, escalation: None }, None);
@@ -227,7 +227,7 @@ impl<'f> Lowering<'f, '_> {
         self.leave(&seat);
     }
 
-    /// Only an answer passes over an activity: where none does, no way leads past it.
+    /// Removes the edges past activities that no answer skips.
     fn drop_ways_past(&mut self) {
         let passed_over: BTreeSet<NodeId> = self.chain.nodes.iter().flat_map(Node::skips).cloned().collect();
         let activity = |node: &Node| self.activities().get(node.seat.as_ref()?.activity);
@@ -240,7 +240,7 @@ impl<'f> Lowering<'f, '_> {
         self.chain.edges.retain(|edge| !(past(&edge.on) && done.contains(&edge.from.value)));
     }
 
-    /// All that is done in an activity, from its beginning to the way out.
+    /// Adds the contents of an activity, from its entry to its exit.
     fn contents(&mut self, seat: &items::LoweringScope<'f>) {
         let activity = seat.activity;
         self.actions(seat, "enter", &activity.entry_actions);
@@ -255,7 +255,7 @@ impl<'f> Lowering<'f, '_> {
         self.file.activities.as_deref().unwrap_or_default()
     }
 
-    /// An activity that a mode leaves out is passed over for as long as the mode is active.
+    /// Adds switches that skip an activity while a mode that leaves it out is active.
     fn modes_that_leave_out(&mut self, seat: &items::LoweringScope<'f>, to: &NodeId) {
         let id = &seat.activity.id.value;
         for mode in self.file.modes.iter().filter(|mode| mode.leaves_out(id)) {
@@ -266,12 +266,12 @@ impl<'f> Lowering<'f, '_> {
         }
     }
 
-    /// Whether an activity may be one that could not be read.
+    /// Returns whether an activity may be one that could not be read.
     fn is_unread(&self, id: &Spanned<String>) -> bool {
         self.file.incomplete || self.file.unread.contains(&id.value)
     }
 
-    /// The first node of an activity that is referred to; a fault where there is none.
+    /// Returns the first node of a referenced activity, and reports an unknown one.
     fn entry_of(&mut self, id: &Spanned<String>, by: &str) -> Option<NodeId> {
         if self.names.activities.contains(id.value.as_str()) {
             return Some(names::entry(&id.value));
@@ -281,7 +281,7 @@ impl<'f> Lowering<'f, '_> {
             return Some(names::entry(&plain));
         }
         if self.is_unread(id) {
-            // It may well be what could not be read.
+            // It may be one of those that could not be read.
             self.unread.insert(names::entry(&id.value));
             return Some(names::entry(&id.value));
         }
@@ -297,7 +297,7 @@ impl<'f> Lowering<'f, '_> {
     }
 }
 
-/// The number of the second and later ones of a kind.
+/// Returns the number suffix for the second and later nodes of a kind.
 fn number(nth: usize) -> String {
     if nth == 0 { String::new() } else { (nth + 1).to_string() }
 }

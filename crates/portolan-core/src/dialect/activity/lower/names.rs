@@ -1,4 +1,4 @@
-//! What a text of activities calls things, and whether what it refers to is there.
+//! The names in a text of activities, and whether the references to them resolve.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,30 +21,30 @@ pub(super) struct Names<'f> {
     pub(super) start: NodeId,
     pub(super) done: NodeId,
     variables: BTreeMap<&'f str, VariableKind>,
-    /// Whether a step says what it reports; where none does, each may report everything.
+    /// Whether some step declares what it reports; if none does, each may report everything.
     pub(super) declares_outputs: bool,
-    /// Those that hold something from the beginning.
+    /// The variables that have a value from the beginning.
     seeded: BTreeSet<&'f str>,
-    /// The variables that loops give their items to.
+    /// The loop variables.
     items: BTreeSet<&'f str>,
-    /// The variable by which each mode is active.
+    /// The variable that activates each mode.
     modes: BTreeMap<&'f str, Option<&'f str>>,
-    /// The variables that are mentioned and not declared, each with where that is first.
+    /// The variables that are mentioned but not declared, each with its first span.
     undeclared: RefCell<BTreeMap<String, Span>>,
-    /// Those that are set to values of other types than theirs.
+    /// The variables that are set to values of other types.
     loosened: RefCell<BTreeSet<String>>,
 }
 
-/// What leads to no activity, but to the end.
+/// The target that stands for the end instead of an activity.
 pub(super) const TERMINAL: &str = "__terminal__";
 
-/// The first node of an activity.
+/// Returns the first node of an activity.
 pub(super) fn entry(activity: &str) -> NodeId {
     NodeId::from(activity)
 }
 
-/// The variable in which a run remembers that a checkpoint was answered. No variable of a text is called like it, and no
-/// two checkpoints have the same.
+/// Returns the variable that records the answer of a checkpoint. Its name is unique per checkpoint, and differs from
+/// all variables of a text.
 pub(super) fn answered(checkpoint: &NodeId) -> String {
     let mut name = ANSWERED.to_owned();
     for letter in checkpoint.as_str().chars() {
@@ -58,7 +58,7 @@ pub(super) fn answered(checkpoint: &NodeId) -> String {
     name
 }
 
-/// A dotted path as an expression; nothing when it is none.
+/// Returns a dotted path as an expression; `None` if it is none.
 pub(super) fn path(text: &str) -> Option<Expr> {
     let segments: Vec<&str> = text.split('.').map(str::trim).collect();
     let sound = |segment: &&str| !segment.is_empty() && !segment.contains(['`', '$', '(', '[', '{', '*', '"', '\'']);
@@ -110,12 +110,12 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// Where a transition leads that names an activity, or the end.
+    /// Returns the target of a transition to an activity, or to the end.
     pub(super) fn place(&self, name: &str) -> NodeId {
         if name == TERMINAL && !self.activities.contains(name) { self.done.clone() } else { entry(name) }
     }
 
-    /// What is wrong with the names alone.
+    /// Checks the names alone.
     pub(super) fn check(&self, file: &File, faults: &mut FaultList) {
         for mode in &file.modes {
             mode.activation_variable.iter().for_each(|variable| self.known(variable, faults));
@@ -135,14 +135,14 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// When a mode is active; nothing for one that nobody can make active.
+    /// Returns the condition under which a mode is active; `None` if it cannot be activated.
     pub(super) fn is_active(&self, mode: &str) -> Option<Expr> {
         let variable = (*self.modes.get(mode)?)?;
         Condition::compare(variable, Comparison::Equal, Value::Bool(true)).ok().map(Expr::Condition)
     }
 
-    /// What a variable is set to by a text that says `value`. A text may be JSON, where the variable holds no texts, or name
-    /// another variable in braces.
+    /// Returns the value that a variable is set to. A text may be JSON if the variable holds no texts, or name another
+    /// variable in braces.
     pub(super) fn given(&self, name: &Spanned<String>, value: &Spanned<Value>, faults: &mut FaultList) -> Value {
         let Some(&kind) = self.variables.get(name.value.as_str()) else {
             self.unknown(&name.value, name.span, "it comes into being where it is set", faults);
@@ -169,7 +169,7 @@ impl<'f> Names<'f> {
         value.value.clone()
     }
 
-    /// A variable is set to what another one holds, or a part of it. What a part is nobody says.
+    /// Checks that a variable may be set to another one's value or a part of it. The type of a part is unknown.
     fn hands_on(&self, name: &Spanned<String>, kind: VariableKind, path: &str, span: Span, faults: &mut FaultList) {
         let root = template::root(path);
         if !self.knows(root) {
@@ -185,7 +185,7 @@ impl<'f> Names<'f> {
         self.loosened.borrow_mut().insert(name.to_owned());
     }
 
-    /// The variables as they are, with those that come into being.
+    /// Returns the declared variables with their actual types, and the undeclared ones.
     pub(super) fn variables(&self, declared: Vec<Variable>) -> Vec<Variable> {
         let (loosened, undeclared) = (self.loosened.borrow(), self.undeclared.borrow());
         let mut variables = declared;
@@ -204,14 +204,14 @@ impl<'f> Names<'f> {
         variables
     }
 
-    /// A step gives a variable its value, which need not be declared.
+    /// Records that a step sets a variable, which need not be declared.
     pub(super) fn reports(&self, name: &Spanned<String>) {
         if !self.knows(&name.value) {
             self.undeclared.borrow_mut().entry(name.value.clone()).or_insert(name.span);
         }
     }
 
-    /// A variable, or a path into one, must be declared.
+    /// Reports a path whose variable is not declared.
     pub(super) fn known(&self, path: &Spanned<String>, faults: &mut FaultList) {
         let root = path.value.split('.').next().unwrap_or_default();
         if !self.knows(root) {
@@ -219,7 +219,7 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// What a condition reads must be declared.
+    /// Reports the undeclared variables that a condition reads.
     pub(super) fn reads(&self, condition: &Spanned<Expr>, faults: &mut FaultList) {
         let names = match &condition.value {
             Expr::When(when) => when.names(),
@@ -244,7 +244,7 @@ impl<'f> Names<'f> {
 
     fn unknown(&self, name: &str, span: Span, until: &'static str, faults: &mut FaultList) {
         let message = format!("there is no variable `{}`", clip(name));
-        // Variables come into being when they are set.
+        // A variable comes into existence when it is set.
         if is_name(name) {
             self.undeclared.borrow_mut().entry(name.to_owned()).or_insert(span);
         }
@@ -255,7 +255,7 @@ impl<'f> Names<'f> {
     }
 }
 
-/// Whether a text is a name that a variable may have.
+/// Returns whether a text is a valid name of a variable.
 fn is_name(text: &str) -> bool {
     template::is_path(text) && template::root(text) == text
 }

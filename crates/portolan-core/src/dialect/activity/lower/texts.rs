@@ -1,4 +1,4 @@
-//! What the agent is told: at a step, and of the activity that it stands in.
+//! The texts for the agent: at a step, and about the activity.
 
 use super::super::activities::{Activity, Artifact, ArtifactAction};
 use super::super::flow::{Action, Decision, Verb};
@@ -9,7 +9,7 @@ use super::super::syntax::File;
 use crate::graph::{self, Brief, ConditionalText};
 use crate::source::Spanned;
 
-/// The activity as readers see it. The first one is also told what whoever leads the workflow is to know.
+/// Returns the activity as agents see it. The first activity also has the texts for the leader of the workflow.
 pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> graph::Activity {
     let mode = |over: &ModeOverride| file.modes.iter().find(|mode| mode.id.value == over.mode.value);
     let variable =
@@ -45,7 +45,7 @@ pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> grap
     }
 }
 
-/// What is told of a mode while it is on: what it is, and what this activity does otherwise in it.
+/// Returns the text shown while a mode is active: its description, and the differences of this activity.
 fn is_on(mode: &Mode, activity: &Activity) -> Option<ConditionalText> {
     let variable = mode.activation_variable.as_ref()?;
     let here = activity.mode_overrides.iter().find(|over| over.mode.value == mode.id.value);
@@ -61,7 +61,7 @@ fn is_on(mode: &Mode, activity: &Activity) -> Option<ConditionalText> {
     })
 }
 
-/// What of a mode that is perhaps to be turned on is told at the beginning.
+/// Returns the text about a mode that may be turned on, shown at the beginning.
 fn may_be_on(mode: &Mode) -> Option<ConditionalText> {
     let variable = &mode.activation_variable.as_ref()?.value;
     let name = mode.name.as_ref().unwrap_or(&mode.id);
@@ -70,7 +70,7 @@ fn may_be_on(mode: &Mode) -> Option<ConditionalText> {
     Some(ConditionalText { text: format!("`{variable}` turns on the mode `{}`{signs}", name.value), only_if: None })
 }
 
-/// What the decisions of an activity are about, for whoever has to decide in their place.
+/// Returns the subjects of an activity's decisions, for an agent or a person who decides instead.
 pub(super) fn decisions(decisions: &[Decision]) -> Option<String> {
     let about = |decision: &Decision| {
         let words: Vec<String> = decision.name.iter().chain(&decision.description).map(|it| it.value.clone()).collect();
@@ -130,7 +130,7 @@ fn values(texts: &[Spanned<String>]) -> Vec<String> {
     texts.iter().map(|text| text.value.clone()).collect()
 }
 
-/// What to do at a step.
+/// Returns the instructions of a step.
 pub(super) fn step(step: &Step) -> Brief {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(step.guide.iter().map(|guide| guide.value.clone()));
@@ -164,7 +164,7 @@ fn place(file: &File, name: &str) -> String {
     location.map_or_else(|| format!("{name}/"), |location| format!("{}/", location.path.value.trim_end_matches('/')))
 }
 
-/// An action that somebody else than the engine performs.
+/// Returns the text of an action, or `None` for one that the engine performs.
 fn told(action: &Action) -> Option<String> {
     let verb = match action.verb {
         Verb::Set => return None,

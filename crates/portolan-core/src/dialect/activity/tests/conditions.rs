@@ -1,4 +1,4 @@
-//! Conditions in files: what is told of them, and where.
+//! Conditions in files: the diagnostics and their locations.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Every fault that is reported, with its place and its help.
+//! Every fault that is reported, with its location and its help.
 
 use expect_test::expect;
 
@@ -431,7 +431,7 @@ checkpoints:
         15:116 error wrong-type: `skipActivities` of `effect` of option `o` of checkpoint `l` must be an array of strings, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
     "#]].assert_eq(&said(text));
-    // Among the steps, the place of a checkpoint is where it stands.
+    // Among the steps, a checkpoint's place is its position.
     expect![[r#"
         3:40 error unknown-field: checkpoint `a` has a field `after`, which means nothing here (it is ignored)
             help: the fields here are `kind`, `id`, `name`, `description`, `prerequisite`, `when`, `condition`, `required`, `blocking`, `scope`, `ref`, `message`, `options`, `defaultOption` and `autoAdvanceMs`

@@ -1,4 +1,4 @@
-//! Files that mix both generations, and what neither has but is read.
+//! Files that mix both generations, and fields that neither has but that are read.
 
 use expect_test::expect;
 

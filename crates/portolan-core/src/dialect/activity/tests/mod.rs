@@ -1,4 +1,4 @@
-//! Text in; an outline of what was read, or the findings with their places, out.
+//! Text in; an outline of what was read, or the diagnostics with their locations, out.
 
 mod conditions;
 mod faults;
@@ -15,17 +15,17 @@ use super::syntax::read;
 use crate::source::fields::FaultList;
 use crate::source::{self, Source};
 
-/// What is read of a workflow, and what is said of it.
+/// Returns the outline of a workflow and its diagnostics.
 fn workflow(text: &str) -> String {
     story(text, |source, tree, faults| read(source, tree, faults).map(|file| Outline::of_file(&file)))
 }
 
-/// The same for an activity that is a file of its own.
+/// Returns the outline of an activity in a file of its own, and its diagnostics.
 fn activity(text: &str) -> String {
     story(text, |source, tree, faults| read_activity(source, tree, faults).map(|read| Outline::of_activity(&read)))
 }
 
-/// What is said alone, of an activity; `rest` stands below its id.
+/// Returns only the diagnostics of an activity; `rest` follows its id.
 fn said(rest: &str) -> String {
     let text = format!("id: a\n{rest}");
     let story = activity(&text);

@@ -1,4 +1,4 @@
-//! What was read, compactly: a line for each thing, with all that was said of it and nothing that was not.
+//! A compact outline of what was read: a line for each element, with only the fields that are set.
 
 use super::super::activities::{Activity, Artifact};
 use super::super::checkpoints::{Body, Checkpoint, Choice, Place, Placed};
@@ -18,7 +18,7 @@ pub(super) struct Outline {
     depth: usize,
 }
 
-/// One line while its words are put together.
+/// A line while it is built.
 struct Line(String);
 
 impl Line {

@@ -1,4 +1,4 @@
-//! What holds of all texts, also of those that nobody would write.
+//! Properties of all texts, including unlikely ones.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::dialect::activity::syntax::read;
 use crate::source::fields::FaultList;
 use crate::source::{self, Piece, Source};
 
-/// Reads a text as both kinds of file, and looks at each place that is named.
+/// Reads a text as both kinds of file, and checks the span and the help of each diagnostic.
 fn survives(text: &str) -> Result<(), TestCaseError> {
     let source = Source::new("w.yaml", text);
     let (Some(tree), _) = source::parse(&source) else { return Ok(()) };
@@ -25,7 +25,7 @@ fn survives(text: &str) -> Result<(), TestCaseError> {
     is_placed_as_a_file_of_its_own(text)
 }
 
-/// Two files of the text behind a workflow: what is said of the second is said of the first, and each in its file.
+/// Reads the text twice as an activity file: the diagnostics of both must be the same, each in its own file.
 fn is_placed_as_a_file_of_its_own(text: &str) -> Result<(), TestCaseError> {
     let piece = |name: &str| Piece { name: name.to_owned(), text: Ok(text.to_owned()) };
     let source = Source::new("w.yaml", "id: w").joined(vec![piece("1.yaml"), piece("2.yaml")], Vec::new());
@@ -140,7 +140,7 @@ const WORDS: &[&str] = &[
     "1-4h",
 ];
 
-/// A value in flow style, of keys and words that the format knows.
+/// Generates a value in flow style from keys and words of the format.
 fn values() -> impl Strategy<Value = String> {
     let word = prop::sample::select(WORDS).prop_map(str::to_owned);
     word.prop_recursive(6, 60, 6, |inner| {

@@ -1,4 +1,4 @@
-//! The format of today: one list of steps, each with its kind.
+//! The present format: one list of steps, each with its kind.
 
 use expect_test::expect;
 

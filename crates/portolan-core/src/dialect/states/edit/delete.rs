@@ -1,4 +1,4 @@
-//! States are taken away. What led to one leads on to where it led, where that is plain; what cannot is taken away too.
+//! Deletes states. Edges to a deleted state lead on to its successor if that is unambiguous, and are deleted otherwise.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) fn delete(sheet: &Sheet<'_>, nodes: &[String]) -> Edits {
     let mut gone = BTreeSet::new();
     for id in nodes {
         gone.insert(id.as_str());
-        // What opens branches and what collects them go together.
+        // A fork and its join are deleted together.
         match &sheet.written(id)?.kind {
             Kind::Fork { join: other, .. } | Kind::Join { fork: other, .. } => gone.insert(other.value.as_str()),
             _ => false,
@@ -37,7 +37,7 @@ struct Deletion<'d> {
 }
 
 impl Deletion<'_> {
-    /// Where what led to a state leads on to: `null` for the end; nothing where that is not plain.
+    /// Returns the target for edges to a deleted state, `null` for the end; `None` if it is ambiguous.
     fn onward(&self, id: &str) -> Option<Value> {
         let (mut here, mut seen) = (id.to_owned(), BTreeSet::new());
         while self.gone.contains(here.as_str()) {
@@ -62,7 +62,7 @@ impl Deletion<'_> {
         Some(here.into())
     }
 
-    /// The name at a place, where it is that of a state that goes.
+    /// Returns the name at a place, if it is that of a deleted state.
     fn named(&self, place: &Place) -> Option<String> {
         self.sheet.page.text(place).filter(|id| self.gone.contains(id)).map(str::to_owned)
     }
@@ -78,7 +78,7 @@ impl Deletion<'_> {
                 }
                 continue;
             }
-            // What is done about a failure is no way on.
+            // The target of a failure is not replaced by its successor.
             if self.named(&state.with("on_failure").with("go_to")).is_some() {
                 self.pen.remove(&state.with("on_failure"));
             }
@@ -101,7 +101,7 @@ impl Deletion<'_> {
         }
     }
 
-    /// What is left of a transition; nothing where every way of it goes.
+    /// Updates a transition, and removes it if none of its targets remain.
     fn transition(&mut self, id: &str, tree: &Tree) {
         let place = self.sheet.transition(id);
         let parts: Vec<Place> = match tree.entries() {
@@ -114,8 +114,8 @@ impl Deletion<'_> {
         };
         let named = parts.into_iter().map(|part| (self.named(&part), part));
         let led = named.map(|(name, part)| {
-            // What an expression comes to is not led on: the name is none of those any longer that it may give. And a
-            // state that would lead to itself would do so for ever.
+            // A target of `choose` is not replaced, because the expression does not return the new name. A state that
+            // would lead to itself would loop forever.
             let onward = |name: &str| self.onward(name).filter(|to| !is_choice(tree) && to.as_str() != Some(id));
             (part, name.map(|name| onward(&name)))
         });
@@ -132,7 +132,7 @@ impl Deletion<'_> {
         }
     }
 
-    /// A run begins behind the state at which it began.
+    /// Moves the beginning from a deleted initial state to its successor.
     fn beginning(&mut self) {
         let Some((first, _)) = self.sheet.initial().filter(|(first, _)| self.gone.contains(first)) else { return };
         let Some(Value::String(next)) = self.onward(first) else { return };

@@ -1,4 +1,4 @@
-//! What may stand under `states`, and what forms ask for it.
+//! The kinds of entries under `states`, and their forms.
 
 use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,

@@ -1,4 +1,4 @@
-//! Edges: where states lead.
+//! Edits the edges of states.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(super) fn at_its_join(id: &str) -> EditError {
     EditError::new(format!("`{id}` opens branches, and goes on at its join"), "lead on from the join")
 }
 
-/// Another branch that is opened.
+/// Adds a branch to a fork.
 pub(super) fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &str, to: &str) -> Result<(), EditError> {
     let branches = sheet.state(fork).with("parallel");
     let items = sheet.page.items(&branches);
@@ -39,7 +39,7 @@ pub(super) fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &str, to: &str) -> 
     Ok(())
 }
 
-/// Has a failure lead somewhere, where nothing else is said of it.
+/// Sets the target of a failure, unless `on_failure` says something else.
 pub(super) fn fails_to(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, to: Value) -> Result<(), EditError> {
     let place = sheet.failing(node)?;
     match sheet.page.tree(&place).map(|tree| tree.as_str()) {
@@ -52,7 +52,7 @@ pub(super) fn fails_to(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, to: Value)
     Ok(())
 }
 
-/// Has a state lead somewhere on a branch, or on what has no branch of its own.
+/// Sets the target of a state on a branch, or, without a branch, its default target.
 pub(super) fn leads_to(
     sheet: &Sheet<'_>,
     pen: &mut Pen,
@@ -87,7 +87,7 @@ pub(super) fn leads_to(
     Ok(())
 }
 
-/// Another branch of a transition, before the one that is taken where none fits.
+/// Adds a branch to a transition, before the default one.
 fn branched(sheet: &Sheet<'_>, pen: &mut Pen, id: &str, on: &str, to: Value) -> Result<(), EditError> {
     let place = sheet.transition(id);
     if sheet.page.tree(&place.with(on)).is_some() {
@@ -98,12 +98,12 @@ fn branched(sheet: &Sheet<'_>, pen: &mut Pen, id: &str, on: &str, to: Value) -> 
     Ok(())
 }
 
-/// Branches of which one is new, and the other what counted before.
+/// Returns an object with a new branch, and the previous target as the default.
 fn split(on: &str, to: Value, rest: Value) -> Value {
     Value::Object(Map::from_iter([(on.to_owned(), to), (DEFAULT.to_owned(), rest)]))
 }
 
-/// Refuses a branch of a question for what is none of its answers.
+/// Refuses a branch of a question that is none of its answers.
 fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), EditError> {
     if !matches!(node.kind, Kind::Checkpoint { .. }) {
         return Ok(());
@@ -112,7 +112,7 @@ fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), Edit
     let known = |on: &str| match sheet.page.tree(&options).map(|tree| &tree.kind) {
         Some(TreeKind::Object(entries)) => entries.iter().any(|entry| entry.key.value == on),
         Some(TreeKind::Array(items)) => items.iter().any(|item| item.as_str() == Some(on)),
-        // Without options, those are the answers that have a branch.
+        // Without options, the answers are those that have a branch.
         _ => matches!(sheet.way(node.id.as_str()), Way::Branches),
     };
     let has_options = sheet.page.tree(&options).is_some();
@@ -129,7 +129,7 @@ fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), Edit
     }
 }
 
-/// The whole transition is one branch and no more.
+/// Returns whether a transition has at most one branch.
 fn is_last(sheet: &Sheet<'_>, id: &str) -> bool {
     sheet.page.tree(&sheet.transition(id)).and_then(Tree::entries).is_some_and(|entries| entries.len() < 2)
 }
@@ -178,7 +178,7 @@ pub(super) fn reconnect(sheet: &Sheet<'_>, edge: &Edge, to: &str) -> Edits {
     Ok(pen.done())
 }
 
-/// Has an edge that a transition says lead elsewhere. One answer of several that lead the same way gets a branch.
+/// Changes the target of an edge in a transition. If several answers share the edge, the given answer gets a branch.
 pub(super) fn moved(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, place: &Place, to: Value) -> Result<(), EditError> {
     let id = sheet.owner(place);
     let transition = sheet.transition(id);
@@ -234,7 +234,7 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
     Ok(pen.done())
 }
 
-/// A branch goes by another name.
+/// Renames a branch.
 fn named(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, place: &Place, on: Option<&str>) -> Result<(), EditError> {
     answered(sheet, node, on)?;
     let on = on.unwrap_or(DEFAULT);

@@ -1,4 +1,4 @@
-//! A state is called otherwise, wherever it is named.
+//! Renames a state, wherever it is named.
 
 use super::{Sheet, Way, is_choice};
 use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
@@ -20,7 +20,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
         pen.set(&place, to);
     }
     pen.extend(expressions(sheet, node, to)?);
-    // Last: the places above go by the old key.
+    // Last, because the places above contain the old key.
     for place in [sheet.state(node), sheet.transition(node), sheet.page.own().with("graph_layout").with(node)] {
         if sheet.page.tree(&place).is_some() {
             pen.rename(&place, to);
@@ -29,7 +29,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     Ok(pen.done().selecting(to))
 }
 
-/// Every place that has the name of a state as its value.
+/// Returns every place whose value is the name of a state.
 fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     let page = sheet.page;
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! States are added, copied and made another kind of thing.
+//! Adds and copies states, and changes their kind.
 
 use serde_json::{Map, Value, json};
 
@@ -9,20 +9,20 @@ use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind};
 use crate::value::FAILED;
 
-/// What leads to a state that is added.
+/// The predecessor of a new state.
 pub(super) struct Lead<'l> {
     pub(super) after: Option<&'l str>,
     pub(super) on: Option<&'l str>,
     pub(super) edge: Option<usize>,
 }
 
-/// Where a state that is added leads.
+/// The transition of a new state.
 enum Onward {
-    /// Nowhere: nothing is said of it.
+    /// None.
     Unsaid,
-    /// Nowhere, as a final state: the one before it is none any longer.
+    /// None, because it is final instead of the state before it.
     Final,
-    /// Where this says.
+    /// The given value.
     To(Value),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn add(
     };
     let behind = |place| named.as_deref().and_then(|behind| sheet.page.key_behind(place, behind));
     let mut states = made(sheet, kind, &id, values);
-    // A new member of an object never comes first in its text: it has to be said.
+    // A new member is never the first of its object, so it must be marked as initial.
     if let (None, Onward::To(_)) = (&named, &onward) {
         states[0].1["is_initial"] = true.into();
     }
@@ -59,13 +59,13 @@ pub(super) fn add(
     Ok(pen.done().selecting(id))
 }
 
-/// The edge to the state at which a run begins, where that is what is meant by `after`.
+/// Returns the edge to the initial state if `after` is the start.
 fn beginning(sheet: &Sheet<'_>, after: &str) -> Option<usize> {
     let start = sheet.page.node(after).ok().filter(|node| node.kind == Kind::Start)?;
     sheet.page.graph.edges.iter().position(|edge| edge.from.value == start.id)
 }
 
-/// A new state; with its join, where it opens branches.
+/// Returns a new state, with its join if it is a fork.
 fn made(sheet: &Sheet<'_>, kind: &str, id: &str, values: Option<&Map<String, Value>>) -> Vec<(String, Value)> {
     let mut states = vec![(id.to_owned(), filled(begun(sheet, kind), values))];
     if kind == "parallel" {
@@ -77,7 +77,8 @@ fn made(sheet: &Sheet<'_>, kind: &str, id: &str, values: Option<&Map<String, Val
     states
 }
 
-/// What a state of a kind begins with: so much that it can be read. What is left to fill in is empty, and told.
+/// Returns the initial content of a state of a kind, just enough to be readable. Required fields are empty, which is
+/// reported.
 fn begun(sheet: &Sheet<'_>, kind: &str) -> Value {
     match kind {
         "call" => {
@@ -92,7 +93,7 @@ fn begun(sheet: &Sheet<'_>, kind: &str) -> Value {
     }
 }
 
-/// Has an edge lead to the new state; the state that it leaves, and where it led.
+/// Redirects an edge to the new state; returns the state that it leaves, and its previous target.
 fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(Option<String>, Onward), EditError> {
     let (place, spot) = sheet.spot(edge)?;
     let owner = sheet.owner(&place).to_owned();
@@ -122,7 +123,7 @@ fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(O
     Ok((Some(owner), onward))
 }
 
-/// Has `after` lead to the new state, which takes over where it led.
+/// Redirects `after` to the new state, which takes over its previous target.
 fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, id: &str) -> Result<Onward, EditError> {
     let node = sheet.page.node(after)?;
     if matches!(node.kind, Kind::End { .. }) {
@@ -211,7 +212,8 @@ fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, EditError> {
     Ok(state)
 }
 
-/// A state is another kind of thing: what only the old one has goes, what the new one must have is empty.
+/// Changes the kind of a state. Removes the fields that only the old kind has, and adds the required ones of the new
+/// kind empty.
 pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
     let node = sheet.written(id)?;
     if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || kind == "parallel" {

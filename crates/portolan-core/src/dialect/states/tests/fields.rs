@@ -3,7 +3,7 @@ use expect_test::expect;
 use super::*;
 use crate::graph::{Exhausted, KeyResultCheck, Kind, RetryContext, State, Worker};
 
-/// The only state of a file.
+/// Returns the last state of a file with one state.
 fn state(fields: &str) -> State {
     let text = format!("states:\n  a:\n    objective: o\n    is_final: true\n{fields}");
     let (graph, faults) = read(&text);

@@ -1,4 +1,4 @@
-//! Files of states, read and lowered: what is drawn, and every fault with its place.
+//! Files of states, read and lowered: the graph, and every diagnostic with its location.
 
 mod faults;
 mod fields;
@@ -10,13 +10,13 @@ use crate::graph::{Graph, Trigger};
 use crate::source::Source;
 use crate::validate;
 
-/// A file in YAML, as strictly as it can be read.
+/// Reads a YAML file strictly.
 fn read(text: &str) -> (Graph, Vec<Diagnostic>) {
     let (graph, faults) = dialect::parse(&Source::new("flow.yaml", text), Strictness::Strict).first();
     (graph.expect("it can be drawn"), faults)
 }
 
-/// The nodes and edges, a line each.
+/// Formats the nodes and edges, a line each.
 fn outline(graph: &Graph) -> String {
     let mut told = String::new();
     for node in &graph.nodes {
@@ -33,7 +33,8 @@ fn outline(graph: &Graph) -> String {
     told
 }
 
-/// What is said of a file, with the lines: reading first, then the rules where it was read without an error.
+/// Returns the diagnostics of a file with their locations: those of reading, then those of the rules if there is a
+/// graph.
 fn faults(text: &str, strictness: Strictness) -> String {
     let source = Source::new("flow.yaml", text);
     let (graph, mut faults) = dialect::parse(&source, strictness).first();

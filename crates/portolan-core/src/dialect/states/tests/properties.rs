@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Any JSON, with the words of the format among its keys.
+/// Generates any JSON, with the words of the dialect among its keys.
 fn any_json() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "objective",
@@ -69,7 +69,7 @@ proptest! {
     }
 }
 
-/// Work grows with the file: what a thousand states take is about ten times what a hundred take, in edges and nodes.
+/// The number of nodes and edges grows linearly with the file.
 #[test]
 fn a_thousand_states_are_read() {
     let mut states = serde_json::Map::new();

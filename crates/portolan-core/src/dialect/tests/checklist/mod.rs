@@ -1,4 +1,4 @@
-//! A format for the tests: things to do, one after the other.
+//! A dialect for the tests: things to do, one after the other.
 //!
 //! ```yaml
 //! checklist: [wash, cook, eat]
@@ -50,7 +50,7 @@ fn items(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Spanned<String>>> {
     Some(items)
 }
 
-/// `start ─ first ─ … ─ last ─ done`
+/// Lowers a list to `start ─ first ─ … ─ last ─ done`.
 fn lower(source: &Source, tree: &Tree, items: Vec<Spanned<String>>) -> Graph {
     let work = || Kind::Work { gate: false, outputs: Vec::new() };
     let mut nodes = vec![Node::new("start", Span::default(), Kind::Start)];

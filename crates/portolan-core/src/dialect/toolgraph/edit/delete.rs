@@ -1,4 +1,4 @@
-//! Nodes are taken away. What led to one leads on to where it led, where that is plain; what cannot is taken away too.
+//! Deletes nodes. Edges to a deleted node lead on to its successor if that is unambiguous, and are deleted otherwise.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn delete(sheet: &Sheet<'_>, nodes: &[String]) -> Edits {
     Ok(deletion.pen.done())
 }
 
-/// What opens branches and what collects them go together.
+/// Adds the join of each deleted fork, and the fork of each deleted join.
 fn with_pairs<'n>(sheet: &Sheet<'n>, nodes: &'n [String]) -> Result<BTreeSet<&'n str>, EditError> {
     let mut gone = BTreeSet::new();
     for id in nodes {
@@ -38,7 +38,7 @@ fn with_pairs<'n>(sheet: &Sheet<'n>, nodes: &'n [String]) -> Result<BTreeSet<&'n
     Ok(gone)
 }
 
-/// A tool keeps an entry and an exit.
+/// Refuses to delete the last entry or the last exit of a tool.
 fn ends_stay(sheet: &Sheet<'_>, gone: &BTreeSet<&str>) -> Result<(), EditError> {
     let is_start = |kind: &Kind| matches!(kind, Kind::Start);
     let is_end = |kind: &Kind| matches!(kind, Kind::End { .. });
@@ -59,7 +59,7 @@ struct Deletion<'d> {
 }
 
 impl Deletion<'_> {
-    /// The first node behind one that goes, that stays.
+    /// Returns the first remaining node after a deleted one.
     fn onward(&self, id: &str) -> Option<String> {
         let (mut here, mut seen) = (id.to_owned(), BTreeSet::new());
         while self.gone.contains(here.as_str()) && seen.insert(here.clone()) {
@@ -68,12 +68,12 @@ impl Deletion<'_> {
         (!self.gone.contains(here.as_str())).then_some(here)
     }
 
-    /// The name at a place, where it is that of a node that goes.
+    /// Returns the name at a place, if it is that of a deleted node.
     fn named(&self, place: &Place) -> Option<String> {
         self.sheet.page.text(place).filter(|id| self.gone.contains(id)).map(str::to_owned)
     }
 
-    /// Takes the name of a node that goes away.
+    /// Removes the name of a deleted node.
     fn taken(&mut self, place: &Place) {
         if self.named(place).is_some() {
             self.pen.remove(place);
@@ -82,7 +82,7 @@ impl Deletion<'_> {
 
     fn led_on(&mut self, node: &Place, own: &str) {
         self.led(&node.with("next"), &node.with("next"), own);
-        // What is done about a failure is no way on.
+        // The target of a failure is not replaced by its successor.
         self.taken(&node.with("onError"));
         if self.named(&node.with("on_failure").with("go_to")).is_some() {
             self.pen.remove(&node.with("on_failure"));
@@ -100,10 +100,10 @@ impl Deletion<'_> {
         }
     }
 
-    /// Has what is at a place lead on, or takes away what it stands in.
+    /// Replaces the target at a place by its successor, or removes the holder of the edge.
     fn led(&mut self, place: &Place, holder: &Place, own: &str) {
         let Some(id) = self.named(place) else { return };
-        // A node that would lead to itself would do so for ever.
+        // A node that would lead to itself would loop forever.
         match self.onward(&id).filter(|to| to != own) {
             Some(to) => self.pen.set(place, to),
             None => self.pen.remove(holder),

@@ -1,4 +1,4 @@
-//! The kinds of node in a graph of tool calls, and what forms ask for them.
+//! The kinds of node in a graph of tool calls, and their forms.
 
 use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
@@ -6,7 +6,7 @@ use crate::dialect::editing::state::{
 };
 use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 
-/// The fields that are the file's, and those of all its tools.
+/// The fields of the file, which all its tools share.
 pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
 
 pub(super) const OWN: &[FormField] = &[

@@ -1,4 +1,4 @@
-//! A node is called otherwise, wherever it is named.
+//! Renames a node, wherever it is named.
 
 use super::Sheet;
 use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
@@ -6,7 +6,7 @@ use crate::dialect::nodes::Dollar;
 use crate::dialect::toolgraph::syntax::dollar;
 use crate::source::Tree;
 
-/// What expressions have under a name of their own.
+/// The reserved names in expressions.
 const SEEN: [&str; 2] = ["input", "shared"];
 
 pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
@@ -27,7 +27,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     Ok(pen.done().selecting(to))
 }
 
-/// Every place that has the name of a node, besides expressions.
+/// Returns every place with the name of a node, apart from expressions.
 fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     let page = sheet.page;
     let mut places = Vec::new();
@@ -53,7 +53,7 @@ fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     places
 }
 
-/// The joins in whose output a node is named: it is the first of a branch.
+/// Returns the joins whose output contains the node's name, because it is the first of a branch.
 fn joins(sheet: &Sheet<'_>, node: &str) -> Vec<String> {
     let begins = |fork: &&usize| {
         let branches = sheet.page.items(&sheet.list.with(**fork).with("branches"));

@@ -1,4 +1,4 @@
-//! Nodes are added, and copied.
+//! Adds and copies nodes.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::graph::{Kind, Node};
 use crate::source::Tree;
 use crate::value::{FAILED, PASSED};
 
-/// What leads to a node that is added.
+/// The predecessor of a new node.
 pub(super) struct Lead<'l> {
     pub(super) after: Option<&'l str>,
     pub(super) on: Option<&'l str>,
@@ -63,7 +63,7 @@ fn unreached() -> EditError {
     EditError::new(message, "add it behind a node, or between two")
 }
 
-/// Has `after` lead to the new node, which takes over where it led to.
+/// Redirects `after` to the new node; returns its previous target.
 fn taken_over(
     sheet: &Sheet<'_>,
     pen: &mut Pen,
@@ -78,7 +78,7 @@ fn taken_over(
         (_, Some(FAILED)) => {
             let place = sheet.failing(node)?;
             pen.set(&place, id);
-            // What mends a failure goes on where success does.
+            // A new handler of a failure continues where success does.
             led(&place).or_else(|| way(sheet, node))
         }
         (Kind::Switch, Some(on)) => {
@@ -98,7 +98,7 @@ fn taken_over(
     })
 }
 
-/// The plain way on of a node; what opens branches goes on at its join.
+/// Returns the unconditional successor of a node; that of a fork is the successor of its join.
 pub(super) fn way(sheet: &Sheet<'_>, node: &Node) -> Option<String> {
     let node = match &node.kind {
         Kind::Fork { join, .. } => sheet.page.node(join.value.as_str()).ok()?,
@@ -108,7 +108,8 @@ pub(super) fn way(sheet: &Sheet<'_>, node: &Node) -> Option<String> {
     sheet.page.text(&sheet.onward(node).ok()?).map(str::to_owned)
 }
 
-/// What a node of a kind begins with: so much that it can be read. What is left to fill in is empty, and told.
+/// Returns the initial content of a node of a kind, just enough to be readable. Required fields are empty, which is
+/// reported.
 fn begun(sheet: &Sheet<'_>, kind: &str, id: &str) -> Value {
     let node = json!({ "id": id, "type": kind });
     let fields = match kind {
@@ -131,7 +132,7 @@ fn begun(sheet: &Sheet<'_>, kind: &str, id: &str) -> Value {
     filled(node, fields.as_object())
 }
 
-/// Another tool of the file, where there is one.
+/// Returns a call of another tool of the file, or of a workflow if there is none.
 fn called(sheet: &Sheet<'_>) -> Value {
     let tools = sheet.page.items(&sheet.page.own().with("tools")).iter();
     let mut names = tools.filter_map(|tool| tool.get("name").and_then(Tree::as_str));

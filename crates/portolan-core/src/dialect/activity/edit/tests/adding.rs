@@ -1,4 +1,4 @@
-//! What is added, and copied.
+//! Adding and copying.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};

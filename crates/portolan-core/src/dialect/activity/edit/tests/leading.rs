@@ -1,4 +1,4 @@
-//! Ways from activity to activity.
+//! Edges from activity to activity.
 
 use expect_test::expect;
 use serde_json::json;
@@ -64,7 +64,7 @@ fn ways_lead_from_activity_to_activity() {
     );
 }
 
-/// The edge from a node to another, by its number.
+/// Returns the index of the edge from a node to another.
 fn edge(from: &str, to: &str) -> usize {
     let (graph, _) = dialect::parse(&Source::new("a.yaml", TODAY), Strictness::Strict).first();
     let edges = graph.expect("it can be drawn").edges;

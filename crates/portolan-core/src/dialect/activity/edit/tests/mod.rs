@@ -1,4 +1,4 @@
-//! Definitions of activities after an operation: the lines that it has changed.
+//! Definitions of activities after an operation: the lines that it changes.
 
 mod adding;
 mod files;
@@ -25,7 +25,7 @@ fn source(files: &[(&str, &str)]) -> Source {
     }
 }
 
-/// The lines that an operation has made, and those that it has taken away.
+/// Checks the lines that an operation adds and removes.
 fn check_in(files: &[(&str, &str)], operation: Value, expected: Expect) {
     let source = source(files);
     let graph = dialect::parse(&source, Strictness::Strict).first().0.expect("it can be drawn");

@@ -1,4 +1,4 @@
-//! What has a name: renamed, taken away, and its fields set.
+//! Renaming, deleting, and setting fields.
 
 use expect_test::expect;
 use serde_json::json;

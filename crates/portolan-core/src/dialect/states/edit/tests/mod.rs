@@ -27,7 +27,7 @@ fn check(text: &str, operations: &[Value], expected: Expect) {
     expected.assert_eq(&if after.starts_with("refused") { after } else { difference(text, &after) });
 }
 
-/// The number of the edge that leads from one state to another.
+/// Returns the index of the edge from one state to another.
 fn edge(text: &str, from: &str, to: &str) -> usize {
     let name = if text.starts_with('{') { "a.json" } else { "a.yaml" };
     let source = crate::source::Source::new(name, text);
