@@ -38,7 +38,10 @@ fn child() {
     if let Some(telemetry) = telemetry {
         telemetry.close();
     }
-    #[expect(clippy::disallowed_methods, reason = "the harness would print more, and the parent reads what is printed")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the harness would print more, and the parent reads what is printed"
+    )]
     std::process::exit(0);
 }
 

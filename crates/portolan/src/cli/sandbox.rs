@@ -52,6 +52,9 @@ pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
         let help = "without a sandbox nothing is run: `portolan doctor` tells how it stands";
         ServiceError::failed("no_sandbox", error.to_string(), help)
     })?;
-    #[expect(clippy::disallowed_methods, reason = "the code is the program's, which may be none of ours; nothing is open")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the code is the program's, which may be none of ours; nothing is open"
+    )]
     std::process::exit(code);
 }

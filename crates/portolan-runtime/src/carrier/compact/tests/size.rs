@@ -216,7 +216,8 @@ fn a_token_with_the_run_as_json_is_longer_than_an_agent_carries() {
     let (compact, as_json) = (lengths[89].0, desk.as_json(&run));
     expect![[r#"
         compact: 253 characters, JSON and deflate: 669
-    "#]].assert_eq(&format!("compact: {compact} characters, JSON and deflate: {as_json}\n"));
+    "#]]
+    .assert_eq(&format!("compact: {compact} characters, JSON and deflate: {as_json}\n"));
     assert!(as_json > 400, "{as_json}: JSON would do");
 }
 
