@@ -1,4 +1,4 @@
-//! `portolan`: the command line, and the MCP server behind `portolan serve`.
+//! `portolan`: the command line, and the MCP server of `portolan serve`.
 
 mod cli;
 mod hook;

@@ -1,6 +1,6 @@
-//! The reference pages, written from what they describe: `docs/cli.md`, `docs/mcp-tools.md`, `docs/diagnostics.md`.
+//! Generates the reference pages `docs/cli.md`, `docs/mcp-tools.md` and `docs/diagnostics.md`.
 //!
-//! The tests fail when a page is not what the code says; `UPDATE_EXPECT=1 cargo test -p portolan` writes them anew.
+//! The tests fail if a page is out of date. `UPDATE_EXPECT=1 cargo test -p portolan` rewrites the pages.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -69,12 +69,12 @@ fn tools(page: &mut String, tools: &[Tool]) {
         let takes = Value::Object((*tool.input_schema).clone());
         fields(page, "argument", &takes);
         let gives = tool.output_schema.as_ref().map_or(Value::Null, |schema| Value::Object((**schema).clone()));
-        // The other shape is that of an error, which is told once, above.
+        // The other alternative is the error, which the page describes once above.
         fields(page, "answer", gives["anyOf"].get(0).unwrap_or(&gives));
     }
 }
 
-/// The fields of an object as a table.
+/// Writes the fields of an object as a table.
 fn fields(page: &mut String, what: &str, schema: &Value) {
     let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
         let _ = write!(page, "\nIt has no {what}s.\n");
@@ -101,7 +101,7 @@ fn kind(field: &Value) -> String {
         (Value::String(kind), Value::String(item)) => format!("{kind} of {item}s"),
         (Value::String(kind), _) => kind.clone(),
         (Value::Array(kinds), _) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-        // Of a schema that stands elsewhere it is an object; one that says nothing admits any JSON.
+        // A reference is to an object. A schema without constraints admits any JSON.
         _ if field.get("$ref").is_some() => "object".to_owned(),
         _ => "any".to_owned(),
     }
@@ -125,21 +125,21 @@ fn the_page_of_the_diagnostics_is_current() {
 }
 
 struct Example {
-    /// The definition, unless it is too long to be read here, or holds what cannot be seen.
+    /// The definition. `None` if it is too long for the page, or has control characters.
     text: Option<String>,
-    /// What its block is marked with.
+    /// The language of its code block.
     language: &'static str,
-    /// What is said about it.
+    /// The diagnostic.
     said: String,
 }
 
-/// The longest definition that stands on the page.
+/// The longest definition shown on the page, in bytes.
 const MAX_SHOWN_BYTES: usize = 900;
 
-/// What a project attaches to the workflow of a case, and what stands before each finding in it.
+/// The file that a project attaches to the workflow of a case, and the prefix of each finding in it.
 const ATTACHED: &str = "verify.yaml";
 
-/// The case that shows a code with the least besides.
+/// Returns the case that shows a code with the fewest other findings.
 fn example(code: &str) -> Option<Example> {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../portolan-core/tests/cases/check");
     let needles = [format!(" error {code}: "), format!(" warning {code}: ")];

@@ -1,8 +1,8 @@
-//! `name=value`, as an argument.
+//! Parses an argument `name=value`.
 
 use serde_json::Value;
 
-/// A name and its value: JSON, or else text.
+/// Parses a name and its value: JSON, or else text.
 pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("write `field=value`, such as `branch=feat/login`")?;
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! `portolan autopilot`: the queue is worked through by a driver, and every move is the engine's.
+//! `portolan autopilot`: a driver works through the queue, and the engine makes every transition.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::{Common, Exit, block_on};
 
 /// Work through the queue of tasks with an agent.
 ///
-/// Whether a phase is done, the repository shows.
+/// The state of the repository decides whether a phase is done.
 ///
 /// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude
 #[derive(Args)]
@@ -35,18 +35,18 @@ pub(super) struct Autopilot {
 #[derive(Subcommand)]
 enum Verb {
     Start(Start),
-    /// Show the queue, and what is asked.
+    /// Show the queue and the open questions.
     ///
     /// Example: portolan autopilot status
     Status,
-    /// Put a task into the queue.
+    /// Add a task to the queue.
     ///
     /// Example: portolan autopilot assign build-auth --goal "Log in with a passkey"
     Assign {
         /// The name of the task.
         #[arg(value_name = "TASK")]
         task: String,
-        /// What is to be achieved.
+        /// The goal of the task.
         #[arg(long, value_name = "TEXT")]
         goal: String,
         #[command(flatten)]
@@ -60,12 +60,12 @@ struct Begin {
     /// The workflow of its phases [default: delivery].
     #[arg(long, value_name = "WORKFLOW")]
     workflow: Option<String>,
-    /// The phase to begin at; none before it may have a check.
+    /// The phase to begin at; no phase before it may have a check.
     #[arg(long, value_name = "PHASE")]
     at: Option<String>,
 }
 
-/// Work until nothing is left that can be worked on, or a limit is reached.
+/// Work until every task is done or waits, or a limit is reached.
 ///
 /// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude --max-iterations 30
 #[derive(Args)]
@@ -74,28 +74,29 @@ struct Begin {
                   budget is used up, 4 when everything that is left waits for an answer."
 )]
 struct Start {
-    /// What is to be achieved; a task is queued for it.
+    /// The goal of a new task, which is added to the queue.
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
-    /// The names of tasks that are queued with the goal [default: made of the goal].
+    /// The names of the new tasks [default: made from the goal].
     #[arg(long = "task", value_name = "TASK", requires = "goal")]
     tasks: Vec<String>,
-    /// Who works: claude, codex, gemini, opencode, scripted, or a driver of `.portolan/plugins.yaml`.
+    /// The agent to use.
+    /// One of claude, codex, gemini, opencode, scripted, or a driver of `.portolan/plugins.yaml`.
     #[arg(long, value_name = "DRIVER")]
     driver: String,
-    /// What the driver `scripted` does; it runs as any program does that a person names.
+    /// The script of the driver `scripted`; it runs like any program that you name.
     #[arg(long, value_name = "FILE", required_if_eq("driver", "scripted"))]
     script: Option<PathBuf>,
-    /// How many sessions there may be in all.
+    /// The most sessions in total.
     #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().sessions, value_parser = at_least_one())]
     max_iterations: u32,
-    /// How many sessions there may be for a task before a person is asked.
+    /// The most sessions for one task before it asks a person.
     #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().sessions_per_task, value_parser = at_least_one())]
     max_sessions: u32,
-    /// How many sessions in a row may work on a phase before a person is asked.
+    /// The most consecutive sessions for one phase before it asks a person.
     #[arg(long, value_name = "N", default_value_t = AutopilotLimits::default().attempts, value_parser = at_least_one())]
     max_attempts: u32,
-    /// After how many seconds a session is stopped.
+    /// The timeout of a session, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = AutopilotLimits::default().session.as_secs())]
     session_timeout: u64,
     #[command(flatten)]
@@ -182,7 +183,7 @@ fn script_of(path: &Path) -> anyhow::Result<Scripted> {
     Ok(Scripted::read(&name, &text)?)
 }
 
-/// Notices go where data goes, but for programs, which read one JSON value there.
+/// Prints a notice on standard output, or on standard error if standard output must be one JSON value.
 fn tell(output: Output, notice: &Notice) {
     let token = notice.reply_token.as_deref().map_or_else(String::new, |token| format!(" [{token}]"));
     let line = format!("{}  {}{token}", notice.task_id.as_deref().unwrap_or("-"), one_line(&notice.body));
@@ -191,7 +192,7 @@ fn tell(output: Output, notice: &Notice) {
     }
 }
 
-/// A name for a goal: its first words.
+/// Derives a task's name from the first words of a goal.
 fn name_of(goal: &str) -> String {
     let words = goal.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.take(6).map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");

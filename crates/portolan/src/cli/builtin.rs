@@ -22,13 +22,13 @@ pub(super) struct Builtin {
 
 #[derive(Subcommand)]
 enum Which {
-    /// Reads files below a folder, and nothing outside it.
+    /// Reads files in a folder, and nothing outside it.
     Filesystem {
         /// The folder.
         #[arg(value_name = "ROOT")]
         root: PathBuf,
     },
-    /// Says back what it is told, and fails, waits and floods on request.
+    /// Returns its input, and fails, waits or floods on request.
     Echo,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Builtin, common: &Common) -> anyhow::Result<Exit> {
         let (reader, writer) = rmcp::transport::stdio_pipes();
         server.serve(reader, writer).await
     });
-    // Where standard input is no pipe, a read from it cannot be interrupted: the process does not wait for it.
+    // If standard input is not a pipe, a read from it cannot be interrupted, and must not delay the end of the process.
     runtime.shutdown_background();
     served.context("the client was lost")?;
     Ok(Exit::Done)

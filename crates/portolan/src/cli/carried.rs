@@ -1,4 +1,4 @@
-//! Runs that are nowhere but in their token: a person looks at one, or answers its question, and hands the new token on.
+//! Runs that exist only in their token: a person views one, or answers its question, and passes the new token on.
 
 use portolan_core::present::QuestionView;
 use portolan_core::value::Outcome;
@@ -10,7 +10,7 @@ use super::runs::{self, ANSWERS, PersonInput, pick};
 use super::{Exit, person};
 use crate::words::navigation::guidance;
 
-/// Whether what names a run is a token.
+/// Returns whether a run's name is a token.
 pub(super) fn is_token(text: &str) -> bool {
     text.trim().strip_prefix('v').and_then(|rest| rest.split_once('.')).is_some_and(|(version, rest)| {
         !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() > 32
@@ -48,7 +48,7 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &PersonInp
     Ok(Exit::Done)
 }
 
-/// Has the run continue with its workflow as it is now.
+/// Migrates the run of a token to the current version of its workflow.
 pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
     if !is_token(token) {
         let help =

@@ -1,4 +1,4 @@
-//! `portolan catalog`: what comes with the program, and copies of it.
+//! `portolan catalog`: lists and copies the workflows and agent templates of the program.
 
 use clap::{Args, Subcommand};
 use portolan_runtime::catalog::{self, AgentCard};
@@ -11,7 +11,7 @@ use super::{Common, Exit};
 
 /// List or copy the workflows that come with Portolan.
 ///
-/// And its templates for agents.
+/// It has templates for agents, too.
 ///
 /// Example: portolan catalog copy bug-fix
 #[derive(Args)]
@@ -22,11 +22,13 @@ pub(super) struct Catalog {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List them.
+    /// List the workflows and the agent templates.
     ///
     /// Example: portolan catalog list
     List,
-    /// Copy workflows to .flow/workflows, or agent templates to .claude/agents, to change them there.
+    /// Copy workflows or agent templates into the project, to change them there.
+    ///
+    /// Workflows are copied to .flow/workflows, agent templates to .claude/agents.
     ///
     /// Example: portolan catalog copy bug-fix quick-task
     Copy(CopyArgs),
@@ -34,16 +36,16 @@ enum Verb {
 
 #[derive(Args)]
 struct CopyArgs {
-    /// Which; none means all.
+    /// The ids to copy; none means all.
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Copy agent templates instead of workflows.
     #[arg(long)]
     agents: bool,
-    /// Where to copy agent templates to, inside the project.
+    /// The target folder of agent templates, inside the project.
     #[arg(long, value_name = "DIR", requires = "agents")]
     target: Option<String>,
-    /// Also replace files that were edited since.
+    /// Also replace files that were edited after they were copied.
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `portolan check`: everything that is wrong with definitions, each fault in its place.
+//! `portolan check`: reports all faults of definitions, each with its place.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,29 +25,31 @@ use super::output::{Output, Paint, one_line};
 use super::proofs::Proofs;
 use super::{Common, Denial, Exit, Leniency, exit_of};
 
-/// Check definitions: all faults at once, with what to do.
+/// Check definitions, and report all faults at once, with help.
 ///
 /// Example: portolan check .flow/workflows
 #[derive(Args)]
 #[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
 pub(super) struct Check {
-    /// Files of workflows or of graphs, folders of them, or what a project has in `.portolan`: `guidelines.yaml`,
-    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`, `verify.yaml`. A folder that has none itself is gone through.
+    /// Files to check, or folders of them.
+    /// Files of workflows or of graphs, or the settings of a project in `.portolan`: `guidelines.yaml`,
+    /// `merge-policy.yaml`, `plugins.yaml`, `checks.yaml`, `verify.yaml`. A folder without any of its own is searched.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
-    /// Your own file of MCP servers, for graphs that call servers which they do not define.
+    /// Your own file of MCP servers, for servers that a graph does not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
-    /// Show how a run comes to each finding of this code, step by step.
+    /// Show a run that leads to each finding with this code, step by step.
     #[arg(long, value_name = "CODE")]
     explain: Option<String>,
-    /// Write the runs that refute something into this folder, a file each.
+    /// Write each run that refutes a property to a file in this folder.
     #[arg(long, value_name = "DIR")]
     counterexamples: Option<PathBuf>,
-    /// How many states of a workflow are looked at; of more it is not known whether it can always finish.
+    /// The most states to explore for each workflow.
+    /// If a workflow has more, it is unknown whether it can always finish.
     #[arg(long, value_name = "NUMBER", default_value_t = Effort::default().states)]
     states: usize,
-    /// How long that may take for one workflow.
+    /// The time limit of this analysis, for each workflow.
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SECONDS)]
     seconds: u64,
     #[command(flatten)]
@@ -79,7 +81,7 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let attached = project.join(attachments::FILE).canonicalize().ok();
     let (own, settings): (Vec<_>, Vec<_>) =
         settings.into_iter().partition(|(path, _)| attached.is_some() && path.canonicalize().ok() == attached);
-    // What is attached to workflows is looked at with whatever it may keep from being run.
+    // Attachments to workflows are checked even if they keep some of these workflows from running.
     match library.review_attachments(&graphs) {
         Ok(Some(review)) if !own.is_empty() || args.is_all() || review.faults.iter().any(Diagnostic::is_error) => {
             reviews.push(review);
@@ -118,26 +120,26 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
 }
 
 impl Check {
-    /// Whether a folder is looked at, and not only single files.
+    /// Returns whether the arguments name a folder, and not only single files.
     fn is_all(&self) -> bool {
         self.paths.iter().any(|path| path.is_dir())
     }
 
-    /// How far the analysis goes.
+    /// Returns the limits of the analysis.
     pub(super) fn effort(&self) -> Effort {
         Effort { states: self.states, time: Duration::from_secs(self.seconds) }
     }
 
-    /// The code whose runs are shown, and the folder that runs are written into.
+    /// Returns the code whose runs are shown, and the folder that runs are written to.
     pub(super) fn wanted(&self) -> (Option<&str>, Option<&Path>) {
         (self.explain.as_deref(), self.counterexamples.as_deref())
     }
 }
 
-/// What finds the faults of a file.
+/// Finds the faults of a file.
 type Review = fn(&Source) -> Vec<Diagnostic>;
 
-/// The files in which a project says how its gates are kept, and what finds their faults.
+/// The settings files of a project's gates, with their reviews.
 const SETTINGS: [(&str, Review); 5] = [
     (rules::FILE, |source| guidelines::read(source).1),
     (merge::POLICY, |source| Policy::read(source).1),
@@ -146,29 +148,29 @@ const SETTINGS: [(&str, Review); 5] = [
     (attachments::FILE, |source| verify::read(source).1),
 ];
 
-/// Whether a file holds the rules of a project, by where it is.
+/// Returns whether a path is that of a project's rules.
 pub(super) fn is_rules(path: &Path) -> bool {
     path.ends_with(rules::FILE) && !path.is_dir()
 }
 
-/// What finds the faults of a file that says how gates are kept, by where it is.
+/// Returns the review of a settings file, by its path.
 fn of_settings(path: &Path) -> Option<Review> {
     let (_, faults) = SETTINGS.iter().find(|(file, _)| path.ends_with(file))?;
     (!path.is_dir()).then_some(*faults)
 }
 
-/// Whether a file holds functions. One that cannot be read is no folder of workflows either, and says so itself.
+/// Returns whether a file holds functions. An unreadable file does not count: it reports its error elsewhere.
 pub(super) fn is_graph(path: &Path) -> bool {
     path.is_file() && run_as(path).is_ok_and(|run_as| run_as == Some(RunAs::Calls))
 }
 
-/// Whether a file holds the answers of a model, written down: no definition is a list.
+/// Returns whether a file holds scripted answers of a model: they are a list, and no definition is one.
 fn is_answers(path: &Path) -> bool {
     let tree = read_definition(path).ok().and_then(|source| parse(&source).0);
     tree.is_some_and(|tree| matches!(tree.kind, TreeKind::Array(_)))
 }
 
-/// The findings of a file of functions, with those in files that it names; the file itself also when it has none.
+/// Groups the findings of a file of functions by the files that they are in. Includes the file itself even without any.
 fn reviewed(name: &str, findings: Findings) -> Vec<Reviewed> {
     let mut reviews = vec![Reviewed { source: Source::new(name, ""), faults: Vec::new() }];
     for (source, fault) in findings {
@@ -183,7 +185,7 @@ fn reviewed(name: &str, findings: Findings) -> Vec<Reviewed> {
     reviews
 }
 
-/// Refuses files for their faults, as [`refuse`] does a definition.
+/// Refuses files for their faults, as [`refuse`] does for a definition.
 pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) -> anyhow::Result<Exit> {
     let errors: Vec<_> = findings.iter().filter(|(_, fault)| fault.is_error()).collect();
     let message = format!("`{name}` has {}", counted(errors.len(), "error"));
@@ -200,7 +202,7 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     Ok(Exit::InvalidDefinition)
 }
 
-/// Refuses files that cannot be used: for their faults, where they have some.
+/// Refuses files that cannot be used, with their faults if they have any.
 pub(super) fn refuse_files(output: &Output, name: &str, refused: DefinitionError) -> anyhow::Result<Exit> {
     match refused.findings.is_empty() {
         true => Err((*refused.error).into()),
@@ -208,22 +210,22 @@ pub(super) fn refuse_files(output: &Output, name: &str, refused: DefinitionError
     }
 }
 
-/// What the paths of the command line come to.
+/// The files that the command line names.
 #[derive(Default)]
 struct Gathered {
-    /// Files that say how a project's gates are kept.
+    /// Settings files of a project's gates.
     settings: Vec<(PathBuf, Review)>,
-    /// Files of functions. They go by their paths: what a file is called says nothing of its tools.
+    /// Files of functions, by path: a tool's name does not depend on the file's.
     graphs: Vec<PathBuf>,
-    /// Files of one workflow each, which goes by the file's name.
+    /// Files of one workflow each, whose id is the file's name.
     files: Vec<WorkflowFile>,
-    /// What could not be read, and why: the others are checked all the same.
+    /// Paths that could not be read, with the errors. The others are checked nevertheless.
     unread: Vec<(PathBuf, ServiceError)>,
-    /// Files whose id another one has, with the fault that says so.
+    /// Files with the id of another file, with a fault that says so.
     doubles: Vec<Reviewed>,
 }
 
-/// The files to check; of several that give the same id, the first, and a fault for each other one.
+/// Collects the files to check. If several have the same id, all but the first get a fault.
 fn gather(paths: &[PathBuf]) -> Gathered {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut gathered = Gathered::default();
@@ -257,7 +259,7 @@ fn gather(paths: &[PathBuf]) -> Gathered {
 }
 
 impl Gathered {
-    /// The workflows of a path; of a folder that has none, those of the folders in it.
+    /// Returns the workflows of a path. A folder without any is searched.
     fn found(&mut self, path: &Path) -> Vec<WorkflowFile> {
         let error = match files_at(path) {
             Ok(files) => return files,
@@ -285,14 +287,14 @@ impl Gathered {
     }
 }
 
-/// How many folders within each other are gone through.
+/// How deep folders are searched.
 const MAX_DEPTH: usize = 4;
-/// How many entries of a folder are looked at.
+/// The most entries that are read of a folder.
 const MAX_ENTRIES: usize = 10_000;
-/// Folders that hold what others have made.
+/// Folders with generated or third-party files.
 const PASSED_OVER: [&str; 3] = ["node_modules", "target", "dist"];
 
-/// The folders in a folder, in order: neither hidden ones, nor links, nor what others have made.
+/// Returns the folders in a folder, sorted, without hidden ones, links, and `PASSED_OVER`.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let is_looked_at = |entry: &std::fs::DirEntry| {
@@ -314,7 +316,7 @@ fn double(file: &WorkflowFile, other: &Path) -> Reviewed {
 
 const NO_WORKFLOWS: &str = "no_workflows";
 
-/// The workflows of a path; of a project or its `.flow`, those of `.flow/workflows`.
+/// Returns the workflows of a path. For a project or its `.flow` these are the ones in `.flow/workflows`.
 pub(super) fn files_at(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     let inner = [path.join(".flow").join("workflows"), path.join("workflows")];
     let inner = inner.iter().find(|folder| folder.is_dir());
@@ -332,7 +334,7 @@ pub(super) fn files_at(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     Ok(files)
 }
 
-/// The most faults of one file that are drawn: nobody reads on, and each has its lines. Programs get them all.
+/// The most faults of one file that are drawn, since each takes several lines. JSON output has all of them.
 const MAX_DRAWN: usize = 100;
 
 fn print(
@@ -369,7 +371,7 @@ fn print(
     output.line(output.paint(if errors + unread.len() > 0 { Paint::Bad } else { Paint::Good }, &summary))
 }
 
-/// The faults of one file, errors first when not all are drawn.
+/// Draws the faults of one file. If not all are drawn, errors come first.
 fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
     let mut faults: Vec<&Diagnostic> = review.faults.iter().collect();
     if faults.len() > MAX_DRAWN {
@@ -386,7 +388,7 @@ fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a definition: for its faults each in its place for a person, all in one message for a program.
+/// Refuses a definition: draws its faults for a person, or joins them in one message for a program.
 pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: ServiceError) -> anyhow::Result<Exit> {
     if error.kind != ErrorKind::InvalidDefinition {
         return Err(error.into());
@@ -401,7 +403,7 @@ pub(super) fn refuse(output: &Output, library: &Library, id: &str, error: Servic
     Ok(Exit::InvalidDefinition)
 }
 
-/// Refuses a definition that could be used, for warnings that somebody does not accept; nothing where it has none.
+/// Refuses a usable definition for denied warnings. Returns `None` if it has none.
 pub(super) fn refuse_denied(
     output: &Output,
     library: &Library,
@@ -431,7 +433,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A review as data: each of its files with what stands in it.
+/// Returns a review as JSON, with the faults of each of its files.
 fn as_json(review: &Reviewed) -> Vec<Value> {
     let lines = Lines::of(&review.source);
     let mut by_file: Vec<(&str, Vec<&Diagnostic>)> = review.source.names().map(|name| (name, Vec::new())).collect();
@@ -467,12 +469,12 @@ fn unread_json((path, error): &(PathBuf, ServiceError)) -> Value {
     json!({ "file": path, "ok": false, "diagnostics": [fault] })
 }
 
-/// The lines of a text, counted once: looking each place up from the beginning takes the square of the file.
+/// An index of the lines of a text. A search from the beginning for each place would take quadratic time.
 pub(super) struct Lines<'t> {
     source: &'t Source,
     text: &'t str,
     starts: Vec<usize>,
-    /// Where every [`STRIDE`]th character begins: a file may be one line.
+    /// The offset of every [`STRIDE`]th character, since a file may be a single line.
     characters: Vec<usize>,
 }
 
@@ -490,7 +492,7 @@ impl<'t> Lines<'t> {
         let offset = offset.min(self.text.len());
         let before = |offset: usize| self.starts.partition_point(|start| *start <= offset);
         let start = self.starts[before(offset) - 1];
-        // Lines count from the first of their file.
+        // Lines are counted within their file.
         let line = before(offset) - before(self.source.file_at(offset).1.start) + 1;
         Location { line, column: self.characters_before(offset) - self.characters_before(start) + 1 }
     }
@@ -502,7 +504,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// A fault with the first of the lines that it is about: a whole node underlined says less than its beginning.
+/// Draws a fault with only the first of its lines: an underlined node would hide where it begins.
 pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String {
     let level = match fault.severity {
         Severity::Error => Level::ERROR,
@@ -513,7 +515,7 @@ pub(super) fn drawn(source: &Source, fault: &Diagnostic, colour: bool) -> String
     let name = one_line(file);
     let mut report: Vec<Group<'_>> = match fault.span {
         Some(span) => {
-            // Only the line is handed on: the renderer looks at all that it is given.
+            // Only this line is passed on, since the renderer scans its whole source.
             let line = source.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
             let rest = &source.text[line..];
             let shown = rest[..rest.find('\n').unwrap_or(rest.len())].trim_end_matches('\r');

@@ -1,4 +1,4 @@
-//! `portolan checks`: the checks of the project, which workflows ask for by name.
+//! `portolan checks`: the project's checks, which workflows refer to by name.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use super::{Common, Exit, block_on};
 
 /// List, find or run the checks of the project.
 ///
-/// Workflows ask for a check by name, such as `tests`, and the project says which command that is.
+/// Workflows refer to a check by a name such as `tests`, and the project defines its command.
 ///
 /// Example: portolan checks detect --write
 #[derive(Args)]
@@ -32,27 +32,27 @@ pub(super) struct Checks {
 #[derive(Subcommand)]
 enum Verb {
     Detect(Detect),
-    /// List the checks of the project, with what is known of each for the files as they are.
+    /// List the checks of the project, and their results for the present files.
     List,
     Run(Run),
 }
 
-/// Find the checks that the files of the project suggest. Nothing is run.
+/// Find the checks that the project's files suggest. Nothing is run.
 #[derive(Args)]
 struct Detect {
-    /// Write them into `.portolan/checks.yaml`; what is there already stays.
+    /// Add them to `.portolan/checks.yaml`. Existing entries are kept.
     #[arg(long)]
     write: bool,
 }
 
-/// Run checks of the project, and keep what holds for exactly this content.
+/// Run checks of the project, and store the results for exactly this content.
 #[derive(Args)]
 #[command(after_help = "Exit code 0 when all hold, 1 when one does not, 3 when one cannot be verified.")]
 struct Run {
-    /// Which ones [default: all].
+    /// The checks to run [default: all].
     #[arg(value_name = "CHECK")]
     checks: Vec<String>,
-    /// Run also what has held for the same content.
+    /// Also run checks that have passed for the same content.
     #[arg(long)]
     again: bool,
 }
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Checks, common: &Common) -> anyhow::Result<Exit> {
     }
 }
 
-/// The checks of the project; nothing, and all faults in their places, where they cannot be understood.
+/// Reads the checks of the project. Prints all faults and returns `None` if they are invalid.
 pub(super) fn sound(output: Output, project: &Path) -> anyhow::Result<Option<ProjectChecks>> {
     let Some(source) = source(project)? else { return Ok(Some(ProjectChecks::new())) };
     let (checks, faults) = read(&source);
@@ -111,11 +111,11 @@ fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-/// What the files of a project suggest.
+/// The checks that the files of a project suggest.
 pub(super) struct Proposal {
-    /// All of it. Of one name the first is proposed.
+    /// All suggestions. The first of each name is proposed.
     all: Vec<DetectedCheck>,
-    /// What is proposed and not written down yet.
+    /// The proposed checks that are not in the file yet.
     pub(super) new: Vec<DetectedCheck>,
 }
 
@@ -137,7 +137,7 @@ impl Proposal {
         self.all.iter().map(told).collect()
     }
 
-    /// Shows each with the file that suggests it.
+    /// Prints each suggestion with the file that it comes from.
     pub(super) fn print(&self, output: Output, project: &Path) -> anyhow::Result<()> {
         if self.all.is_empty() {
             return output.line(format!("nothing here suggests a check; write them into `{FILE}` by hand"));
@@ -154,7 +154,7 @@ impl Proposal {
     }
 }
 
-/// Writes what is new behind what is there.
+/// Appends the new checks to the file.
 pub(super) fn write(project: &Path, new: &[DetectedCheck]) -> Result<(), ServiceError> {
     let line = |one: &DetectedCheck| {
         let check = ProjectCheck::Run { argv: one.argv.clone(), timeout_seconds: DEFAULT_TIMEOUT_SECONDS };
@@ -170,7 +170,7 @@ pub(super) fn write(project: &Path, new: &[DetectedCheck]) -> Result<(), Service
     project_checks::write(project, &text)
 }
 
-/// The text with more checks. Only where they can simply be put behind the others.
+/// Appends checks to the text. Fails if the result would not be the old checks plus the new ones.
 fn appended(text: &str, lines: &str) -> Result<String, ServiceError> {
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     let longer = format!("{text}{newline}{lines}");

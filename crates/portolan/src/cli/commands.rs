@@ -1,10 +1,10 @@
-//! The list of commands, by what people do.
+//! The list of commands, grouped by purpose.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// The commands under what they are for, in the order in which somebody new needs them.
+/// The groups of commands, in the order in which a new user needs them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Begin", &["init", "demo", "catalog", "import"]),
     ("Write definitions", &["check", "show", "test", "simulate", "eval", "export"]),
@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Run by other programs", &["hook", "guard", "sandbox", "builtin", "completions"]),
 ];
 
-/// The command with its list of commands in groups: that of clap has no headings.
+/// Adds a grouped list of subcommands to the help, since clap's list has no headings.
 pub(super) fn grouped(command: Command) -> Command {
     let list = listed(&command);
     let template =

@@ -1,4 +1,4 @@
-//! `portolan completions`: a script that completes the command line.
+//! `portolan completions`: prints a completion script for a shell.
 
 use anyhow::Context;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `portolan doctor`: whether the hooks that were installed still hold.
+//! `portolan doctor`: checks that the installed hooks still work.
 
 use clap::Args;
 use portolan_runtime::gates::review;
@@ -11,9 +11,9 @@ use super::output::{Paint, one_line};
 use super::{Common, Exit, block_on, people};
 use crate::install::{Finding, Looking, Record, State, examine, this};
 
-/// Find out whether what was installed works.
+/// Check whether what was installed works.
 ///
-/// Hooks must be there, switched on, and refuse what they must.
+/// Hooks must be present and switched on, and must refuse forbidden calls.
 ///
 /// Example: portolan doctor
 #[derive(Args)]
@@ -26,7 +26,7 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// Whether the task that is under way stands where its journal and the event log have led it.
+/// Checks that the active task is in the state that its journal and the event log say.
 fn task(common: &Common) -> Option<Finding> {
     let finding = |state, message: String| Some(Finding { about: "task".to_owned(), state, message });
     let failed = |error: ServiceError| finding(State::Wrong, format!("{}; {}", error.message, error.help));
@@ -47,10 +47,10 @@ fn task(common: &Common) -> Option<Finding> {
     }
 }
 
-/// Whether the model that the rules name for reviews may be shown changes.
+/// Checks whether the review model that the rules name may be shown changes.
 fn reviewer(common: &Common) -> Option<Finding> {
     let finding = |state, message: String| Some(Finding { about: "review".to_owned(), state, message });
-    // Why there is no service is told of the task.
+    // The finding about the task reports an error of the service.
     let service = common.options().and_then(Service::new).ok()?;
     let guidelines = match rules::rules(service.project()) {
         Ok(guidelines) => guidelines,
@@ -73,7 +73,7 @@ fn reviewer(common: &Common) -> Option<Finding> {
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let here = common.project()?;
-    // Linked worktrees go by what was installed in the one that they belong to.
+    // Linked worktrees use what was installed in their main worktree.
     let elsewhere = Pins::around(&here).ok().flatten().map(|(project, _)| project).filter(|project| *project != here);
     let project = elsewhere.clone().unwrap_or_else(|| here.clone());
     let record = Record::load(&project)?;

@@ -1,4 +1,4 @@
-//! `portolan eval`: an expression as a workflow would evaluate it, over data from a file.
+//! `portolan eval`: evaluates an expression as a workflow would, over data from a file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,13 +32,14 @@ pub(super) struct Eval {
     /// The language.
     #[arg(value_enum)]
     language: Language,
-    /// The expression; of JSON Logic, the rule as JSON.
+    /// The expression; for JSON Logic, the rule as JSON.
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     expression: String,
-    /// A file of JSON that the expression is evaluated over, or `-` for standard input [default: an empty object].
+    /// A JSON file to evaluate the expression over [default: an empty object].
+    /// `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// A file with a JSON object whose members are variables: `{"limit": 3}` is `$limit`.
+    /// A JSON file with an object of variables: `{"limit": 3}` defines `$limit`.
     #[arg(long, value_name = "FILE")]
     bindings: Option<PathBuf>,
 }
@@ -47,7 +48,7 @@ pub(super) struct Eval {
 enum Language {
     /// JSONata, for values.
     Jsonata,
-    /// JSON Logic, for decisions; what a `var` names is JSONata.
+    /// JSON Logic, for decisions; the path of a `var` is JSONata.
     Jsonlogic,
     /// Conditions: `state == done && !(retries >= 3)`.
     When,
@@ -101,7 +102,7 @@ fn diagnostic(source: &Source, fault: &ParseFault) -> Diagnostic {
     let code = fault.code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
     let mut diagnostic = Diagnostic::error("expression-syntax", format!("{}{code}", fault.message));
     if let Some(start) = fault.offset {
-        // The end of the text is a place of its own.
+        // The position after the last character has no width.
         let width = source.text[start..].chars().next().map_or(0, char::len_utf8);
         diagnostic = diagnostic.at(Span { start, end: start + width });
     }

@@ -1,4 +1,4 @@
-//! `portolan export`: a definition in another spelling, or as a program of somebody else.
+//! `portolan export`: writes a definition as JSON, as YAML, or as a program.
 
 use std::fs;
 use std::io::ErrorKind as Trouble;
@@ -21,27 +21,28 @@ use super::output::{one_line, plain};
 use super::show::{one_file, unknown};
 use super::{Common, Exit, Output};
 
-/// Write a definition in another spelling, or as a program.
+/// Write a definition as JSON, as YAML, or as a program.
 ///
 /// Example: portolan export bug-fix --to langgraph --out bug_fix.py
 #[derive(Args)]
 pub(super) struct Export {
-    /// A file of a workflow or of a graph; for programs also the id of a workflow of the project or the catalogue.
+    /// A file of a workflow or of a graph.
+    /// For a program also the id of a workflow of the project or the catalogue.
     #[arg(value_name = "FILE|ID")]
     workflow: String,
-    /// Into what.
+    /// The kind of output.
     #[arg(long, value_enum, value_name = "KIND")]
     to: Kind,
-    /// Which tool of a graph file; it may be left out where there is only one.
+    /// The tool of a graph file; required if the file has several.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// The file to write, of a Cargo project the folder [default: standard output].
+    /// The file to write, or the folder of a Cargo project [default: standard output].
     #[arg(long, value_name = "FILE|DIR", required_if_eq("to", "rust"))]
     out: Option<PathBuf>,
-    /// Replace what is there already.
+    /// Replace existing files.
     #[arg(long, requires = "out")]
     force: bool,
-    /// For a Cargo project: the folder in which the sources of Portolan's crates lie.
+    /// For a Cargo project: the folder with the sources of Portolan's crates.
     #[arg(long, value_name = "DIR")]
     crates: Option<PathBuf>,
 }
@@ -52,9 +53,9 @@ enum Kind {
     Json,
     /// The same definition in YAML.
     Yaml,
-    /// A module of Python that builds a LangGraph graph, whose nodes ask Portolan.
+    /// A Python module that builds a LangGraph graph, whose nodes call Portolan.
     Langgraph,
-    /// A Cargo project that runs the workflow with the crates of Portolan.
+    /// A Cargo project that runs the workflow with Portolan's crates.
     Rust,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Export, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The same document in the other spelling; nothing where it has faults, which are shown.
+/// Converts the document to the other format. Prints its faults and returns `None` if it has any.
 fn spelled(output: &Output, args: &Export, spelling: Format) -> anyhow::Result<Option<String>> {
     let path = Path::new(&args.workflow);
     let source = read_definition(path)?;
@@ -96,7 +97,7 @@ fn spelled(output: &Output, args: &Export, spelling: Format) -> anyhow::Result<O
             return Ok(None);
         }
     };
-    // Programs that a format comes from read JSON.
+    // A format's original program reads JSON.
     if spelling == Format::Json
         && let Some(original) = dialect::of(&source).and_then(|dialect| dialect.original)
         && let (Some(tree), _) = parse(&source)
@@ -112,13 +113,13 @@ fn faulty(output: &Output, source: &Source, faults: &[Diagnostic]) {
     }
 }
 
-/// A definition that is made a program, and the file that it stands in.
+/// A definition to export as a program, and its file.
 struct Program {
     definition: Arc<Definition>,
     file: Option<PathBuf>,
 }
 
-/// What is exported; nothing where it has faults, which are shown.
+/// Loads the definition to export. Prints its faults and returns `None` if it has any.
 fn program(output: &Output, args: &Export, common: &Common) -> anyhow::Result<Option<Program>> {
     let (project, path) = (common.project()?, Path::new(&args.workflow));
     if is_graph(path) {
@@ -168,13 +169,13 @@ fn project(output: &Output, args: &Export, program: &Program) -> anyhow::Result<
     Ok(Exit::Done)
 }
 
-/// A definition as a file: its ending says how it is spelt.
+/// Returns a definition's file name, with the extension of its format, and its text.
 fn named(id: &str, text: &str) -> (String, String) {
     let ending = if text.trim_start().starts_with('{') { "json" } else { "yaml" };
     (format!("{id}.{ending}"), text.to_owned())
 }
 
-/// A path as it is reached from a folder: below it where it lies there, else in full.
+/// Returns a path relative to a folder if it lies in there, or else the absolute path.
 fn from(folder: &Path, path: &Path) -> PathBuf {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -1,4 +1,4 @@
-//! `portolan guard git`: what the hooks of a git repository run.
+//! `portolan guard git`: the command that git's hooks run.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
@@ -13,7 +13,7 @@ use portolan_runtime::hook::{Answerable, within};
 use super::Exit;
 use super::output::one_line;
 
-/// Keep the rules of the project in the hooks of git.
+/// Enforce the rules of the project in git's hooks.
 ///
 /// Example: portolan guard git pre-commit
 #[derive(Args)]
@@ -24,18 +24,19 @@ pub(super) struct Guard {
 
 #[derive(Subcommand)]
 enum Layer {
-    /// Answer a hook of git; `portolan install git` puts them in. The exit code is 1 when git may not go on.
+    /// Answer a hook of git. Exit code 1 if git may not continue.
+    /// `portolan install git` installs the hooks.
     Git {
         /// The hook.
         #[arg(value_enum, value_name = "HOOK")]
         hook: HookArg,
-        /// What git gives it.
+        /// The arguments that git passes.
         #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
 }
 
-/// The hooks of git that are answered.
+/// The git hooks that are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum HookArg {
     PreCommit,
@@ -46,9 +47,9 @@ enum HookArg {
     PostCheckout,
 }
 
-/// Git waits for its hooks for ever; whoever commits does not.
+/// Git waits for its hooks without a limit, but a person who commits does not.
 const LIMIT: Duration = Duration::from_secs(60);
-/// A transaction of more than this is refused.
+/// The longest input, in bytes. A larger transaction is refused.
 const MAX_INPUT: u64 = 64 << 20;
 
 pub(super) fn run(args: Guard) -> anyhow::Result<Exit> {
@@ -65,7 +66,7 @@ pub(super) fn run(args: Guard) -> anyhow::Result<Exit> {
     let folder = std::env::current_dir()?;
     let answer = within(LIMIT, move || answered(hook, &arguments, folder))
         .unwrap_or_else(|why| if hook.is_gate() { Answerable::blocked(why.message()) } else { Answerable::allowed() });
-    // Whether anybody reads why: a refusal is one all the same.
+    // The refusal counts even if its reason cannot be printed.
     let _unread = tell(&answer);
     Ok(if answer.decision == Decision::Allow { Exit::Done } else { Exit::Failed })
 }
@@ -87,13 +88,13 @@ fn answered(hook: git::Hook, arguments: &[OsString], folder: PathBuf) -> Answera
         folder,
         git_dir: std::env::var_os("GIT_DIR").map(PathBuf::from),
         agent: git::agent(|name| std::env::var_os(name).is_some()),
-        // The standard input of some hooks is what git says.
+        // Standard input is no evidence: git pipes data into it for some hooks.
         at_terminal: std::io::stderr().is_terminal(),
     };
     run.answer()
 }
 
-/// Says why, on standard error, where git shows it.
+/// Prints the reason on standard error, where git shows it.
 fn tell(answer: &Answerable) -> std::io::Result<()> {
     let mut stderr = std::io::stderr();
     if answer.decision != Decision::Allow {

@@ -1,4 +1,4 @@
-//! Checks are heard at the terminal while they run.
+//! Shows checks at the terminal while they run.
 
 use std::io::{IsTerminal, Write};
 
@@ -6,22 +6,22 @@ use portolan_runtime::runner::Listener;
 
 use super::output::{Output, one_line};
 
-/// The columns of a line that is written over by the next one.
+/// The width of a line that the next one overwrites, so that it does not wrap.
 const COLUMNS: usize = 78;
 
-/// Which check runs and what it prints is shown where somebody looks on: a line that the next one is written over.
+/// Returns a listener that shows the running check and its output on one line, if standard error is a terminal.
 pub(super) fn shown(output: Output) -> Listener {
     if !is_looked_at(output) {
         return Listener::default();
     }
     Listener::new(|heard| {
         let line: String = one_line(heard.line.unwrap_or(heard.check)).chars().take(COLUMNS).collect();
-        // Whoever cannot be shown it misses nothing that is said at the end.
+        // The final report has everything, even if this line cannot be shown.
         let _unshown = write!(std::io::stderr(), "\r\x1b[2K  {line}");
     })
 }
 
-/// Takes the last of these lines away.
+/// Erases the last of these lines.
 pub(super) fn rub_out(output: Output) {
     if is_looked_at(output) {
         let _unshown = write!(std::io::stderr(), "\r\x1b[2K");

@@ -1,4 +1,4 @@
-//! `portolan hook`: what a coding agent's host runs before and after it uses a tool.
+//! `portolan hook`: the command that a coding agent's host runs before and after a tool is used.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable}
 
 /// Answer a hook of a coding agent: may the tool be used?
 ///
-/// The host runs this; `portolan install` tells it to.
+/// The host runs this after `portolan install`.
 ///
 /// Example: portolan hook claude-code PreToolUse < announcement.json
 #[derive(Args)]
@@ -38,7 +38,7 @@ fn host(name: &str) -> Result<Host, String> {
 }
 
 pub(super) fn run(args: &Hook, common: &Common) -> anyhow::Result<Exit> {
-    // What it prints would be an answer to the host; the fault is on record instead.
+    // A panic message would be read as an answer to the host. The log has the fault instead.
     std::panic::set_hook(Box::new(|_| {}));
     let named = common.project.clone().or_else(|| absolute(PROJECT));
     let reply = replied(args.host, &args.event, named);
@@ -53,7 +53,7 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir())
 }
 
-/// The answer, at the latest when the host still waits for it.
+/// Returns the answer, before the host's timeout at the latest.
 fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
     let stage = host.stage(event);
     let (name, project) = (event.to_owned(), named.clone());
@@ -78,7 +78,7 @@ fn here() -> PathBuf {
 fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
     remember_host(host.name());
     let mut stdin = Vec::new();
-    // One byte more than may be read says that it is too long.
+    // Reading one byte more than the limit detects an input that is too long.
     let read = std::io::stdin().take(MAX_INPUT as u64 + 1).read_to_end(&mut stdin);
     let stdin = if read.is_ok() { stdin } else { Vec::new() };
     match hook::read(host, event, &stdin) {
@@ -90,8 +90,8 @@ fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
     }
 }
 
-/// A folder that is not there lies in no project, so that no rule would hold in it. To go by another folder instead would
-/// be to guess.
+/// Refuses a gating call whose folder does not exist: it is in no project, so no rule would apply. Choosing another
+/// folder would be a guess.
 fn nowhere(call: &Call) -> Option<Unreadable> {
     let folder = call.folder.as_ref().filter(|folder| call.stage.is_gating() && !Path::new(folder).is_dir())?;
     let shown = portolan_core::diagnostic::clip(folder);

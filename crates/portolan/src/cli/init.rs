@@ -1,4 +1,4 @@
-//! `portolan init`: the first command in a project. It writes down what the project checks, and says what comes next.
+//! `portolan init`: the first command in a project. Writes down the project's checks, and shows the next commands.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::{Common, Exit, person, trust};
 
 /// Begin in a project.
 ///
-/// It finds what the project checks, writes that down for workflows to ask for, and says what comes next.
+/// It finds the project's checks, writes them down for workflows, and shows the next commands.
 ///
 /// Example: portolan init --yes
 #[derive(Args)]
@@ -23,7 +23,7 @@ use super::{Common, Exit, person, trust};
     after_help = "Nothing is run, and what `.portolan/checks.yaml` says already stays. Only a person may allow the commands in it, here or with `portolan trust`."
 )]
 pub(super) struct Init {
-    /// Write without asking. The commands are not allowed by that.
+    /// Write without asking. This does not allow the commands.
     #[arg(long)]
     yes: bool,
 }
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Init, common: &Common) -> anyhow::Result<Exit> {
     Ok(if unwritten { Exit::Refused } else { Exit::Done })
 }
 
-/// What was found, each with where, and what is there already.
+/// Prints the suggested checks with their sources, and the existing ones.
 fn shown(output: Output, project: &Path, proposal: &Proposal, present: &ProjectChecks) -> anyhow::Result<()> {
     proposal.print(output, project)?;
     let names: Vec<&str> = present.keys().map(String::as_str).collect();
@@ -76,16 +76,16 @@ fn shown(output: Output, project: &Path, proposal: &Proposal, present: &ProjectC
     Ok(())
 }
 
-/// What only a person may do.
+/// The act that only a person may do.
 const ACT: &str = "may trust what a project runs";
 
-/// Whether the person at this terminal allows the commands. Nobody else is asked.
+/// Asks whether the person at this terminal allows the commands. Returns `false` if there is no person to ask.
 fn offered(args: &Init, output: Output, service: &Service, checks: &ProjectChecks) -> anyhow::Result<bool> {
     let is_asked = !args.yes && !output.is_json() && person::at_terminal(ACT).is_ok();
     if !is_asked || service.people().must_be_person(ACT).is_err() {
         return Ok(false);
     }
-    // What was there before has not been shown yet.
+    // The existing commands have not been shown yet.
     for command in project_checks::commands(checks) {
         output.line(format!("  {}: {}", one_line(&command.check), command_line(&command.argv)))?;
     }
@@ -97,7 +97,7 @@ fn offered(args: &Init, output: Output, service: &Service, checks: &ProjectCheck
     Ok(true)
 }
 
-/// The commands that come next, each with what it is for.
+/// Returns the next commands and their purposes.
 fn next(unwritten: bool, untrusted: bool) -> Vec<(&'static str, &'static str)> {
     let write = unwritten.then_some(("portolan init --yes", "write these checks down"));
     let trust =

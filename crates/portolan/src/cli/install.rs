@@ -1,4 +1,4 @@
-//! `portolan install`: a coding agent, or git, is made to ask before it acts.
+//! `portolan install`: makes a coding agent, or git, ask before it acts.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,8 @@ use crate::install::{Direction, Plan, Target, plugin, program};
 
 /// Put hooks into a coding agent's settings and into git.
 ///
-/// Only those of this project are changed. Git's own hooks come with an agent's: what a script does, only they see.
+/// Only the settings of this project change. Git's hooks are installed with an agent's: only they see what a script
+/// does.
 ///
 /// Example: portolan install claude-code --print
 #[derive(Args)]
@@ -22,22 +23,24 @@ use crate::install::{Direction, Plan, Target, plugin, program};
     after_help = "Nothing of yours in these files is changed. What was put in is recorded in .portolan/installed.json; `portolan doctor` looks whether it still works."
 )]
 pub(super) struct Install {
-    /// Whose hooks.
+    /// The agent, or git.
     #[arg(value_enum, value_name = "FOR")]
     target: Name,
-    /// Do it without asking.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
-    /// Take out what was put in.
+    /// Remove what was installed.
     #[arg(long)]
     uninstall: bool,
-    /// Show what would be done, and do nothing.
+    /// Show the changes without making them.
     #[arg(long, conflicts_with = "yes")]
     print: bool,
-    /// Write a plug-in for Claude Code into a folder of its own instead, with the manifest of a marketplace.
+    /// Write a plug-in for Claude Code into this folder instead.
+    /// The folder has the manifest of a marketplace.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "print"])]
     plugin: Option<PathBuf>,
-    /// Have the host's shell run where what holds the gates cannot be written; it stays so when hooks are put in again.
+    /// Run the host's shell where it cannot write the files of the gates.
+    /// Later installations keep this.
     #[arg(long, conflicts_with_all = ["uninstall", "plugin"])]
     sandbox: bool,
 }
@@ -51,7 +54,7 @@ enum Name {
     #[value(name = "opencode")]
     OpenCode,
     Copilot,
-    /// Git's own hooks alone, which hold whoever commits.
+    /// Only git's own hooks, which check every commit.
     Git,
 }
 
@@ -99,7 +102,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         plan.perform()?;
     }
     if done && direction == Direction::Install {
-        // From now on another passphrase in its place is noticed.
+        // Names the passphrase in the log, so that a later replacement is detected.
         Service::new(common.options()?)?.people().name_passphrase()?;
     }
     if output.is_json() {
@@ -119,7 +122,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     Ok(if changed && !done && !args.print { Exit::Refused } else { Exit::Done })
 }
 
-/// Refuses a sandbox that would keep every command of the shell from running.
+/// Refuses a sandbox that would prevent every command of the shell.
 fn check_sandbox(target: Target) -> Result<(), ServiceError> {
     if target != Target::Host(Host::ClaudeCode) {
         let message = format!("the shell of `{}` cannot be run in a sandbox", target.name());
@@ -129,7 +132,7 @@ fn check_sandbox(target: Target) -> Result<(), ServiceError> {
     sandbox::check_available().map_err(|why| ServiceError::refused("no_sandbox", why, help))
 }
 
-/// A folder that is named on the command line is consent enough: nothing else is written.
+/// Writes the plug-in without asking: the folder was named on the command line, and nothing else is written.
 fn write_plugin(target: Target, folder: &Path, common: &Common) -> anyhow::Result<Exit> {
     if target != Target::Host(Host::ClaudeCode) {
         let message = format!("there is no plug-in for `{}`", target.name());

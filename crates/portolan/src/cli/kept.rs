@@ -1,4 +1,4 @@
-//! The kept run of a graph, as `portolan runs show` tells it: what it came to, or where it was left, and what is next.
+//! The stored run of a graph, as `portolan runs show` prints it: its result or its position, and the next command.
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{Redaction, saved, trace, way};
@@ -19,7 +19,7 @@ use super::run::{waterfall, width};
 /// How much of a result is shown; `--format json` has all of it.
 const MAX_RESULT: usize = 2_000;
 
-/// The run of a graph, told from its journal.
+/// The run of a graph, read from its journal.
 pub(super) struct JournaledRun {
     id: RunId,
     workflow: String,
@@ -27,27 +27,27 @@ pub(super) struct JournaledRun {
     began: Timestamp,
     last: Timestamp,
     end: End,
-    /// What another run of these states can begin with.
+    /// The context with which another run of these states can begin.
     saved: Option<Value>,
 }
 
-/// What became of it.
+/// How a run ended, or why it has not.
 enum End {
-    /// It is done, with this output.
+    /// It succeeded, with this output.
     Done(Value),
     /// It failed.
     Failed(Fault),
-    /// It was called off, for this reason.
+    /// It was cancelled, for this reason.
     CalledOff(String),
     /// It is at a node that the engine executes.
     UnderWay,
-    /// States wait for somebody: in which branches, and why.
+    /// States wait: the branch and the reason of each.
     Held(Vec<(String, WaitReason)>),
 }
 
 impl JournaledRun {
-    /// The run of a graph; nothing where the run is an agent's, or waits for one.
-    /// With all that `--format json` tells where `whole`.
+    /// Reads the run of a graph. Returns `None` if an agent follows the run, or the run waits for one. `whole` includes
+    /// all data of `--format json`.
     pub(super) async fn of(
         service: &Service,
         address: &Address,
@@ -80,7 +80,7 @@ impl JournaledRun {
         })
     }
 
-    /// Tells it: where it is, what it came to, and what is next.
+    /// Prints the run: its position, its result, and the next command.
     pub(super) fn show(&self, output: Output, situation: Value) -> anyhow::Result<Exit> {
         if output.is_json() {
             output.json(&self.report(situation))?;
@@ -107,7 +107,7 @@ impl JournaledRun {
         if matches!(self.end, End::Held(_)) { Exit::Waiting } else { Exit::Done }
     }
 
-    /// What it came to, and when.
+    /// Prints the result, and the times.
     pub(super) fn tell(&self, output: Output) -> anyhow::Result<()> {
         match &self.end {
             End::Done(result) => output.line(one_line(&shortened(&result.to_string())))?,
@@ -131,7 +131,7 @@ impl JournaledRun {
         output.line(format!("{executed} executed, began {}, {end} {}", rfc3339(self.began), rfc3339(self.last)))
     }
 
-    /// What may be done next, in one line.
+    /// Returns the next command, in one line.
     fn next(&self) -> String {
         let id = &self.id;
         match &self.end {
@@ -176,7 +176,7 @@ fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
     has_states.then(|| saved(&definition.workflow, records.iter().flat_map(|record| &record.changes))).flatten()
 }
 
-/// By which options a state that waits goes on.
+/// Returns the options with which a waiting state continues.
 fn said(why: &WaitReason) -> &'static [&'static str] {
     match why {
         WaitReason::Answer { .. } => &["answer ANSWER", "give-up"],
@@ -186,7 +186,7 @@ fn said(why: &WaitReason) -> &'static [&'static str] {
     }
 }
 
-/// The first state that waits, and where there are others all of them.
+/// Returns the first waiting state as JSON, with all of them if there are several.
 fn waits(all: &[(String, WaitReason)]) -> Value {
     let one = |(branch, why): &(String, WaitReason)| {
         let mut told = json!({ "why": why.text(), "resume": said(why) });
@@ -202,7 +202,7 @@ fn waits(all: &[(String, WaitReason)]) -> Value {
     told
 }
 
-/// In which branches states wait, and why.
+/// Returns the branches in which states wait, and the reasons.
 fn held(run: &Run) -> Vec<(String, WaitReason)> {
     let held = run.positions().into_iter().filter_map(|(path, frame)| Some((path.text(), frame.place.held()?.clone())));
     held.collect()
@@ -234,7 +234,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Everything that the nodes of a function did, and what it came to.
+/// Prints what each node of a function did, and the run's result.
 pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId) -> anyhow::Result<Exit> {
     let History { records, hidden, definition } = service.history(&Address::Stored(handle.clone())).await?;
     let events = records.iter().map(|record| (&record.event, record.changes.as_slice()));

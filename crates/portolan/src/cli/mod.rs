@@ -1,4 +1,4 @@
-//! The command line: one file for each verb, with its arguments, what it does, and the exit code that says how it went.
+//! The command line: one file per command, with its arguments, its function and its exit code.
 
 mod assignment;
 mod autopilot;
@@ -59,10 +59,10 @@ pub(crate) use output::{Format, Output};
 
 /// Leads AI agents through workflows they cannot cheat.
 ///
-/// Without a command, it says how things stand in the project, and what to do next.
+/// Without a command, it shows the project's state and the next commands.
 ///
-/// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person. `qa` and
-/// `merge-gate` say what theirs mean.
+/// Exit codes: 0 done, 1 failed, 2 refused, 3 invalid definition, 4 waiting for a person. `qa` and `merge-gate`
+/// document their own.
 #[derive(Parser)]
 #[command(name = "portolan", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
@@ -72,17 +72,19 @@ struct Cli {
     common: Common,
 }
 
-/// What every verb takes.
+/// The arguments of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// The project: where `.flow` and `.portolan` are [default: the nearest folder around this one that has either, or else
-    /// the root of the repository, or else this folder].
+    /// The project's folder, with `.flow` and `.portolan` in it.
+    /// [default: the nearest folder around this one that has either, or else the root of the repository, or else this
+    /// folder]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Where runs are kept: a SQLite file, or `memory` [default: .portolan/runs.db in the project].
+    /// The store of runs: a SQLite file, or `memory`.
+    /// [default: .portolan/runs.db in the project]
     #[arg(long, global = true, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// How to print.
+    /// The output format.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
     #[arg(skip)]
@@ -122,7 +124,7 @@ enum Verb {
     Completions(completions::Completions),
 }
 
-/// How a command went, for the shell.
+/// The result of a command, as the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done = 0,
@@ -133,16 +135,17 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The merge gate leaves it to a person. Its codes are those that scripts know of merge gates.
+    /// The merge gate requires a person's review. Its codes are those that scripts expect of merge gates.
     pub(crate) const HUMAN_REVIEW: Exit = Exit::InvalidDefinition;
-    /// A check could not find out how things are.
+    /// A check could not determine its result.
     pub(crate) const UNVERIFIED: Exit = Exit::InvalidDefinition;
 }
 
-/// Whether definitions are held to their format, or read as their original program would.
+/// Whether definitions must conform to their format, or are read as their original program reads them.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Leniency {
-    /// Load with warnings what the format's own program would load, each fault repaired so that no run is stranded.
+    /// Load, with warnings, what the format's own program would load.
+    /// Each fault is repaired so that no run is stranded.
     #[arg(long)]
     lenient: bool,
 }
@@ -153,26 +156,27 @@ impl Leniency {
     }
 }
 
-/// Which warnings are not accepted.
+/// The warnings that count as errors.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Denial {
-    /// Take a warning for an error: its code, such as `read-before-set`, or `warnings` for all. May be given several times.
+    /// Treat a warning as an error: its code, or `warnings` for all.
+    /// A code is, for example, `read-before-set`. May be given several times.
     #[arg(long, value_name = "CODE|warnings", value_parser = deniable)]
     deny: Vec<String>,
 }
 
 impl Denial {
-    /// The finding, as it counts.
+    /// Returns the finding with its effective severity.
     pub(crate) fn weigh(&self, fault: Diagnostic) -> Diagnostic {
         let is_denied = self.deny.iter().any(|denied| denied == ALL_WARNINGS || denied == fault.code);
         if is_denied { fault.denied() } else { fault }
     }
 }
 
-/// The word for all warnings together.
+/// The word for all warnings.
 const ALL_WARNINGS: &str = "warnings";
 
-/// A code that a finding may have: what is misspelt would deny nothing, and nobody would notice.
+/// Parses a code that a finding may have. A misspelt one would have no effect, which its user would not notice.
 fn deniable(word: &str) -> Result<String, String> {
     let codes: Vec<&str> = portolan_core::codes().iter().map(|code| code.code).chain([ALL_WARNINGS]).collect();
     if codes.contains(&word) {
@@ -184,17 +188,17 @@ fn deniable(word: &str) -> Result<String, String> {
     })
 }
 
-/// Whose word counts at a question to a person.
+/// Whose answer counts if a question is for a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HumanArg {
-    /// The agent relays what the person said.
+    /// The agent passes the person's answer on.
     #[default]
     Attested,
     /// Only the person's own answer, in the client's dialog or by `portolan runs answer`.
     Verified,
 }
 
-/// The project that a folder lies in. One within another is a project of its own, and a repository is in none.
+/// Returns the project around a folder. The innermost project counts, and a repository ends the search.
 fn around(here: &Path) -> PathBuf {
     let Ok(folder) = here.canonicalize() else { return here.to_owned() };
     for around in folder.ancestors() {
@@ -207,7 +211,7 @@ fn around(here: &Path) -> PathBuf {
 }
 
 impl Common {
-    /// The project's folder.
+    /// Returns the project's folder.
     pub(crate) fn project(&self) -> Result<PathBuf, ServiceError> {
         let given = self.project.clone().unwrap_or_else(|| around(&PathBuf::from(".")));
         let no_project = |why: &str| {
@@ -235,7 +239,7 @@ impl Common {
     }
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }
@@ -262,7 +266,7 @@ fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 
-/// Performs a command; what it tells collectors of traces is sent before the process ends.
+/// Performs a command, and sends its trace data before the process ends.
 fn traced(mut cli: Cli) -> Exit {
     let output = cli.common.output();
     let telemetry = Telemetry::from_environment(Arc::new(move |note| output.remark(output::one_line(note))));
@@ -314,7 +318,7 @@ fn perform(cli: Cli) -> Exit {
     result.unwrap_or_else(|error| report(&output, &error))
 }
 
-/// Help that was asked for, or a command line that cannot be understood.
+/// Prints the requested help, or the error of an invalid command line.
 fn misused(error: &clap::Error) -> Exit {
     let words: Vec<String> = std::env::args().collect();
     let json = words.iter().any(|word| word == "--format=json")
@@ -325,7 +329,7 @@ fn misused(error: &clap::Error) -> Exit {
         let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
         Output::new(Format::Json).error("usage", &message, "`--help` shows what is understood");
     } else {
-        // Nothing more can be done about a closed output.
+        // A closed output cannot be reported anywhere.
         let _ = error.print();
     }
     if error.use_stderr() { Exit::Refused } else { Exit::Done }
@@ -337,7 +341,7 @@ fn report(output: &Output, error: &anyhow::Error) -> Exit {
             output.error(error.code, &error.message, &error.help);
             exit_of(error.kind)
         }
-        // A reader that closed the pipe has what it wanted.
+        // A reader that closed the pipe has read enough.
         None if output::is_broken_pipe(error) => Exit::Done,
         None => {
             output.error("failed", &output::told(error), "");
@@ -355,7 +359,7 @@ fn exit_of(kind: ErrorKind) -> Exit {
     }
 }
 
-/// The command line itself, for completions and the reference.
+/// Returns the command line's definition, for completions and the reference.
 pub(crate) fn command() -> clap::Command {
     commands::grouped(<Cli as clap::CommandFactory>::command())
 }

@@ -1,4 +1,4 @@
-//! What is printed: data on standard output, everything else on standard error, colour only on a terminal.
+//! Output: data goes to standard output, everything else to standard error, with colour only on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -8,7 +8,7 @@ use portolan_core::diagnostic::is_unseen;
 use serde::Serialize;
 use serde_json::json;
 
-/// How to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people.
@@ -20,7 +20,7 @@ pub(crate) enum Format {
 
 const UNWRITABLE: &str = "the output cannot be written";
 
-/// Where a command prints.
+/// The settings of a command's output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     pub(crate) format: Format,
@@ -28,7 +28,7 @@ pub(crate) struct Output {
     error_colour: bool,
 }
 
-/// The colours that are used, by what they mean.
+/// The colours, by their meaning.
 #[derive(Clone, Copy)]
 pub(crate) enum Paint {
     Good,
@@ -70,10 +70,10 @@ impl Output {
         writeln!(out).context(UNWRITABLE)
     }
 
-    /// Prints what went wrong, on standard error in both formats.
+    /// Prints an error on standard error, in both formats.
     pub(crate) fn error(self, code: &str, message: &str, help: &str) {
         let mut err = io::stderr().lock();
-        // Nothing more can be done about a standard error that is closed.
+        // A closed standard error cannot be reported anywhere.
         let _ = match self.format {
             Format::Json => writeln!(err, "{}", json!({ "error": code, "message": message, "help": help })),
             Format::Text if help.is_empty() => writeln!(err, "error: {}", one_line(message)),
@@ -81,7 +81,7 @@ impl Output {
         };
     }
 
-    /// A remark for the person at the terminal.
+    /// Prints a remark on standard error.
     pub(crate) fn remark(self, text: impl AsRef<str>) {
         let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
     }
@@ -90,7 +90,7 @@ impl Output {
         painted(self.colour, paint, text)
     }
 
-    /// The same, for standard error.
+    /// Colours a text for standard error.
     pub(crate) fn paint_error(self, paint: Paint, text: &str) -> String {
         painted(self.error_colour, paint, text)
     }
@@ -110,12 +110,12 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// Text of a definition, a task or an agent as lines that steer no terminal: what would not be seen is spelt out.
+/// Escapes invisible characters of a foreign text, so that it cannot control the terminal. Line ends are kept.
 pub(crate) fn safe(text: &str) -> String {
     spelt_out(text, |c| c != '\n' && is_unseen(c))
 }
 
-/// The same on one line.
+/// Escapes invisible characters and line ends.
 pub(crate) fn one_line(text: &str) -> String {
     spelt_out(text, is_unseen)
 }
@@ -124,8 +124,7 @@ fn spelt_out(text: &str, hidden: impl Fn(char) -> bool) -> String {
     text.chars().map(|c| if hidden(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
-/// A command as a person must be able to tell it from every other: a word that is more than a plain one stands in
-/// quotes, with its escapes.
+/// Formats a command unambiguously: a word with other than plain characters is quoted and escaped.
 pub(crate) fn command_line(argv: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let word = |word: &String| {
@@ -134,13 +133,13 @@ pub(crate) fn command_line(argv: &[String]) -> String {
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The operating system's own words, without Rust's number for them.
+/// Returns the operating system's error message without Rust's error number.
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Why a text is no JSON.
+/// Returns why a text is not JSON.
 pub(crate) fn unread(error: &serde_json::Error) -> String {
     if error.is_eof() {
         format!("it ends too early, at line {} column {}", error.line(), error.column())
@@ -149,13 +148,13 @@ pub(crate) fn unread(error: &serde_json::Error) -> String {
     }
 }
 
-/// An error of the world in one line.
+/// Formats an error with its causes on one line.
 pub(super) fn told(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Whether an error is only that nobody reads any more.
+/// Returns whether an error only says that the reader has closed the pipe.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -165,7 +164,7 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Columns of text on one line a row, each as wide as its widest cell; the last one is not padded.
+/// Formats rows as columns, each as wide as its widest cell. The last column is not padded.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();

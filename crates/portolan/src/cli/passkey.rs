@@ -1,4 +1,4 @@
-//! `portolan people passkey`: passkeys by which persons confirm single answers on the studio's page.
+//! `portolan people passkey`: passkeys with which persons confirm single answers in the studio.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use crate::web::{self, Opening};
 #[derive(Args)]
 #[group(skip)]
 pub(super) struct Passkeys {
-    /// Show those that there are.
+    /// List the passkeys.
     #[arg(long, conflicts_with_all = ["remove", "adopt", "open", "port"])]
     list: bool,
-    /// Forget this one, in all projects.
+    /// Delete this passkey, in all projects.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adopt", "open", "port"])]
     remove: Option<String>,
-    /// Have this project go by one that was enrolled in another.
+    /// Use a passkey in this project that was enrolled in another.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["open", "port"])]
     adopt: Option<String>,
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// The port to listen on [default: one that is free].
+    /// The port to listen on [default: any free port].
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 }
 
-/// What enrolling a passkey is, for whoever is refused.
+/// The act that is refused, for messages.
 const ACT: &str = "may set by which passkeys persons confirm";
 
-/// So long the page waits for one.
+/// How long the page waits for an enrolment.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
@@ -98,7 +98,7 @@ fn told(service: &Service) -> Result<Value, ServiceError> {
     Ok(json!({ "passkeys": told.collect::<Vec<_>>() }))
 }
 
-/// Serves the page until a passkey was enrolled.
+/// Serves the page until a passkey is enrolled.
 fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Exit> {
     let elsewhere = service.people().passkeys()?.kept.into_iter().find(|passkey| !passkey.is_named);
     if let Some(Passkey { name, .. }) = elsewhere {
@@ -108,7 +108,7 @@ fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Ex
     let opening = Opening { service: Arc::new(service), person: name, port: args.port, read_only: true, enrols: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let enrolled = runtime.block_on(async {
-        // From here on no signal ends the process before it has said what became of this.
+        // From here on a signal does not end the process before it has printed the result.
         let ended = asked_to_end();
         let listening = web::listen(opening).await?;
         match output.is_json() {

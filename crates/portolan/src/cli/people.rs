@@ -1,5 +1,5 @@
-//! `portolan people`: who counts as a person, and the passphrase and the passkeys by which persons confirm what only
-//! they may do.
+//! `portolan people`: whether a process counts as a person, and the passphrase and passkeys with which persons confirm
+//! what only they may do.
 
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::list;
@@ -15,9 +15,9 @@ use super::person::{asked, at_terminal, known};
 use super::{Common, Exit};
 use crate::install::{Finding, State};
 
-/// Say who counts as a person here.
+/// Show who counts as a person here, and set how persons confirm.
 ///
-/// And set the passphrase and the passkeys by which persons confirm what no agent may do.
+/// A passphrase or a passkey confirms what no agent may do.
 ///
 /// Example: portolan people show
 #[derive(Args)]
@@ -28,29 +28,32 @@ pub(super) struct People {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Show whether this command counts as a person's, the agents' hosts that are known, and whether there is a passphrase.
-    /// Exit code 1 when it does not count.
+    /// Show whether this command counts as a person's. Exit code 1 if it does not.
+    ///
+    /// Also lists the known hosts of agents, and whether a passphrase is set.
     ///
     /// Example: portolan people show
     Show,
-    /// Set the passphrase that this project asks persons for. It is asked for twice, at a terminal.
+    /// Set the passphrase that this project asks persons for.
+    ///
+    /// You type it twice, at a terminal.
     ///
     /// Example: portolan people passphrase
     Passphrase {
-        /// Have this project ask for none any more.
+        /// Remove the passphrase from this project.
         #[arg(long)]
         remove: bool,
     },
-    /// Enrol a passkey, by which you confirm answers in the studio that only a person may give.
+    /// Enrol a passkey, to confirm answers in the studio that only a person may give.
     ///
-    /// It serves a page for that, prints its address, and ends when a passkey was enrolled. A browser and an authenticator
-    /// with a PIN, a fingerprint or the like are needed.
+    /// It serves a page, prints its address, and ends once a passkey is enrolled. You need a browser, and an
+    /// authenticator with a PIN, a fingerprint or the like.
     ///
     /// Example: portolan people passkey --open
     Passkey(Passkeys),
 }
 
-/// What setting a passphrase is, for whoever is refused.
+/// The act that is refused, for messages.
 const ACT: &str = "may set the passphrase";
 
 pub(super) fn run(args: &People, common: &Common) -> anyhow::Result<Exit> {
@@ -114,7 +117,7 @@ fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result
     Ok(Exit::Done)
 }
 
-/// What there is to say of persons, for whoever looks whether the gates hold.
+/// Returns the findings about persons for `portolan doctor`.
 pub(super) fn findings(common: &Common) -> Vec<Finding> {
     let service = match common.options().and_then(Service::new) {
         Ok(service) => service,
@@ -141,7 +144,7 @@ fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
     }
 }
 
-/// A passkey that the log does not name may be the person's, of another project, or somebody else's.
+/// Reports passkeys that the log does not name. They may belong to another project, or to another person.
 fn findings_of_passkeys(service: &Service) -> Vec<Finding> {
     let passkeys = match service.people().passkeys() {
         Ok(passkeys) => passkeys,
@@ -154,7 +157,7 @@ fn findings_of_passkeys(service: &Service) -> Vec<Finding> {
     if named > 0 {
         findings.extend(finding(State::Good, format!("passkeys that confirm answers in the studio: {named}")));
     }
-    // Who has enrolled none here cannot miss any.
+    // Without an enrolled passkey here, none can be missing.
     if !unnamed.is_empty() && (named > 0 || passkeys.missing > 0) {
         let message = format!("the event log does not name the passkeys {}: they confirm nothing here", list(&unnamed));
         findings.extend(finding(State::Doubtful, message));

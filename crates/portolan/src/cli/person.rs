@@ -1,5 +1,5 @@
-//! The person at this terminal, where only a person may do something: nobody whom an agent started, and whoever knows the
-//! passphrase, where there is one.
+//! Verification of the person at this terminal: the process was not started by an agent, and the person knows the
+//! passphrase if there is one.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -8,7 +8,7 @@ use portolan_runtime::service::{Caller, Service, ServiceError};
 
 use super::runs::person;
 
-/// The person, once it is told that it is one. `act` says what is kept from others, such as "may trust commands".
+/// Returns the verified person. `act` is the act that others may not do, such as "may trust commands".
 pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceError> {
     let people = service.people();
     people.must_be_person(act)?;
@@ -16,18 +16,18 @@ pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceE
     Ok(person())
 }
 
-/// Refuses whoever does not know the passphrase of the project.
+/// Refuses a person who does not know the project's passphrase.
 pub(super) fn known(service: &Service, act: &str) -> Result<(), ServiceError> {
     let people = service.people();
     match people.standing()? {
         PassphrasePolicy::Unset => Ok(()),
-        // It is said before anybody is asked for what cannot be compared.
+        // Fails before the passphrase is asked for, since there is nothing to compare it with.
         PassphrasePolicy::Tampered => people.confirm("", act),
         PassphrasePolicy::Set { .. } => people.confirm(&asked("Passphrase: ", act)?, act),
     }
 }
 
-/// Whether whoever is at the terminal wants what was shown. With `yes`, nobody is asked.
+/// Asks whether the person at the terminal agrees to what was shown, unless `yes` is set.
 pub(super) fn consented(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
@@ -45,7 +45,7 @@ pub(super) fn consented(question: &str, yes: bool) -> anyhow::Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-/// What is typed at the terminal, unseen.
+/// Reads an input at the terminal without echo.
 pub(super) fn asked(prompt: &str, act: &str) -> Result<String, ServiceError> {
     at_terminal(act)?;
     rpassword::prompt_password(prompt).map_err(|error| {
@@ -54,7 +54,7 @@ pub(super) fn asked(prompt: &str, act: &str) -> Result<String, ServiceError> {
     })
 }
 
-/// Refuses where nobody is at a terminal.
+/// Refuses if there is no terminal.
 pub(super) fn at_terminal(act: &str) -> Result<(), ServiceError> {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());

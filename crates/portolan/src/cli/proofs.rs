@@ -1,4 +1,4 @@
-//! What `portolan check` proves of definitions, and the runs that refute the rest.
+//! The properties that `portolan check` proves, and the runs that refute the others.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use portolan_runtime::proof::{Effort, analyse};
 use super::check::Check;
 use super::output::{Output, one_line};
 
-/// What is known of the workflows that were checked.
+/// The analysis results of the checked workflows.
 pub(super) struct Proofs {
     effort: Effort,
     explain: Option<String>,
     folder: Option<PathBuf>,
-    /// What is proved, by workflow.
+    /// The proved properties, by workflow.
     lines: Vec<(String, String)>,
-    /// The runs that refute something, each with its workflow and its code.
+    /// The runs that refute a property, each with its workflow and its code.
     runs: Vec<(String, &'static str, Counterexample)>,
 }
 
@@ -31,7 +31,7 @@ impl Proofs {
         Proofs { effort: args.effort(), explain, folder, lines: Vec::new(), runs: Vec::new() }
     }
 
-    /// A review with what the analysis of its workflows has found besides.
+    /// Adds the findings of the analysis to a review.
     pub(super) fn added<'w>(&mut self, review: Reviewed, workflows: impl Iterator<Item = &'w Workflow>) -> Reviewed {
         let Reviewed { source, mut faults } = review;
         let known = faults.len();
@@ -51,7 +51,7 @@ impl Proofs {
         Reviewed { source, faults }
     }
 
-    /// What is proved, a line for each workflow; and the runs that are to be shown.
+    /// Prints one line of results per workflow, and the requested runs.
     pub(super) fn print(&self, output: &Output) -> anyhow::Result<()> {
         for (id, line) in &self.lines {
             output.line(format!("{}: {line}", one_line(id)))?;
@@ -74,7 +74,7 @@ impl Proofs {
         Ok(())
     }
 
-    /// Writes the runs where they are wanted.
+    /// Writes the runs to the folder, if one was requested.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         fs::create_dir_all(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `portolan qa`: a check of the project's rules, asked for by itself.
+//! `portolan qa`: runs one check of the project's rules.
 
 use clap::Args;
 use portolan_core::graph::Gate;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::output::{Output, Paint, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
-/// Find out whether one check of the project's rules holds.
+/// Run one check of the project's rules.
 ///
 /// Example: portolan qa list
 #[derive(Args)]
@@ -20,22 +20,22 @@ use super::{Common, Exit, block_on};
                   Exit code 0 when the check holds, 1 when it does not, 3 when it cannot be verified."
 )]
 pub(super) struct Qa {
-    /// `typecheck`, or the name of a check; `list` tells them.
+    /// `typecheck`, or the name of a check; `list` shows the names.
     #[arg(value_name = "CHECK")]
     check: String,
-    /// The issue that is claimed: a number or a key [default: what the branch's name has].
+    /// The claimed issue: a number or a key [default: the one in the branch's name].
     #[arg(long, value_name = "ISSUE")]
     issue: Option<String>,
-    /// The branch that is claimed [default: the one that is checked out].
+    /// The claimed branch [default: the one that is checked out].
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
-    /// The specification that is claimed.
+    /// The claimed specification.
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
-    /// The pull request that is claimed.
+    /// The claimed pull request.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pr: Option<u64>,
-    /// How long the type checker may take, in seconds.
+    /// The timeout of the type checker, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE_SECONDS, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 }
@@ -80,7 +80,7 @@ fn tell(output: Output, finding: &CheckFinding) -> anyhow::Result<()> {
     let reason = one_line(&finding.reason);
     let reason = reason.strip_prefix("cannot verify: ").unwrap_or(&reason);
     output.line(format!("{}: {reason}", output.paint(paint, word)))?;
-    // The reason tells of one by itself.
+    // The reason already names a single violation.
     for violation in finding.violations.iter().filter(|_| finding.violations.len() > 1) {
         let sha = violation.sha.get(..10).unwrap_or(&violation.sha);
         output.line(format!("  {sha} {}: {}", one_line(&violation.subject), one_line(&violation.expected)))?;

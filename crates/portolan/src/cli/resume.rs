@@ -1,4 +1,4 @@
-//! `portolan runs resume`: the kept run of a graph is gone on with.
+//! `portolan runs resume`: continues the stored run of a graph.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,33 +19,33 @@ use super::run::{Look, OutcomeReport, Over, cast, drive, left, tell};
 use super::runs::person;
 use super::{Exit, runs};
 
-/// How a run is gone on with.
+/// How a run continues.
 #[derive(Args)]
 pub(super) struct Resume {
-    /// A handle.
+    /// The handle of the run.
     run: String,
-    /// Make a call again that was under way when the run was left.
+    /// Repeat a call that was interrupted.
     #[arg(long, conflicts_with = "fail")]
     repeat: bool,
-    /// Count a call as failed that was under way when the run was left.
+    /// Count a call that was interrupted as failed.
     #[arg(long)]
     fail: bool,
-    /// Answer the tool, or the person's question, that a state waits for: JSON, or a text.
+    /// Answer the tool or the question that a state waits for: JSON, or else text.
     #[arg(long, value_name = "JSON|TEXT", group = "how")]
     answer: Option<String>,
-    /// Let a state go on that waits; at a limit, with as much again.
+    /// Continue a state that waits; at a limit, with the same amount again.
     #[arg(long, group = "how")]
     go_on: bool,
-    /// Have the best attempt of a state that waits count.
+    /// Accept the best attempt of a state that waits.
     #[arg(long, group = "how")]
     accept: bool,
-    /// Give up on a state that waits.
+    /// Give up a state that waits.
     #[arg(long, group = "how")]
     give_up: bool,
-    /// Which branch, when several wait.
+    /// The branch, if several wait.
     #[arg(long, value_name = "BRANCH", requires = "how")]
     branch: Option<String>,
-    /// The model that works on states where the file names none.
+    /// The model for states whose file names none.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
     /// Your own file of MCP servers, for servers that the graph does not define.
@@ -57,7 +57,7 @@ pub(super) struct Resume {
 }
 
 impl Resume {
-    /// What a state that waits is told.
+    /// Returns the instruction of the options to a waiting state.
     fn resume(&self) -> Option<run::Resume> {
         if let Some(text) = &self.answer {
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
@@ -105,7 +105,7 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     }
 }
 
-/// The handle that an argument is.
+/// Parses an argument as a handle.
 pub(super) fn handle(text: &str) -> Result<RunId, ServiceError> {
     match runs::address(text)? {
         Address::Stored(run) => Ok(run),

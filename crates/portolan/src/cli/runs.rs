@@ -1,4 +1,4 @@
-//! `portolan runs`: what runs there are, where they are, what happened; and a person's answers.
+//! `portolan runs`: lists, shows, begins and ends runs, and gives a person's answers.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
@@ -41,18 +41,20 @@ enum Verb {
     ///
     /// Example: portolan runs list --all
     List {
-        /// Also those that are over.
+        /// Include runs that are over.
         #[arg(long)]
         all: bool,
-        /// At most so many.
+        /// The most runs to list.
         #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         limit: u32,
     },
-    /// Begin a run, for an agent to be led through it.
+    /// Begin a run for an agent.
     ///
     /// Example: portolan runs start bug-fix --at write_fix --description "the login fails"
     Start(Start),
-    /// Show where a run is and what would be accepted. Exit code 4 while it waits for a person.
+    /// Show a run's position and what it accepts.
+    ///
+    /// Exit code 4 while it waits for a person.
     ///
     /// Example: portolan runs show k7m2qx4p
     Show {
@@ -62,11 +64,13 @@ enum Verb {
         #[arg(long)]
         trace: bool,
     },
-    /// Go on with a run of a graph that was interrupted. What was answered is not asked again.
+    /// Continue an interrupted run of a graph.
+    ///
+    /// It does not repeat calls that were answered.
     ///
     /// Example: portolan runs resume k7m2qx4p
     Resume(Resume),
-    /// Show everything that happened to a run.
+    /// Show all records of a run.
     ///
     /// Example: portolan runs events k7m2qx4p
     Events {
@@ -77,68 +81,73 @@ enum Verb {
     ///
     /// Example: portolan runs answer k7m2qx4p passed --note "the key is in the vault now"
     Answer {
-        /// A handle, the path of a task file, or a token: the answer then has the one to go on with.
+        /// A handle, the path of a task file, or a token.
+        /// The answer to a token prints the token to continue with.
         run: String,
-        /// One of the answers that `runs show` offers; without it, it is asked for.
+        /// One of the answers that `runs show` offers [default: asks for it].
         answer: Option<String>,
-        /// Which branch, when several wait.
+        /// The branch, if several wait.
         #[arg(long, value_name = "BRANCH")]
         branch: Option<String>,
-        /// What the agent should know.
+        /// A note for the agent.
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
-        /// A variable whose value was in the way, and its value: JSON, or else text. Only where the run could not go on.
+        /// A new value for a variable that was in the way: JSON, or else text.
+        /// Only if the run could not continue.
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, Value)>,
     },
-    /// Have the run of a token continue with its workflow as it is now. Prints the token to continue with.
+    /// Move the run of a token to the current version of its workflow.
     ///
-    /// A run continues with the workflow that it began with. This is refused where a check, a gate or a question that the
-    /// run has come by was added, changed or taken away.
+    /// Prints the token to continue with. A run otherwise continues with the version that it began with. The move is
+    /// refused if a check, a gate or a question that the run has passed was added, changed or removed.
     ///
     /// Example: portolan runs migrate "$STATE"
     Migrate {
         /// The token.
         state: String,
     },
-    /// Begin a run with the past of another, up to one of its records. The other is not touched.
+    /// Begin a run with the past of another, up to one of its records.
+    ///
+    /// The other run does not change.
     ///
     /// Example: portolan runs fork k7m2qx4p --at 3
     Fork {
         /// A handle, or the path of a task file.
         run: String,
-        /// The last record that both have: `runs events` numbers them.
+        /// The last common record, by its number in `runs events`.
         #[arg(long, value_name = "RECORD", value_parser = clap::value_parser!(u64).range(1..))]
         at: u64,
-        /// A variable, or a node of a function, and the value or the output that it has in the new run: JSON, or else text.
+        /// A new value for a variable, or a new output for a node of a function.
+        /// The value is JSON, or else text.
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, Value)>,
-        /// The definition that the new run is held to: the one that the other began with, or what that is now.
+        /// The definition of the new run: the other run's, or its current version.
         ///
-        /// `current` is refused where a check, a gate or a question that the run has come by was added, changed or taken
-        /// away, and where the step that it is at is gone.
+        /// `current` is refused if a check, a gate or a question that the run has passed was added, changed or removed,
+        /// or if its present step was removed.
         #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
         definition: Which,
     },
-    /// Call a run off.
+    /// Cancel a run.
     ///
     /// Example: portolan runs cancel k7m2qx4p --reason "not needed any more"
     Cancel {
         /// A handle, or the path of a task file.
         run: String,
-        /// Why: it is kept on the record.
+        /// The reason, for the record.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
-/// A definition that a fork is held to.
+/// The definition that a fork is pinned to.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Which {
-    /// The one that the other run began with.
+    /// The definition that the other run began with.
     #[default]
     Pinned,
-    /// The same workflow as its file has it now.
+    /// The current version of the workflow.
     Current,
 }
 
@@ -175,7 +184,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     })?
 }
 
-/// A store that is named is meant: an empty list of another one would be taken for an answer.
+/// Requires that a named store exists: otherwise the empty list of a new store would pass for an answer.
 fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     let refused =
         |message: String| ServiceError::refused("no_store", message, "name the file that `serve` keeps runs in");
@@ -186,7 +195,7 @@ fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     }
 }
 
-/// The run that an argument names.
+/// Parses an argument that names a run.
 pub(super) fn address(text: &str) -> Result<Address, ServiceError> {
     match Address::parse(text) {
         Address::Task(path) if !path.contains(['/', '\\', '.']) => Err(ServiceError::refused(
@@ -198,7 +207,7 @@ pub(super) fn address(text: &str) -> Result<Address, ServiceError> {
     }
 }
 
-/// What the service tells an agent to do, as it is done at a shell.
+/// Replaces help for agents by help for a shell.
 fn at_a_shell(error: ServiceError) -> ServiceError {
     let help = match error.code {
         "task_not_found" => "check the path; `portolan runs list` shows the runs there are",
@@ -209,10 +218,10 @@ fn at_a_shell(error: ServiceError) -> ServiceError {
     ServiceError { help: help.to_owned(), ..error }
 }
 
-/// What is kept from others at a question that only a person may answer.
+/// The act that is refused if a question is only for a person.
 pub(super) const ANSWERS: &str = "may answer this question";
 
-/// The person at this terminal.
+/// Returns the person at this terminal.
 pub(super) fn person() -> Caller {
     let name = ["USER", "LOGNAME", "USERNAME"]
         .iter()
@@ -270,7 +279,7 @@ async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<E
     Ok(if asks(&view.situation) { Exit::Waiting } else { Exit::Done })
 }
 
-/// Whether a person is asked, at the position or in one of its branches.
+/// Returns whether a person is asked, at the position or in one of its branches.
 fn asks(situation: &Situation) -> bool {
     situation.state == RunStatus::Waiting || situation.position.branches.iter().any(|branch| branch.state == "waiting")
 }
@@ -301,7 +310,7 @@ fn as_json(view: &View) -> Value {
     json!({ "run": view.address.to_string(), "situation": words::told(view), "metadata": view.metadata })
 }
 
-/// What may be done, one line each: the calls of the agent, or the answers of the person who is asked.
+/// Formats the agent's calls, or the answers of the person who is asked, one per line.
 fn actions(output: &Output, view: &View) -> String {
     let [mut required, mut optional, mut blocked] = [Vec::new(), Vec::new(), Vec::new()];
     for offer in &view.situation.offers {
@@ -321,7 +330,7 @@ fn actions(output: &Output, view: &View) -> String {
     output.paint(Paint::Faint, &table(&[required, optional, blocked].concat()))
 }
 
-/// The command by which a person gives an answer.
+/// Returns the command with which a person gives an answer.
 fn at_the_shell(view: &View, answer: &str) -> String {
     let mut words = vec!["portolan".to_owned(), "runs".to_owned(), "answer".to_owned(), view.address.to_string()];
     words.push(answer.to_owned());
@@ -333,7 +342,7 @@ fn at_the_shell(view: &View, answer: &str) -> String {
 
 async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
     let address = address(run)?;
-    // What cannot be told to be harmless is not shown: the definition says what is.
+    // Only values that the definition allows are shown.
     let History { records, hidden, .. } = service.history(&address).await.map_err(at_a_shell)?;
     let shown = |record: &Record| serde_json::to_value(record).map(|record| hidden.record(&record));
     if output.is_json() {
@@ -342,7 +351,7 @@ async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result
         return Ok(Exit::Done);
     }
     for record in &records {
-        // Before it is made a line, for a line may be cut off in the middle of a secret.
+        // Masks before formatting, since a formatted line may cut a secret in two.
         let shown = shown(record).and_then(serde_json::from_value).unwrap_or_else(|_| record.clone());
         let line = one_line(&hidden.text(&history(&shown.event, &shown.changes)));
         output.line(format!("{:>4}  {}  {line}", record.seq, output.paint(Paint::Faint, &rfc3339(record.event.at))))?;
@@ -350,7 +359,7 @@ async fn events(output: &Output, service: &Service, run: &str) -> anyhow::Result
     Ok(Exit::Done)
 }
 
-/// What a person says at the shell.
+/// The options of `portolan runs answer`.
 pub(super) struct PersonInput<'a> {
     pub(super) run: &'a str,
     pub(super) answer: Option<&'a str>,
@@ -360,7 +369,7 @@ pub(super) struct PersonInput<'a> {
 }
 
 impl PersonInput<'_> {
-    /// The variables that are given values; nothing where none is.
+    /// Returns the new values of variables, or `None` if there are none.
     pub(super) fn outputs(&self) -> Option<Arc<Value>> {
         let set: Map<String, Value> = self.set.iter().cloned().collect();
         (!set.is_empty()).then(|| Arc::new(Value::Object(set)))
@@ -398,7 +407,7 @@ fn offered(situation: &Situation) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Asks at the terminal. A script must say the answer.
+/// Asks at the terminal. A script must name the answer.
 pub(super) fn pick(output: &Output, question: &str, offered: &[(String, String)]) -> Result<String, ServiceError> {
     let words: Vec<&str> = offered.iter().map(|(word, _)| word.as_str()).collect();
     let missing = || {

@@ -1,4 +1,4 @@
-//! `portolan sandbox`: a program runs where the files that hold the gates cannot be written.
+//! `portolan sandbox`: runs a program that cannot write the files of the gates.
 
 use std::ffi::OsString;
 
@@ -10,9 +10,9 @@ use serde_json::json;
 use super::output::one_line;
 use super::{Common, Exit};
 
-/// Run a program that cannot write what holds the gates.
+/// Run a program that cannot write the files of the gates.
 ///
-/// The shell of Claude Code runs so after `portolan install claude-code --sandbox`.
+/// Claude Code's shell runs in this sandbox after `portolan install claude-code --sandbox`.
 ///
 /// Example: portolan sandbox --print
 #[derive(Args)]
@@ -20,7 +20,7 @@ use super::{Common, Exit};
     after_help = "The exit code is the program's. It takes `bwrap` (bubblewrap) on Linux, and nothing more on macOS. docs/sandbox.md tells what is held, and what is not."
 )]
 pub(super) struct Sandbox {
-    /// Show what is held, and run nothing.
+    /// Show the protected files, and run nothing.
     #[arg(long, conflicts_with = "words")]
     print: bool,
     /// The program and its arguments.

@@ -1,4 +1,4 @@
-//! `portolan serve`: the MCP server, over standard input and output.
+//! `portolan serve`: the MCP server on standard input and output.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -31,25 +31,26 @@ pub(super) struct Serve {
     /// More workflow files, or folders of them; or files of graphs.
     #[arg(value_name = "FILE|DIR")]
     definitions: Vec<PathBuf>,
-    /// Which tools to serve, several with commas between [default: what the files hold].
+    /// The toolsets to serve, separated by commas [default: by the files].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SET")]
     toolset: Vec<Toolset>,
-    /// Your own file of MCP servers for graphs: those that a graph does not define itself.
+    /// Your own file of MCP servers, for servers that a graph does not define.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
-    /// The model that works on states of graphs where the file names none: `openai:gpt-4o-mini`, `scripted:answers.yaml`.
+    /// The model for states of graphs whose file names none.
+    /// For example `openai:gpt-4o-mini` or `scripted:answers.yaml`.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
-    /// Whose answer counts where a workflow asks a person.
+    /// Whose answer counts if a workflow asks a person.
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     human: HumanArg,
-    /// Give the agent a signed token with all that there is of its run, and keep nothing (toolset `navigate`).
+    /// Store runs in signed tokens that the agent holds (toolset `navigate`).
     #[arg(long)]
     stateless: bool,
-    /// Keep the runs of tokens in the store too, so that an old token is noticed and everything is on record.
+    /// Also record the runs of tokens in the store, to detect outdated tokens.
     #[arg(long, requires = "stateless")]
     ledger: bool,
-    /// Who uses the toolset `navigate`.
+    /// The user of the toolset `navigate`.
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     profile: ProfileArg,
     #[command(flatten)]
@@ -66,25 +67,25 @@ enum Toolset {
     Tasks,
     /// Seven that lead the project's task through its phases: flow_status, flow_tick and others.
     Gates,
-    /// The graphs of tool calls in FILE, each a tool.
+    /// Each graph of tool calls in FILE as a tool.
     Graph,
-    /// For one FILE or folder of activities: two tools that look at a definition of any format and edit it, and for graphs
-    /// of tool calls thirteen more that write and try them.
+    /// For one FILE or folder of activities: tools that show and edit a definition.
+    /// Two for any format, and thirteen more that write and try graphs of tool calls.
     Author,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ProfileArg {
-    /// An agent at work: it is shown what it can do now, and no definition.
+    /// An agent at work: it sees what it can do now, and no definition.
     #[default]
     Strict,
-    /// Whoever writes workflows: definitions can be read too.
+    /// An author of workflows: definitions can be read, too.
     Author,
 }
 
 /// How long servers may take to end by themselves once the client has left, and again once they were asked to.
 const GRACE: Duration = Duration::from_millis(200);
-/// The most faults that are drawn: nobody reads on, and each has its lines.
+/// The most faults that are drawn, since each takes several lines.
 const MAX_DRAWN: usize = 100;
 
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
@@ -108,7 +109,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         ..common.options()?
     };
     let service = Arc::new(Service::new(options)?);
-    // What is named on the command line must be sound before a client connects.
+    // Definitions on the command line must be sound before a client connects.
     for id in service.library().given_ids() {
         if let Err(error) = service.library().definition(&id) {
             return refuse(&output, service.library(), &id, error);
@@ -147,7 +148,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     if has(Toolset::Author) {
         let file = one_file(&args, files.graphs)?;
-        // A file of servers that cannot be read is said before a client connects.
+        // An unreadable file of servers is reported before a client connects.
         if let Some(path) = &args.mcp {
             service.library().own_servers(path)?;
         }
@@ -159,23 +160,23 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is named on the command line, by who serves it.
+/// The files on the command line, by kind.
 #[derive(Default)]
 struct NamedFiles {
-    /// Files of workflows that agents are led through.
+    /// Files of workflows for agents.
     led: Vec<PathBuf>,
     /// Files of graphs.
     graphs: Vec<PathBuf>,
 }
 
-/// The toolsets that are served, and what is named for each. What cannot be told is a matter of those who lead: they say
-/// what is wrong with it.
+/// Returns the toolsets to serve, and their files. A file of unknown kind counts as a workflow, whose review reports
+/// its faults.
 fn chosen(args: &Serve) -> anyhow::Result<(Vec<Toolset>, NamedFiles)> {
     let mut toolsets = args.toolset.clone();
     let given = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
     let (of_graphs, leading) =
         (given(&[Toolset::Graph, Toolset::Author]), given(&[Toolset::Navigate, Toolset::Tasks, Toolset::Gates]));
-    // The one file of the author need not exist yet.
+    // The file of the toolset `author` need not exist yet.
     if given(&[Toolset::Author]) && !given(&[Toolset::Graph]) && !leading {
         return Ok((toolsets, NamedFiles { led: Vec::new(), graphs: args.definitions.clone() }));
     }
@@ -215,7 +216,7 @@ fn mixed(graphs: &Path, led: &Path) -> ServiceError {
     )
 }
 
-/// Refuses what was asked for and could have no effect.
+/// Refuses options that would have no effect.
 fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
     let has = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
     let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
@@ -249,12 +250,12 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// Who is told what becomes of questions to people.
+/// Returns the receiver of notes about questions to people.
 fn tell(notes: mcp::Notes) -> mcp::Tell {
     Arc::new(move |what| notes.note(one_line(&format!("note: {what}"))))
 }
 
-/// Who is told when files of graphs change.
+/// Returns the receiver of changes of graph files.
 fn report(notes: mcp::Notes, output: Output) -> Box<dyn Fn(News<'_>) + Send + Sync> {
     Box::new(move |news| match news {
         News::Faulty(faulty) => {
@@ -265,10 +266,10 @@ fn report(notes: mcp::Notes, output: Output) -> Box<dyn Fn(News<'_>) + Send + Sy
     })
 }
 
-/// The one file that is written, or the folder of its definition. It need not exist yet.
+/// Returns the one file or folder that the toolset `author` edits. It need not exist yet.
 fn one_file(args: &Serve, graphs: Vec<PathBuf>) -> Result<PathBuf, ServiceError> {
     let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
-    // Beside tools that lead, it may be the one definition that agents are led through.
+    // With other toolsets, it may be the definition that agents follow.
     let mut named = if graphs.is_empty() { args.definitions.clone() } else { graphs };
     match (named.pop(), named.len()) {
         (None, _) => refused(
@@ -290,7 +291,7 @@ fn greet(output: &Output) {
     }
 }
 
-/// What keeps changed files from being served, each fault in its place.
+/// Draws the faults that keep changed files from being served.
 fn drawings(faulty: &DefinitionError, colour: bool) -> Vec<String> {
     let errors = faulty.findings.iter().filter(|(_, fault)| fault.is_error());
     errors.take(MAX_DRAWN).map(|(source, fault)| drawn(source, fault, colour)).collect()

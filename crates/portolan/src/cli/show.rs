@@ -1,4 +1,4 @@
-//! `portolan show`: a workflow as an outline, or as a picture.
+//! `portolan show`: prints a workflow as an outline or a diagram.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,13 +23,14 @@ use super::{Common, Exit, Output};
 /// Example: portolan show feature-development --diagram mermaid
 #[derive(Args)]
 pub(super) struct Show {
-    /// A file of a workflow or of a graph, or the id of a workflow of the project or the catalogue.
+    /// A file of a workflow or of a graph, or the id of a workflow.
+    /// The id is one of the project or the catalogue.
     #[arg(value_name = "FILE|ID")]
     workflow: String,
-    /// Which tool of a graph file; without it, the outline shows them all.
+    /// The tool of a graph file; without it, the outline shows all of them.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Draw it instead.
+    /// Print a diagram instead.
     #[arg(long, value_enum, value_name = "KIND")]
     diagram: Option<Diagram>,
 }
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The tools of a graph file; a picture shows one of them.
+/// Shows the tools of a graph file. A diagram shows one of them.
 fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyhow::Result<Exit> {
     let library = Library::new(project, &[], Strictness::Lenient)?;
     let (tools, origins) = (library.drawable_functions(path)?, library.origins());
@@ -97,7 +98,7 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
         output.line(drawn.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"))?;
     }
     let findings = Library::new(project, &[], Strictness::Strict)?.review_functions(path, None)?;
-    // Servers that only the person's own file defines are no fault of the graph.
+    // Servers that only the person's own file defines are not faults of the graph.
     let faults = findings.iter().filter(|(_, fault)| fault.is_error() && fault.code != "unknown-server").count();
     if faults > 0 {
         output.remark(noted(&args.workflow, faults));
@@ -120,13 +121,13 @@ fn no_such_tool(names: &[&str], wanted: Option<&str>, path: &Path) -> ServiceErr
     ServiceError::refused(code, message, help)
 }
 
-/// The graphs of a file as they were written, by their names.
+/// Returns the graphs of a file as written, by name.
 fn graphs_of(path: &Path, project: &Path) -> Result<Graphs, ServiceError> {
     let (given, id) = one_file(path)?;
     Ok(Library::new(project, &given, Strictness::Lenient)?.sketch(&id, None)?.graphs)
 }
 
-/// The nodes of a workflow, with what is checked at each.
+/// Returns the nodes of a workflow as JSON, with their checks.
 fn nodes_json(workflow: &Workflow, origins: &Origins, word: impl Fn(&Kind) -> &'static str) -> Vec<Value> {
     let nodes = workflow.root().steps.values().map(|step| &step.node);
     let told = nodes.map(|node| {
@@ -161,7 +162,7 @@ fn noted(id: &str, faults: usize) -> String {
     format!("note: `{id}` has {them} and is shown repaired; `portolan check` says what is wrong")
 }
 
-/// A workflow that has faults is drawn as lenient reading repairs it, which must not be taken for what is written.
+/// Warns about faults: the diagram shows the repaired workflow of the lenient reading, not the written one.
 fn remark_on_faults(output: &Output, strict: &Library, id: &str) -> anyhow::Result<()> {
     let faults = strict.review(id)?.faults.iter().filter(|fault| fault.is_error()).count();
     if faults > 0 {
@@ -170,7 +171,7 @@ fn remark_on_faults(output: &Output, strict: &Library, id: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// The one workflow at a path.
+/// Returns the one workflow at a path.
 pub(super) fn one_file(path: &Path) -> Result<(Vec<PathBuf>, String), ServiceError> {
     let files = files_at(path)?;
     let [file] = files.as_slice() else {
@@ -205,7 +206,7 @@ pub(super) fn unknown(library: &Library, id: &str) -> ServiceError {
     )
 }
 
-/// Graphs by the names that they are run by.
+/// Graphs by the names by which they are called.
 type Graphs = BTreeMap<String, Graph>;
 
 fn draw(workflow: &Workflow, diagram: Option<Diagram>, graphs: &Graphs, origins: &Origins) -> String {
@@ -219,7 +220,7 @@ fn draw(workflow: &Workflow, diagram: Option<Diagram>, graphs: &Graphs, origins:
     }
 }
 
-/// The drawing with its places: activities and loops open, other workflows not.
+/// Computes the drawing, with activities and loops open, and other workflows folded.
 fn placed(workflow: &Workflow, graphs: &Graphs) -> Option<Drawing> {
     let none = BTreeSet::new();
     let graph = graphs.get(workflow.id().as_str())?;

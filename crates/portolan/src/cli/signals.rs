@@ -1,11 +1,11 @@
-//! When this process is asked to end.
+//! Signals that ask this process to end.
 
-/// Resolves when the person, or the system, asks this process to end. It is listened for from the call on.
+/// Resolves when the person or the system asks this process to end. Signals are caught from the call on.
 pub(super) fn asked_to_end() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let mut signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        // A terminal that is closed hangs up.
+        // A closed terminal sends SIGHUP.
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         kinds.map(|kind| signal(kind).ok())
     };
@@ -20,7 +20,7 @@ pub(super) fn asked_to_end() -> impl Future<Output = ()> {
             return;
         }
         if tokio::signal::ctrl_c().await.is_err() {
-            // Nobody can be heard: then nobody stops it.
+            // Signals cannot be received, so this never resolves.
             std::future::pending::<()>().await;
         }
     }

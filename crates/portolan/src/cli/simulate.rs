@@ -1,4 +1,4 @@
-//! `portolan simulate`: a run that is written down is gone through by the engine, and nothing else happens.
+//! `portolan simulate`: replays a written run with the engine, without any effects.
 
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,21 @@ use super::output::one_line;
 use super::show::{one_file, unknown};
 use super::{Common, Exit, Output};
 
-/// Go through a run that is written down.
+/// Replay a written run.
 ///
 /// `portolan check --counterexamples` writes such runs.
 ///
-/// The engine decides over each of its events as it would of a run; nothing is called, checked or kept.
+/// The engine decides on each event as in a real run; nothing is called, checked or stored.
 ///
 /// Example: portolan simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json
 #[derive(Args)]
 #[command(after_help = "Exit code 1 when the definition does not allow the run any more.")]
 pub(super) struct Simulate {
-    /// A file of a workflow or of a graph, or the id of a workflow of the project or the catalogue [default: the workflow
-    /// that the run names].
+    /// A file of a workflow or of a graph, or the id of a workflow.
+    /// The id is one of the project or the catalogue [default: the workflow that the run names].
     #[arg(value_name = "FILE|ID")]
     workflow: Option<String>,
-    /// The run.
+    /// The file of the run.
     #[arg(long, value_name = "FILE")]
     replay: PathBuf,
 }

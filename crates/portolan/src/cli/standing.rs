@@ -1,4 +1,4 @@
-//! `portolan` alone: how things stand in the project, and what to do next.
+//! `portolan` without a command: shows the project's state and the next commands.
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_runtime::library::workflow_files;
@@ -10,25 +10,25 @@ use super::output::{Output, one_line, table};
 use super::{Common, Exit};
 use crate::install::Record;
 
-/// How many open runs are shown.
+/// The most open runs that are shown.
 const MAX_RUNS: usize = 5;
 
-/// How a project stands.
+/// The state of a project.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProjectStatus {
     project: String,
     /// The workflows of the project itself.
     workflows: Vec<String>,
-    /// The names of what it checks.
+    /// The names of its checks.
     checks: Vec<String>,
     /// Whether the commands of its checks may run.
     checks_allowed: bool,
-    /// The hosts whose hooks are installed, `git` among them.
+    /// The targets of installed hooks: hosts, and `git`.
     hooks: Vec<String>,
-    /// The task that is led through phases, and its phase.
+    /// The active task, and its phase.
     task: Option<Task>,
-    /// The runs that are open, the latest first.
+    /// The open runs, the latest first.
     runs: Vec<RunLine>,
     /// Whether there are more.
     more_runs: bool,
@@ -41,7 +41,7 @@ struct Task {
     phase: String,
 }
 
-/// A command, and what it is for.
+/// A command, and its purpose.
 #[derive(Serialize)]
 struct Next {
     command: String,
@@ -91,7 +91,7 @@ impl ProjectStatus {
         Ok(standing)
     }
 
-    /// What comes next, the most urgent first.
+    /// Returns the next commands, the most urgent first.
     fn next(&self) -> Vec<Next> {
         let mut next = Vec::new();
         let mut say = |wanted: bool, command: &str, what| {

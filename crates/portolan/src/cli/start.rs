@@ -1,4 +1,4 @@
-//! `portolan runs start`: a person begins a run for an agent, and may have it begin further on.
+//! `portolan runs start`: a person begins a run for an agent, optionally at a later step.
 
 use clap::Args;
 use portolan_runtime::service::{Open, RunCarrier, Service};
@@ -12,13 +12,14 @@ use super::{Exit, person};
 pub(super) struct Start {
     /// The workflow.
     workflow: String,
-    /// Begin at this step: what comes before it is passed over, checks and questions too. It is recorded.
+    /// Begin at this step and skip everything before it, checks and questions too.
+    /// The skip is recorded.
     #[arg(long, value_name = "STEP")]
     at: Option<String>,
-    /// The task file that the run lives in; otherwise it lives in the store.
+    /// The task file that holds the run [default: the store holds it].
     #[arg(long, value_name = "FILE")]
     task: Option<String>,
-    /// What is to be done, for the agent.
+    /// The purpose of the run, for the agent.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }

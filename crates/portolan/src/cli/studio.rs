@@ -19,8 +19,8 @@ use crate::web::{self, Opening};
 
 /// See definitions and runs in the browser.
 ///
-/// It prints an address that only this start has; whoever has it sees what the project's agents do. It listens on this
-/// machine only, and ends with Ctrl+C.
+/// It prints an address with a token of this start. With the address, anyone on this machine can see what the project's
+/// agents do. It listens on this machine only, and ends with Ctrl+C.
 ///
 /// Example: portolan studio --open
 #[derive(Args)]
@@ -34,7 +34,7 @@ pub(super) struct Studio {
     /// Only show: nothing can be changed.
     #[arg(long)]
     read_only: bool,
-    /// The port to listen on [default: one that is free].
+    /// The port to listen on [default: any free port].
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 }
@@ -82,8 +82,8 @@ fn tell(output: &Output, listening: &web::Listening, unwritten: Option<&ServiceE
     Ok(())
 }
 
-/// A file with the address and the token, which only this user can read: for programs of one's own. It is gone when the
-/// studio ends.
+/// A file with the address and the token, for the user's own programs. Only this user can read it. It is removed when
+/// the studio ends.
 struct Note(PathBuf);
 
 impl Note {
@@ -101,7 +101,7 @@ impl Note {
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // Another studio of the project may have taken its place.
+        // Another studio of the project may have replaced the file.
         let is_ours = |text: &str| text.contains(&format!("\"process\":{}", std::process::id()));
         if fs::read_to_string(&self.0).is_ok_and(|text| is_ours(&text)) {
             let _gone = fs::remove_file(&self.0);
@@ -109,7 +109,7 @@ impl Drop for Note {
     }
 }
 
-/// Nobody else can read it at any moment: it is made anew, and what was there before is taken away.
+/// Replaces a file by a new one that only this user could ever read.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".studio").tempfile_in(folder)?;
@@ -117,9 +117,9 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Opens the address with the user's browser. The arguments of a program can be listed by other users of the machine, and
-/// the token is none of theirs: so the browser is given a page that leads there, which only this user can read. It is
-/// there until the answer is dropped. Nothing where there is no browser.
+/// Opens the address with the user's browser. Other users of the machine can list a program's arguments, which must not
+/// contain the token. The browser therefore opens a page that redirects to the address, which only this user can read.
+/// The page exists until the result is dropped. Returns `None` if there is no browser.
 pub(super) fn open(address: &str) -> Option<tempfile::TempPath> {
     let mut page = tempfile::Builder::new().prefix("portolan-studio").suffix(".html").tempfile().ok()?;
     write!(page, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={address}\">").ok()?;

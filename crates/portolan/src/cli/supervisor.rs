@@ -13,9 +13,9 @@ use super::person;
 use super::runs;
 use super::{Common, Exit, block_on};
 
-/// Ask people, and bound what agents use up.
+/// Ask people, and limit what agents use.
 ///
-/// A question holds up nothing but its own task; agents use up no more than they may.
+/// A question blocks only its own task. Budgets limit what agents use.
 ///
 /// Example: portolan supervisor ask --choice merge --choice wait "Merge it now?"
 #[derive(Args)]
@@ -28,15 +28,15 @@ pub(super) struct Supervisor {
 enum Verb {
     Ask(AskArgs),
     Reply(ReplyArgs),
-    /// List the questions that are open, and the tasks of the queue.
+    /// List the open questions, and the tasks of the queue.
     ///
     /// Example: portolan supervisor list
     List {
-        /// Those that were answered as well, and tasks that are over.
+        /// Include answered questions, and tasks that are over.
         #[arg(long)]
         all: bool,
     },
-    /// Say which task can be worked on now.
+    /// Show the task that can be worked on now.
     ///
     /// Example: portolan supervisor next
     Next,
@@ -44,27 +44,29 @@ enum Verb {
     Usage(UsageArgs),
 }
 
-/// Ask, and go on at once: what is printed is quoted by the answer. Only the task waits.
+/// Ask a question without waiting. Only its task waits.
+///
+/// Prints the token that an answer quotes.
 ///
 /// Example: portolan supervisor ask --choice merge --choice wait --default wait --within 2h "Merge?"
 #[derive(Args)]
 struct AskArgs {
-    /// What is asked.
+    /// The question.
     #[arg(value_name = "TEXT")]
     body: String,
     /// The task that waits for the answer.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Where it is asked.
+    /// The channel to ask on.
     #[arg(long, value_name = "NAME", default_value = "terminal")]
     channel: String,
-    /// What may be answered, each by an option of its own; without any, every text.
+    /// A possible answer; may be given several times. Without any, every text is one.
     #[arg(long = "choice", value_name = "TEXT")]
     choices: Vec<String>,
-    /// What counts as answered when nobody does in time.
+    /// The answer that counts if none is given in time.
     #[arg(long, value_name = "TEXT", requires = "within")]
     default: Option<String>,
-    /// How long an answer is waited for: `90m`, `12h`, `7d`.
+    /// How long to wait for an answer: `90m`, `12h`, `7d`.
     #[arg(long, value_name = "TIME", value_parser = length)]
     within: Option<i64>,
 }
@@ -82,7 +84,9 @@ struct ReplyArgs {
     body: String,
 }
 
-/// Show how far the budgets of `.portolan/plugins.yaml` are used up, or raise one for now.
+/// Show the use of the budgets, or raise one for now.
+///
+/// The budgets are those of `.portolan/plugins.yaml`.
 ///
 /// Example: portolan supervisor budget raise day costUsd --to 30 --reason "the release is today"
 #[derive(Args)]
@@ -90,47 +94,47 @@ struct ReplyArgs {
 struct BudgetArgs {
     #[command(subcommand)]
     verb: Option<BudgetVerb>,
-    /// For this task; otherwise for the one that is under way.
+    /// The task [default: the active one].
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum BudgetVerb {
-    /// Raise a budget for the window that is open. It gets past I-15, and is on record.
+    /// Raise a budget for the open window. This bypasses I-15, and is recorded.
     ///
     /// Example: portolan supervisor budget raise task turns --to 400 --reason "one more attempt"
     Raise {
-        /// Over what is counted.
+        /// The scope of the budget.
         #[arg(value_enum)]
         scope: ScopeArg,
-        /// What is counted.
+        /// The unit of the budget.
         #[arg(value_enum)]
         unit: UnitArg,
-        /// What it is raised to.
+        /// The new amount.
         #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
         to: f64,
-        /// Why.
+        /// The reason.
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// For this task; otherwise for the one that is under way.
+        /// The task [default: the active one].
         #[arg(long, value_name = "TASK")]
         task: Option<String>,
     },
 }
 
-/// Report what an agent's session has used up. What is left out is unknown, not zero.
+/// Report the usage of an agent's session. Omitted amounts are unknown, not zero.
 ///
 /// Example: portolan supervisor usage --task build-auth --session s1 --turns 12 --cost-usd 0.42
 #[derive(Args)]
 struct UsageArgs {
-    /// The task that was worked on.
+    /// The task of the session.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
     /// The session.
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Who reports.
+    /// The reporter.
     #[arg(long, value_name = "NAME", default_value = "command")]
     driver: String,
     /// Turns of the agent.
@@ -171,7 +175,7 @@ enum UnitArg {
     ToolCalls,
 }
 
-/// A length of time in milliseconds.
+/// Parses a duration, in milliseconds.
 fn length(text: &str) -> Result<i64, String> {
     let wrong = || "write how long: `30s`, `90m`, `12h` or `7d`".to_owned();
     let (unit, each) = [('s', 1_i64), ('m', 60), ('h', 3_600), ('d', 86_400)]
@@ -216,7 +220,7 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
     Ok(Exit::Done)
 }
 
-/// Says who could not be told. The question is asked all the same.
+/// Prints the recipients that could not be notified. The question is open nevertheless.
 fn complain(output: Output, untold: &[Untold]) {
     for (id, why) in untold {
         output.remark(format!("note: `{}` was not told: {}", one_line(id), one_line(why)));
@@ -263,7 +267,7 @@ fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How a task stands, in a word.
+/// Returns the state of a task as a word.
 pub(super) fn stands(item: &Item, is_waiting: bool) -> String {
     let word = match item.progress {
         _ if is_waiting => "waiting-for-reply",

@@ -1,4 +1,4 @@
-//! `portolan test`: graphs are run against written answers, without their servers.
+//! `portolan test`: runs graphs against scripted answers, without their servers.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::check::{counted, refuse_files};
 use super::output::{Output, Paint, one_line};
 use super::{Common, Exit, Leniency, block_on};
 
-/// Test graphs against written answers: no server is started.
+/// Test graphs against scripted answers: no server is started.
 ///
 /// Example: portolan test count.test.yaml
 #[derive(Args)]
@@ -21,17 +21,17 @@ use super::{Common, Exit, Leniency, block_on};
     after_help = "A test file is called `<graph>.test.yaml`, or names its graph. Exit code 1 when a test fails or too few edges were taken."
 )]
 pub(super) struct Test {
-    /// Files of tests, graphs that have one beside them, or folders.
+    /// Test files, graphs with a test file beside them, or folders.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     leniency: Leniency,
 }
 
-/// How deep folders are searched, and how many entries are looked at.
+/// How deep folders are searched.
 const MAX_DEPTH: usize = 16;
 const MAX_ENTRIES: usize = 50_000;
-/// What files of tests are called.
+/// The endings of test files.
 const ENDINGS: [&str; 3] = [".test.yaml", ".test.yml", ".test.json"];
 
 pub(super) fn run(args: &Test, common: &Common) -> anyhow::Result<Exit> {
@@ -73,7 +73,7 @@ fn one(tester: &Tester, file: &Path, library: &Library) -> Result<TestReport, De
     Ok(run.map_err(failed)??)
 }
 
-/// The files of tests that the command line means.
+/// Returns the test files that the command line names.
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ServiceError> {
     let mut files = Vec::new();
     for path in paths {
@@ -107,7 +107,7 @@ fn search(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf
         }
         *left -= 1;
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // A link to a folder could lead round in a circle.
+        // Links to folders are not followed: they could form a cycle.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && depth > 0 && !name.starts_with('.') && !["node_modules", "target"].contains(&name.as_str()) {
             search(&path, depth - 1, left, found);
@@ -121,7 +121,7 @@ fn is_test(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The file of tests that a path means: itself, or the one beside a graph.
+/// Returns the test file of a path: itself, or the one beside a graph.
 fn file(path: &Path) -> Result<PathBuf, ServiceError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -202,10 +202,10 @@ fn summary(output: Output, reports: &[TestReport]) -> anyhow::Result<()> {
     output.line(output.paint(paint, &text))
 }
 
-/// The most lines of which a difference is made: it takes their product.
+/// The most lines of each side that are compared, which takes time proportional to their product.
 const MAX_COMPARED: usize = 400;
 
-/// What was expected and what came, line by line: `-` was missing, `+` was not expected.
+/// Returns the difference line by line: `-` was expected and is missing, `+` was not expected.
 fn difference(test: &CaseReport) -> Vec<String> {
     let lines = |value: &Option<Value>| -> Vec<String> {
         let text = value.as_ref().and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
@@ -221,7 +221,7 @@ fn difference(test: &CaseReport) -> Vec<String> {
     compared(&wanted, &got)
 }
 
-/// The longest common lines stay, the others are marked.
+/// Keeps the longest common subsequence of lines, and marks the others.
 fn compared(wanted: &[String], got: &[String]) -> Vec<String> {
     let width = got.len() + 1;
     let mut common = vec![0_u32; (wanted.len() + 1) * width];

@@ -31,10 +31,10 @@ use crate::install;
 
 /// Allow what definitions and rules of this project run.
 ///
-/// Of a definition, its acceptance checks and the MCP servers that it brings along; or what the project's type check runs,
-/// the commands of `.portolan/checks.yaml` and of `.portolan/verify.yaml`, and the programs and addresses of
-/// `.portolan/plugins.yaml`. Of a workflow of phases it also says that tasks may begin with these phases; and where hooks
-/// are installed, `.portolan/guidelines.yaml` counts as it is from then on.
+/// For a definition, these are its acceptance checks and its MCP servers. For the project, these are the commands of
+/// its type check, of `.portolan/checks.yaml` and of `.portolan/verify.yaml`, and the programs and addresses of
+/// `.portolan/plugins.yaml`. For a workflow of phases, tasks may also begin with these phases. If hooks are installed,
+/// the present `.portolan/guidelines.yaml` takes effect.
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
@@ -45,15 +45,16 @@ pub(super) struct TrustArgs {
     /// Files of workflows or of graphs, or `.portolan/guidelines.yaml`.
     #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck"])]
     files: Vec<PathBuf>,
-    /// Take it back instead.
+    /// Revoke the trust instead.
     #[arg(long, conflicts_with = "list")]
     revoke: bool,
     #[command(flatten)]
     leniency: Leniency,
-    /// Allow what the type check runs: the commands of the guidelines, else what the project's files suggest.
+    /// Allow what the type check runs.
+    /// The commands of the guidelines, or else those that the project's files suggest.
     #[arg(long, conflicts_with = "list")]
     typecheck: bool,
-    /// List what is trusted, in every project.
+    /// List what is trusted, in all projects.
     #[arg(long, conflicts_with = "files")]
     list: bool,
 }
@@ -75,7 +76,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<WorkflowFile>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
     let library = Library::new(service.project(), &given, args.leniency.strictness())?;
-    // All are looked at before any is recorded: half of a command line is not what the person allowed.
+    // All files are checked before any is recorded: the person did not allow half of a command line.
     let mut led = Vec::new();
     for found in &paths {
         match library.definition(&found.id) {
@@ -141,13 +142,13 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The file of a project that a path is called as: what it adds to its gates, or its checks.
+/// Returns the project file with a path's name: the one of its plug-ins, its checks or its attachments.
 fn of_project(path: &Path) -> Option<&'static str> {
     let own = [plugins::FILE, project_checks::FILE, attachments::FILE];
     own.into_iter().find(|own| Path::new(own).file_name() == path.file_name())
 }
 
-/// Records that the person allows what a file of the project names.
+/// Records that the person allows the commands of a project file.
 pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::Result<()> {
     for asked in own(service, &service.project().join(file))? {
         settle(output, service, &asked, false)?;
@@ -155,7 +156,7 @@ pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::R
     Ok(())
 }
 
-/// What a person allows of a file of the project: another one of that name is read by nobody.
+/// Returns the trust requests of a project file. Refuses another file of that name, since it is never used.
 fn own(service: &Service, path: &Path) -> Result<Vec<TrustRequest>, ServiceError> {
     let project = service.project();
     let file = of_project(path).unwrap_or(plugins::FILE);
@@ -178,8 +179,8 @@ fn own(service: &Service, path: &Path) -> Result<Vec<TrustRequest>, ServiceError
     Ok(vec![TrustRequest::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks))])
 }
 
-/// The entries that attach commands to workflows, each by itself: runs are held to those that they began with. One that
-/// attaches none, where none does.
+/// Returns one request per entry that attaches commands to workflows, since a run keeps the entries that it began with.
+/// Without any such entry, returns one request without commands.
 fn attached(source: &Source, attachments: &Attachments) -> Vec<TrustRequest> {
     let commands = attachments.entries.iter().map(attachments::commands).filter(|commands| !commands.is_empty());
     let asked = commands.map(|commands| TrustRequest::runs(source, Some(digest_of(&commands)), commands));
@@ -187,7 +188,7 @@ fn attached(source: &Source, attachments: &Attachments) -> Vec<TrustRequest> {
     if asked.is_empty() { vec![TrustRequest::runs(source, None, Vec::new())] } else { asked }
 }
 
-/// The functions of a file that run different commands. Those that run the same are trusted with one record.
+/// Returns the functions of a file that run different commands. One record covers all that run the same.
 fn distinct(functions: &FunctionSet) -> Vec<Arc<Definition>> {
     let all = functions.definitions.values();
     let any = all.clone().any(|definition| definition.commands.is_some());
@@ -200,7 +201,7 @@ fn distinct(functions: &FunctionSet) -> Vec<Arc<Definition>> {
     distinct.cloned().collect()
 }
 
-/// Each file is named by itself: what a folder holds tomorrow is not what the person sees today.
+/// Resolves one file. A folder is refused: the person has not seen what it may contain later.
 fn one_file(path: &Path) -> Result<WorkflowFile, ServiceError> {
     let not_a_file = || {
         ServiceError::refused(
@@ -212,14 +213,14 @@ fn one_file(path: &Path) -> Result<WorkflowFile, ServiceError> {
     if path.is_dir() { Err(not_a_file()) } else { workflow_files(path)?.pop().ok_or_else(not_a_file) }
 }
 
-/// What a person is asked to allow.
+/// The commands that a person is asked to allow.
 struct TrustRequest {
-    /// Where it stands.
+    /// The file that names them.
     file: String,
     text: Digest,
-    /// The commands and their digest; nothing where there are none.
+    /// The commands and their digest. `None` if there are none.
     runs: Option<(Digest, Vec<TrustedCommand>)>,
-    /// What else to do where there are none.
+    /// Further advice if there are none.
     otherwise: &'static str,
 }
 
@@ -252,11 +253,11 @@ impl TrustRequest {
     }
 }
 
-/// Rules that cannot be understood, and why.
+/// Invalid rules, and their faults.
 struct FaultyRules(Source, Vec<Diagnostic>);
 
-/// What the rules of the project have run: the type check, and the model that looks at changes. What files suggest for the
-/// type check is nobody's choice: it is asked for by name.
+/// Returns the requests of the project's rules: the type check, and the review model. A type check that the project's
+/// files only suggest must be requested by `--typecheck`.
 fn typecheck(
     service: &Service,
     given: Option<&Path>,
@@ -267,7 +268,7 @@ fn typecheck(
         let message = format!("`{}` holds the rules of another project", given.display());
         return Err(ServiceError::refused("another_project", message, "name that project with `--project`").into());
     }
-    // Whoever names the file means what is in it; what is agreed to counts otherwise.
+    // A named file is read as it is on disk. Otherwise the rules that are trusted count.
     let source = if given.is_some() { rules::written(service.project())? } else { rules::source(service.project())? };
     let source = source.unwrap_or_else(|| Source::new(rules::FILE, ""));
     let (read, faults) = guidelines::read(&source);
@@ -295,12 +296,12 @@ fn typecheck(
         },
         None => TrustRequest::checker(&source.name, &source.text, None),
     };
-    // Where nothing else is run, there is no need to say so.
+    // A request without commands is dropped if there is another one.
     let checked = Some(checked).filter(|checked| checked.runs.is_some() || reviewer.is_none());
     Ok(Ok(checked.into_iter().chain(reviewer).collect()))
 }
 
-/// Records or takes back one file's commands, and shows them.
+/// Records or revokes the trust in one file's commands, and prints them.
 fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool) -> anyhow::Result<serde_json::Value> {
     let file = one_line(&asked.file);
     let Some((digest, runs)) = &asked.runs else {
@@ -335,7 +336,7 @@ fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool
     Ok(json!({ "file": asked.file, "trusted": !revoke, "commands": runs }))
 }
 
-/// Records that tasks may begin with the phases of a file, or takes that back.
+/// Records or revokes that tasks may begin with the phases of a file.
 fn agree(
     output: &Output,
     service: &Service,
@@ -376,8 +377,8 @@ fn line(command: &TrustedCommand) -> String {
     format!("{at}: {}  (at most {} s)", command_line(&command.argv), command.timeout_seconds)
 }
 
-/// A command without the values of its variables and headers, which are often secrets that a file spells out; what they
-/// are called stays, and so do the variables of the environment that fill them in.
+/// Masks the values of a command's variables and headers, which are often secrets. Names stay, and so do references to
+/// variables of the environment.
 fn masked(command: &TrustedCommand) -> TrustedCommand {
     let is_server = command.node.is_empty();
     let argv = match command.argv.split_first() {
@@ -395,10 +396,10 @@ fn masked(command: &TrustedCommand) -> TrustedCommand {
     TrustedCommand { argv, ..command.clone() }
 }
 
-/// `NAME=[redacted]`; as it is where the value only names a variable of the environment.
+/// Masks a pair as `NAME=[redacted]`, unless the value only names a variable of the environment.
 fn unspoken(pair: &str) -> String {
     let Some((name, value)) = pair.split_once('=') else { return pair.to_owned() };
-    // `Bearer ${TOKEN}`: the word before it says what kind of a secret it is.
+    // In `Bearer ${TOKEN}` the first word is the kind of the secret.
     let value_alone = value.split_once(' ').map_or(value, |(word, rest)| if is_word(word) { rest } else { value });
     let inner = value_alone.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let shown = name == "--chdir" || value.is_empty() || inner.is_some_and(is_word);
@@ -409,7 +410,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// An address without what stands before its host's `@`, and without the values of its query.
+/// Masks the credentials of a URL, and the values of its query.
 fn masked_url(url: &str) -> String {
     let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));

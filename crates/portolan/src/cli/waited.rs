@@ -1,8 +1,8 @@
-//! The two commands that somebody waits for at every step: `hook`, by a coding agent, and `guard`, by git.
+//! The two commands that run at every step: `hook` by a coding agent, and `guard` by git.
 //!
-//! To describe all of the command line to its parser takes a fifth of the time that a hook may take, so these two are
-//! tried alone first. Whatever is not plainly one of them (a fault, `--help`) is left to the whole command line, which
-//! says the same of them as of its other verbs.
+//! Building the parser of the whole command line takes a fifth of the time that a hook may take, so a small parser
+//! tries these two first. Everything else, including errors and `--help`, is left to the whole command line, whose
+//! messages are those of the other commands.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,7 @@ enum WaitedFor {
     Guard(guard::Guard),
 }
 
-/// The command, when it is one of the two and says all that it must.
+/// Parses the command if it is one of the two and is complete.
 pub(super) fn command(words: &[OsString]) -> Option<Cli> {
     if !matches!(words.get(1)?.to_str()?, "hook" | "guard") {
         return None;

@@ -1,4 +1,4 @@
-//! What is decided, in the words that every host's answer is made of.
+//! Decisions, and the parts that every host's answer is made of.
 
 use portolan_core::diagnostic::is_unseen;
 use portolan_gates::Decision;
@@ -7,33 +7,33 @@ use serde_json::{Value, json};
 use super::{Host, Stage, Unreadable};
 use super::{claude_code, codex, copilot, cursor, gemini, opencode};
 
-/// What a host is to be told.
+/// A decision for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) decision: Decision,
-    /// Why, for the agent.
+    /// The reason, for the agent.
     pub(crate) reason: String,
-    /// What puts it right, in order.
+    /// The remedies, in order.
     pub(crate) remedies: Vec<String>,
-    /// What the agent should know besides.
+    /// Further information for the agent.
     pub(crate) context: Option<String>,
-    /// The only tools that the model is to see next, by the host's own names.
+    /// The only tools that the model may see next, by the host's names.
     pub(crate) allowed_tools: Option<Vec<String>>,
 }
 
 impl Answer {
-    /// It may happen, and there is nothing to say.
+    /// Allows the call without a message.
     pub(crate) fn allowed() -> Answer {
         let (reason, remedies) = (String::new(), Vec::new());
         Answer { decision: Decision::Allow, reason, remedies, context: None, allowed_tools: None }
     }
 
-    /// It may not happen.
+    /// Blocks the call.
     pub(crate) fn blocked(reason: impl Into<String>) -> Answer {
         Answer { decision: Decision::Block, reason: reason.into(), ..Answer::allowed() }
     }
 
-    /// Why, and what to do. It is never empty: a refusal without a reason is none on some hosts.
+    /// Returns the reason and the remedies. It is never empty: some hosts ignore a refusal without a reason.
     pub(super) fn message(&self) -> String {
         let reason = readable(&self.reason);
         let mut message = if reason.trim().is_empty() { "refused by portolan".to_owned() } else { reason };
@@ -44,7 +44,7 @@ impl Answer {
         shortened(message)
     }
 
-    /// The message where the host has nobody to ask.
+    /// Returns the message for a host that cannot ask a person.
     pub(super) fn message_unasked(&self) -> String {
         match self.decision {
             Decision::Ask => {
@@ -58,7 +58,7 @@ impl Answer {
         self.context.as_deref().map(|context| shortened(readable(context))).filter(|context| !context.trim().is_empty())
     }
 
-    /// What there is to say after something has happened.
+    /// Returns the feedback after an event has happened.
     pub(super) fn feedback(&self) -> Option<String> {
         match self.decision {
             Decision::Allow => self.context(),
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// Hosts cut what is longer, or take it for an error.
+/// The most characters of a message. Hosts cut a longer one, or treat it as an error.
 const MAX_CHARS: usize = 9_000;
 
 fn shortened(text: String) -> String {
@@ -80,13 +80,14 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// A text that steers no terminal: branch names, titles and commit messages stand in reasons.
+/// Escapes invisible characters: reasons contain branch names, titles and commit messages, which must not control a
+/// terminal.
 fn readable(text: &str) -> String {
     let hidden = |c: char| c != '\n' && is_unseen(c);
     text.chars().map(|c| if hidden(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
-/// What the hook does: the host reads all three.
+/// The result of a hook's process. The host reads all three parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) stdout: String,
@@ -95,7 +96,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Nothing is said, and all is well.
+    /// Returns a success without output.
     pub(super) fn silent() -> Reply {
         Reply { stdout: String::new(), stderr: String::new(), status: 0 }
     }
@@ -104,13 +105,13 @@ impl Reply {
         Reply { stdout: format!("{value}\n"), ..Reply::silent() }
     }
 
-    /// The exit code with which hosts that know it refuse, and whose reason they read on standard error.
+    /// Returns a refusal by exit code 2, with the reason on standard error.
     pub(super) fn exit_two(reason: &str) -> Reply {
         Reply { stdout: String::new(), stderr: format!("{reason}\n"), status: 2 }
     }
 }
 
-/// The bytes that tell `host` what was decided at `event`.
+/// Formats a decision on `event` for `host`.
 pub(crate) fn answer(host: Host, event: &str, answer: &Answer) -> Reply {
     let stage = host.stage(event);
     let event = host.event(event).map_or(event, |event| event.name);
@@ -124,7 +125,7 @@ pub(crate) fn answer(host: Host, event: &str, answer: &Answer) -> Reply {
     }
 }
 
-/// The bytes for what could not be read: a gating event is refused, any other passes.
+/// Formats the answer to an unreadable announcement: a gating event is refused, any other one passes.
 pub(crate) fn refuse(host: Host, event: &str, unreadable: &Unreadable) -> Reply {
     if !unreadable.stage.is_gating() {
         return answer(host, event, &Answer::allowed());
@@ -134,7 +135,7 @@ pub(crate) fn refuse(host: Host, event: &str, unreadable: &Unreadable) -> Reply 
     answer(host, event, &refusal)
 }
 
-/// Whether a host takes these bytes for a refusal of the tool call.
+/// Returns whether a host treats this reply as a refusal of the tool call.
 pub(crate) fn is_denial(host: Host, event: &str, reply: &Reply) -> bool {
     if host.stage(event) != Stage::BeforeTool {
         return false;
@@ -148,7 +149,7 @@ pub(crate) fn is_denial(host: Host, event: &str, reply: &Reply) -> bool {
         Host::ClaudeCode | Host::Copilot => {
             exited || reply.status == 0 && denied(&nested["permissionDecision"], &["deny"])
         }
-        // A key too many makes it no answer at all.
+        // An additional key would make the answer invalid, and the call would pass.
         Host::Codex => {
             let reason = &nested["permissionDecisionReason"];
             let exact = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse",
@@ -161,7 +162,7 @@ pub(crate) fn is_denial(host: Host, event: &str, reply: &Reply) -> bool {
     }
 }
 
-/// An object with what the host expects beneath `hookSpecificOutput`.
+/// Returns an object with the fields in `hookSpecificOutput`.
 pub(super) fn specific(event: &str, mut fields: Value) -> Value {
     let mut inner = json!({ "hookEventName": event });
     if let (Some(inner), Some(fields)) = (inner.as_object_mut(), fields.as_object_mut()) {

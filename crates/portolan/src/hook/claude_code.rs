@@ -1,5 +1,5 @@
-//! Claude Code. What it is told of a call must stand beneath `hookSpecificOutput`, with status 0: at any other depth, or
-//! beside another exit code, it is not read and the call goes through.
+//! Claude Code. It reads the decision on a call only in `hookSpecificOutput`, with status 0. At another depth, or with
+//! another exit code, it ignores the decision and the call passes.
 
 use portolan_gates::Decision;
 use serde_json::{Value, json};
@@ -43,11 +43,11 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
         },
         Stage::Stop | Stage::SubagentStop => match answer.decision {
             Decision::Block => Reply::json(&json!({ "decision": "block", "reason": answer.message() })),
-            // Nobody can be asked at the end of a turn, but the person can be told.
+            // No one can be asked at the end of a turn, but the person can be informed.
             Decision::Ask => Reply::json(&json!({ "systemMessage": answer.message() })),
             Decision::Allow => Reply::silent(),
         },
-        // Of this event it reads the exit code alone.
+        // For this event it reads only the exit code.
         Stage::TaskCompleted => match answer.decision {
             Decision::Block | Decision::Ask => Reply::exit_two(&answer.message()),
             Decision::Allow => Reply::silent(),
@@ -58,7 +58,7 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
 
 fn before_tool(event: &str, answer: &Answer) -> Reply {
     let decision = match answer.decision {
-        // To say `allow` would answer the host's own question to the person as well.
+        // `allow` would also answer the host's own question to the person.
         Decision::Allow => return with_context(event, answer, json!({})),
         Decision::Ask => "ask",
         Decision::Block => "deny",
@@ -70,7 +70,7 @@ fn before_tool(event: &str, answer: &Answer) -> Reply {
     Reply::json(&specific(event, fields))
 }
 
-/// `said`, and the context where it is looked for; nothing at all when there is neither.
+/// Returns `said` with the context added, or a silent reply if both are empty.
 fn with_context(event: &str, answer: &Answer, mut said: Value) -> Reply {
     if let Some(context) = answer.context() {
         said["hookSpecificOutput"] =

@@ -1,5 +1,5 @@
-//! Codex. It refuses answers with fields that it does not know, and what it refuses lets the call through: so there is
-//! either exactly what it expects, or nothing. It cannot ask a person from a hook.
+//! Codex. It rejects answers with unknown fields, and a rejected answer lets the call pass. The output is therefore
+//! exactly what it expects, or empty. It cannot ask a person from a hook.
 
 use portolan_gates::Decision;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(super) const NAMES: Names = Names {
 pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
     let refused = answer.decision != Decision::Allow;
     match stage {
-        // A context beside it is not worth the risk: it would have to stand in an answer that allows.
+        // An allowed call gets no context: an answer that allows could be rejected.
         Stage::BeforeTool if refused => {
             let fields = json!({ "permissionDecision": "deny", "permissionDecisionReason": answer.message_unasked() });
             Reply::json(&specific(event, fields))

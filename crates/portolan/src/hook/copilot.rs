@@ -1,5 +1,5 @@
-//! GitHub Copilot: its CLI, its cloud agent and VS Code. They read the same hooks and look for the answer at different
-//! depths, so it stands at both.
+//! GitHub Copilot: its CLI, its cloud agent and VS Code. They run the same hooks and read the answer at different
+//! depths, so it is given at both.
 
 use portolan_gates::Decision;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::answer::{Answer, Reply, specific};
 use super::tools::Names;
 use super::{Event, Stage};
 
-/// In this spelling alone: the CLI would run a hook twice that is registered in both.
+/// Only this spelling is registered: the CLI runs a hook twice that is registered in both spellings.
 pub(super) const EVENTS: &[Event] = &[
     Event::installed("PreToolUse", Stage::BeforeTool),
     Event::installed("PostToolUse", Stage::AfterTool),
@@ -56,7 +56,8 @@ pub(super) const NAMES: Names = Names {
     mcp,
 };
 
-/// `mcp_server_tool` in VS Code, `server-tool` in the CLI. Names of servers have hyphens, names of tools seldom.
+/// Parses `mcp_server_tool` of VS Code, and `server-tool` of the CLI. The last hyphen splits: servers have them often,
+/// tools seldom.
 fn mcp(name: &str) -> Option<(&str, &str)> {
     if let Some(found) = super::tools::two_underscores(name) {
         return Some(found);
@@ -87,9 +88,9 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
 
 fn before_tool(answer: &Answer) -> Value {
     let decision = match answer.decision {
-        // To say `allow` would answer the host's own question to the person as well.
+        // `allow` would also answer the host's own question to the person.
         Decision::Allow => return context(answer),
-        // Where there is nobody to ask, as in the cloud, the host itself takes it for a refusal.
+        // Without a person, as in the cloud, the host itself treats this as a refusal.
         Decision::Ask => "ask",
         Decision::Block => "deny",
     };

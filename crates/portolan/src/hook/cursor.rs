@@ -1,5 +1,5 @@
-//! Cursor. Its answers are flat, and with `failClosed` an empty one refuses the call: so there is always an object. What
-//! it does with `ask` differs from event to event and is not enforced before a tool, so nobody is asked.
+//! Cursor. Its answers are flat. With `failClosed` an empty one refuses the call, so the output is always an object.
+//! The effect of `ask` depends on the event and is not enforced before a tool, so it is not used.
 
 use portolan_gates::Decision;
 use serde_json::{Map, Value, json};
@@ -31,12 +31,12 @@ pub(super) const NAMES: Names = Names {
     mcp,
 };
 
-/// `MCP:tool`: the server is not told.
+/// Parses `MCP:tool`. The server is unknown.
 fn mcp(name: &str) -> Option<(&str, &str)> {
     Some(("", name.strip_prefix("MCP:")?))
 }
 
-/// The tool of an event that names none, because it is for one kind of tool only.
+/// Returns the tool of an event that names none because it is for one kind of tool only.
 pub(super) fn unnamed(event: &str, announcement: &Map<String, Value>) -> Option<(&'static str, Map<String, Value>)> {
     let event = EVENTS.iter().find(|known| known.name.eq_ignore_ascii_case(event))?;
     let name = match event.name {
@@ -75,7 +75,7 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
 fn before_tool(answer: &Answer) -> Value {
     match answer.decision {
         Decision::Allow => json!({ "permission": "allow" }),
-        // Which of the two reaches the model differs from version to version.
+        // Which of the two messages reaches the model depends on the version.
         Decision::Ask | Decision::Block => {
             let message = answer.message_unasked();
             json!({ "permission": "deny", "user_message": message, "agent_message": message })

@@ -1,21 +1,22 @@
-//! The arguments of a tool, however its server spells them: `commandLine`, `command_line` and `CommandLine` are one name.
+//! The arguments of a tool, independent of their spelling: `commandLine`, `command_line` and `CommandLine` are one
+//! name.
 
 use serde_json::{Map, Value};
 
 pub(super) type Input = Map<String, Value>;
 
-/// How deep lists and objects are looked into, and how many texts are taken.
+/// How deep lists and objects are searched.
 const MAX_DEPTH: usize = 4;
 const MAX_TEXTS: usize = 256;
-/// A path is no longer than this.
+/// The longest path, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// A name without what tells spellings apart.
+/// Normalizes a name, so that its spellings are equal.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
 }
 
-/// What stands under a name.
+/// Returns the value of a name.
 pub(super) fn get<'v>(input: &'v Input, key: &str) -> Option<&'v Value> {
     input.get(key).or_else(|| {
         let key = plain(key);
@@ -23,7 +24,7 @@ pub(super) fn get<'v>(input: &'v Input, key: &str) -> Option<&'v Value> {
     })
 }
 
-/// The first of `keys` that has a text or a number.
+/// Returns the first of `keys` with a text or a number.
 pub(super) fn text(input: &Input, keys: &[&str]) -> Option<String> {
     keys.iter().find_map(|key| match get(input, key)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -32,7 +33,7 @@ pub(super) fn text(input: &Input, keys: &[&str]) -> Option<String> {
     })
 }
 
-/// The words of the first of `keys` that has some.
+/// Returns the words of the first of `keys` that is present.
 pub(super) fn words(input: &Input, keys: &[&str]) -> Vec<String> {
     let list = |value: &Value| match value {
         Value::String(text) => vec![text.clone()],
@@ -46,7 +47,7 @@ pub(super) fn is_on(input: &Input, keys: &[&str]) -> bool {
     keys.iter().any(|key| get(input, key) == Some(&Value::Bool(true)))
 }
 
-/// All texts but those under these names, with their names.
+/// Returns all texts with their names, except those under the names `but`.
 pub(super) fn texts<'v>(input: &'v Input, but: &[&str]) -> Vec<(&'v str, &'v str)> {
     let mut found = Vec::new();
     let mut waiting: Vec<(&str, &Value, usize)> =
@@ -70,7 +71,7 @@ pub(super) fn texts<'v>(input: &'v Input, but: &[&str]) -> Vec<(&'v str, &'v str
     found
 }
 
-/// All that may be the path of a file that is written: every text but contents, and a name in its folder.
+/// Returns all possible paths of written files: every text except contents, and a name joined with its folder.
 pub(super) fn paths(input: &Input) -> Vec<String> {
     const CONTENTS: [&str; 34] = [
         "content",

@@ -1,5 +1,5 @@
-//! Gemini CLI. Its standard output must be JSON and nothing else. It is the one host where the tools that the model sees
-//! can be chosen for each turn.
+//! Gemini CLI. Its standard output must be JSON and nothing else. It is the only host that lets a hook choose the
+//! model's tools for each turn.
 
 use portolan_gates::Decision;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(super) const NAMES: Names = Names {
     mcp,
 };
 
-/// `mcp_server_tool`: where the host does not tell them apart, the server is taken to have no underscore.
+/// Parses `mcp_server_tool`. The host's name is ambiguous, so the server is assumed to have no underscore.
 fn mcp(name: &str) -> Option<(&str, &str)> {
     let rest = name.strip_prefix("mcp_")?;
     Some(rest.split_once('_').unwrap_or((rest, "")))
@@ -42,14 +42,14 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 
 pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
     let said = match stage {
-        // No hook can ask here: the policy engine alone does.
+        // A hook cannot ask a person here. Only the host's policy engine can.
         Stage::BeforeTool if answer.decision != Decision::Allow => {
             json!({ "decision": "deny", "reason": answer.message_unasked() })
         }
         Stage::Stop | Stage::PromptSubmitted if answer.decision == Decision::Block => {
             json!({ "decision": "deny", "reason": answer.message() })
         }
-        // To deny it now would only hide from the model what the tool said.
+        // A denial after the tool would only hide the tool's output from the model.
         Stage::AfterTool => added(event, answer.feedback()),
         Stage::SessionStart | Stage::PromptSubmitted => added(event, answer.context()),
         Stage::BeforeToolSelection => selection(event, answer),
@@ -62,7 +62,8 @@ fn added(event: &str, text: Option<String>) -> Value {
     text.map_or_else(|| json!({}), |text| specific(event, json!({ "additionalContext": text })))
 }
 
-/// A list of names counts in the mode `ANY` only; with an empty one there, every tool would be shown.
+/// Restricts the tools. A list counts only in the mode `ANY`, where an empty list would show every tool, so that needs
+/// `NONE`.
 fn selection(event: &str, answer: &Answer) -> Value {
     match &answer.allowed_tools {
         None => json!({}),
@@ -71,8 +72,8 @@ fn selection(event: &str, answer: &Answer) -> Value {
     }
 }
 
-/// The tools that a step allows, by the names that this host has for them; nothing where they cannot all be named, or
-/// where none among them would let the agent go on from the step.
+/// Returns the host's names of the tools that a step allows. Returns `None` if not all of them can be named, or if none
+/// of them would let the agent leave the step.
 pub(crate) fn shown(allowed: &[String]) -> Option<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     for pattern in allowed {

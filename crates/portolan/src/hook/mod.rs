@@ -1,9 +1,9 @@
-//! The hooks of the coding agents: what a host says of a tool call is read into words of our own, and what is decided is
-//! written in the very bytes that the host acts upon. Nothing is decided here, and nothing is read but the bytes given.
+//! The hooks of coding agents: reads a host's announcement of a tool call into our own types, and writes a decision in
+//! exactly the bytes that the host acts on. It makes no decisions, and reads nothing but the given bytes.
 //!
-//! The formats look alike and differ in what matters: a field at the wrong depth, a key too many or an empty output
-//! lets the call through on one host or another. So each host has a file of its own, and golden files under
-//! `crates/portolan/tests/cases/hook/` hold host, event and decision together.
+//! The formats look alike and differ in details that matter: a field at the wrong depth, an additional key or an empty
+//! output lets the call pass on one host or another. So each host has its own file, and golden files under
+//! `crates/portolan/tests/cases/hook/` cover each host, event and decision.
 
 mod answer;
 mod claude_code;
@@ -30,7 +30,7 @@ pub(crate) use gemini::shown;
 pub(crate) use read::read;
 pub(crate) use tools::quoted;
 
-/// The most bytes that are read of one announcement; a longer one is unreadable.
+/// The most bytes of an announcement. A longer one is unreadable.
 pub(crate) const MAX_INPUT: usize = 4 << 20;
 
 /// A program that runs coding agents.
@@ -48,7 +48,7 @@ impl Host {
     pub(crate) const ALL: [Host; 6] =
         [Host::ClaudeCode, Host::Codex, Host::Cursor, Host::Gemini, Host::OpenCode, Host::Copilot];
 
-    /// The name by which it is called on the command line.
+    /// Returns the host's name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Host::ClaudeCode => "claude-code",
@@ -60,7 +60,7 @@ impl Host {
         }
     }
 
-    /// Its name as people write it.
+    /// Returns the host's name for people.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Host::ClaudeCode => "Claude Code",
@@ -76,7 +76,7 @@ impl Host {
         Host::ALL.into_iter().find(|host| host.name() == name)
     }
 
-    /// The events that are understood; the host has more.
+    /// Returns the events that are supported. The host has more.
     pub(crate) fn events(self) -> &'static [Event] {
         match self {
             Host::ClaudeCode => claude_code::EVENTS,
@@ -88,12 +88,12 @@ impl Host {
         }
     }
 
-    /// An event by its name. Hosts that run each other's hooks write it with another first letter.
+    /// Finds an event by its name. Hosts that run each other's hooks change the case of its first letter.
     pub(crate) fn event(self, name: &str) -> Option<&'static Event> {
         self.events().iter().find(|event| event.name.eq_ignore_ascii_case(name))
     }
 
-    /// What an event means; one that is not understood means nothing.
+    /// Returns the stage of an event, or `Other` if it is not supported.
     pub(crate) fn stage(self, event: &str) -> Stage {
         self.event(event).map_or(Stage::Other, |event| event.stage)
     }
@@ -111,7 +111,7 @@ pub(crate) struct Event {
     /// Its name, as the host writes it.
     pub(crate) name: &'static str,
     pub(crate) stage: Stage,
-    /// Whether `portolan install` asks for it. Where two events announce the same call, one is enough.
+    /// Whether `portolan install` registers it. If two events announce the same call, only one is registered.
     pub(crate) installed: bool,
 }
 
@@ -125,36 +125,37 @@ impl Event {
     }
 }
 
-/// What an event means, whichever host has it.
+/// The meaning of an event, independent of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// A tool is about to be used.
     BeforeTool,
-    /// It was used.
+    /// A tool was used.
     AfterTool,
-    /// A session begins, or goes on.
+    /// A session begins or continues.
     SessionStart,
     /// The agent wants to stop.
     Stop,
     /// A subagent wants to stop.
     SubagentStop,
-    /// The tools are chosen that the model sees next.
+    /// The host chooses the tools that the model sees next.
     BeforeToolSelection,
-    /// A person said something.
+    /// A person has submitted a prompt.
     PromptSubmitted,
     /// A task of the host's own list is about to be marked as done.
     TaskCompleted,
-    /// Anything else: it is let pass without a word.
+    /// Any other event, which passes silently.
     Other,
 }
 
 impl Stage {
-    /// Whether what cannot be read is refused. To refuse a stop that cannot be read would hold the agent for ever.
+    /// Returns whether an unreadable announcement is refused. Refusing an unreadable stop would keep the agent running
+    /// for ever.
     pub(crate) fn is_gating(self) -> bool {
         matches!(self, Stage::BeforeTool | Stage::TaskCompleted)
     }
 
-    /// How long the host waits before it goes on as if there were no hook. Before a tool there may be a type check.
+    /// Returns how long the host waits before it continues without the hook. A gate may run a type check.
     pub(crate) fn host_timeout(self) -> Duration {
         match self {
             Stage::BeforeTool | Stage::TaskCompleted => Duration::from_secs(60),
@@ -167,13 +168,13 @@ impl Stage {
         }
     }
 
-    /// By when the hook must have answered: on most hosts one that is killed has allowed the call.
+    /// Returns the deadline of the answer. On most hosts a hook that is killed has allowed the call.
     pub(crate) fn deadline(self) -> Duration {
         self.host_timeout().saturating_sub(Duration::from_secs(2))
     }
 }
 
-/// What a host announces.
+/// An announcement of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) stage: Stage,
@@ -183,11 +184,11 @@ pub(crate) struct Call {
     pub(crate) session: Option<String>,
     /// The folder that the agent works in.
     pub(crate) folder: Option<String>,
-    /// The tool call: always there before and after a tool.
+    /// The tool call. It is present before and after a tool.
     pub(crate) intent: Option<Intent>,
-    /// What the tool is given, as text: the same for the same call.
+    /// The tool's input as text, which is equal for equal calls.
     pub(crate) input: String,
-    /// At the end of a turn.
+    /// Present at the end of a turn.
     pub(crate) stop: Option<StopFacts>,
     /// The task that is to be marked as done.
     pub(crate) task: Option<String>,
@@ -195,17 +196,17 @@ pub(crate) struct Call {
     pub(crate) source: Option<String>,
 }
 
-/// What is known when an agent wants to stop.
+/// The facts about an agent that wants to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StopFacts {
-    /// A stop hook has sent it back already: to do so again and again would hold it for ever.
+    /// Whether a stop hook has already sent the agent back. Repeating that would keep it running for ever.
     pub(crate) again: bool,
 }
 
-/// Why an announcement was not understood.
+/// Why an announcement is unreadable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable {
-    /// What it was announced as.
+    /// The stage of the announced event.
     pub(crate) stage: Stage,
     /// One sentence.
     pub(crate) message: String,

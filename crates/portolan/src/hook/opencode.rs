@@ -1,5 +1,5 @@
-//! OpenCode. It has no hooks that are programs, but plug-ins: ours is a few lines that forward each call to the program
-//! in the form of Claude Code and throw unless the answer says `allow`. So the answer is ours as well, and always there.
+//! OpenCode. Its hooks are plug-ins rather than programs. Ours forwards each call to the program in Claude Code's
+//! format, and throws unless the answer says `allow`. The answer's format is therefore ours, and there always is one.
 
 use portolan_gates::Decision;
 use serde_json::json;
@@ -32,7 +32,7 @@ pub(super) const NAMES: Names = Names {
     mcp,
 };
 
-/// `server_tool`: none of its own tools that are not listed has an underscore.
+/// Parses `server_tool`. The host's own tools with an underscore are all listed.
 fn mcp(name: &str) -> Option<(&str, &str)> {
     name.split_once('_')
 }

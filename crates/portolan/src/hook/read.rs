@@ -1,5 +1,5 @@
-//! What a host says, read into words of our own. What is not known is passed over, because hosts add fields; what is
-//! missing is said, because a gate that guesses is none.
+//! Reads a host's announcement into our own types. Unknown fields are ignored, because hosts add fields. Missing fields
+//! are errors, because a gate must not guess.
 
 use portolan_gates::Intent;
 use serde_json::{Map, Value};
@@ -9,9 +9,9 @@ use super::unique::Unique;
 use super::{Call, Host, MAX_INPUT, Stage, StopFacts, Unreadable};
 use super::{claude_code, codex, copilot, cursor, gemini, opencode};
 
-/// Reads what `host` writes to the standard input of a hook that is registered for `event`.
+/// Reads the standard input of a hook that is registered with `host` for `event`.
 ///
-/// It is bounded: more than [`MAX_INPUT`] bytes, or values nested deeper than JSON parsers go, are unreadable.
+/// An input of more than [`MAX_INPUT`] bytes, or nested deeper than JSON parsers allow, is unreadable.
 pub(crate) fn read(host: Host, event: &str, stdin: &[u8]) -> Result<Call, Unreadable> {
     let stage = host.stage(event);
     let unreadable = |message: String| Unreadable { stage, message };
@@ -46,7 +46,7 @@ fn parsed(stdin: &[u8]) -> Result<Map<String, Value>, String> {
     if stdin.len() > MAX_INPUT {
         return Err(format!("what the host says is longer than {} MiB", MAX_INPUT >> 20));
     }
-    // PowerShell puts a byte order mark before what it pipes.
+    // PowerShell pipes a byte order mark first.
     let text = stdin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stdin);
     match serde_json::from_slice(text).map(Unique::into) {
         Ok(Value::Object(fields)) => Ok(fields),
@@ -55,7 +55,7 @@ fn parsed(stdin: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The fields of an announcement; each has several names among the hosts.
+/// The fields of an announcement. Hosts name each field differently.
 struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
@@ -68,8 +68,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A hook that is registered for one event and told of another is not understood: the answer would be in the form of the
-/// wrong one, which hosts let pass.
+/// Refuses an announcement of another event than the registered one: hosts ignore an answer in the format of another
+/// event, and the call would pass.
 fn same_event(host: Host, stage: Stage, fields: &Fields<'_>) -> Result<(), String> {
     let Some(told) = fields.text(&["hook_event_name", "hookEventName"]) else { return Ok(()) };
     match host.event(told) {
@@ -128,7 +128,7 @@ fn names(host: Host) -> &'static Names {
     }
 }
 
-/// The tool and its arguments.
+/// Returns the tool's name and its arguments.
 fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<String, Value>), String> {
     if host == Host::Cursor
         && let Some((name, input)) = cursor::unnamed(event, fields.0)
@@ -138,7 +138,7 @@ fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<Str
     let name = fields.text(&["tool_name", "toolName"]).ok_or("the host does not name the tool")?;
     let input = match fields.value(&["tool_input", "toolInput", "toolArgs", "tool_args"]) {
         Some(Value::Object(input)) => input.clone(),
-        // Copilot and Cursor write the arguments as a text that holds JSON.
+        // Copilot and Cursor send the arguments as JSON in a string.
         Some(Value::String(text)) => match serde_json::from_str(text).map(Unique::into) {
             Ok(Value::Object(input)) => input,
             Ok(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
@@ -150,7 +150,7 @@ fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<Str
     Ok((name.to_owned(), input))
 }
 
-/// Where the tool runs, when it is told to run elsewhere than the agent does.
+/// Returns the folder in which the tool runs, which its arguments may change.
 fn workdir(folder: &str, input: &Map<String, Value>) -> String {
     let keys = ["working_directory", "workdir", "dir_path", "directory"];
     let runs = input.contains_key("command") || input.contains_key("cmd");

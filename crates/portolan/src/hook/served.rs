@@ -1,6 +1,5 @@
-//! What well-known tools of MCP servers do, in the words that a tool of the host would do it with: a text for the shell,
-//! or files that are written. So they are judged by the same guards. Tools that are not known here are left to what a
-//! step allows, and to the project's own guards.
+//! Translates well-known tools of MCP servers into the tools of a host, a shell command or an edit, so that the same
+//! guards judge them. Unknown tools are left to the rules of the step, and to the project's own guards.
 
 use portolan_gates::Tool;
 use portolan_gates::guards::ON_FORGE;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::fields::{Input, get, is_on, paths, text, texts, words};
 use super::tools::{edited, quoted};
 
-/// A sort of tool: the ends of its names, and what a call with these arguments does. Nothing where it changes nothing.
+/// A kind of tool: the suffixes of its names, and the effect of a call. `None` if the call changes nothing.
 struct Shape {
     names: &'static [&'static str],
     deed: fn(name: &str, input: &Input) -> Option<Tool>,
@@ -154,7 +153,7 @@ const SHAPES: &[Shape] = &[
     },
 ];
 
-/// What a tool of a server does, where that is known.
+/// Returns the effect of a server's tool, if it is known.
 pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     let mut name = snake(tool);
     if snake(server) == "git" && !name.contains("git_") {
@@ -173,7 +172,7 @@ pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     }
 }
 
-/// Tools that are given a call of git as it would be typed.
+/// Tools whose arguments are a git command line.
 const CALLS_OF_GIT: [&str; 9] = [
     "git",
     "git_run",
@@ -186,14 +185,14 @@ const CALLS_OF_GIT: [&str; 9] = [
     "git_run_command",
 ];
 
-/// A call of git whose words are given, with `git` before them or without.
+/// Translates a git command line, given with or without `git`.
 fn called(input: &Input) -> Option<Tool> {
     let folder = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory", "workingDirectory"]);
     let folder = folder.map(|folder| format!("-C {} ", quoted(&folder))).unwrap_or_default();
     let keys = ["command", "subcommand", "cmd", "operation"];
     let given = words(input, &keys);
     let more = ["args", "arguments", "argv", "options"].iter().find_map(|key| get(input, key));
-    // One text is taken apart by a shell, and several words are not.
+    // A shell splits a single text, but not a list of words.
     let mut call = match keys.iter().find_map(|key| get(input, key)) {
         Some(Value::String(text)) => text.clone(),
         _ => quoted_all(&given),
@@ -211,7 +210,8 @@ fn called(input: &Input) -> Option<Tool> {
     (!call.is_empty()).then(|| Tool::Shell { command: format!("git {folder}{call}") })
 }
 
-/// `createOrUpdateFile`, `create-or-update-file` and `server/create_or_update_file` end alike.
+/// Normalizes a name: `createOrUpdateFile`, `create-or-update-file` and `server/create_or_update_file` have the same
+/// suffix.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     let mut lower = false;
@@ -229,7 +229,7 @@ fn runs(parts: &[&str]) -> Option<Tool> {
     Some(Tool::Shell { command: parts.join(" ") })
 }
 
-/// The program of a forge, whose words are given.
+/// Translates a command line of a forge's program.
 fn forge_program(program: &str, input: &Input) -> Option<Tool> {
     let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
     let call = all.join(" ");
@@ -237,7 +237,7 @@ fn forge_program(program: &str, input: &Input) -> Option<Tool> {
     Some(Tool::Shell { command: format!("{program} {}", call.trim()) })
 }
 
-/// A change on the forge that no program's command says better.
+/// Returns a change on the forge that has no more specific command.
 fn asked(what: &str) -> Option<Tool> {
     runs(&["gh api -X POST", what])
 }
@@ -258,7 +258,7 @@ fn is_remote(input: &Input) -> bool {
     ["owner", "repo", "project_id", "branch", "workspace"].iter().any(|key| get(input, key).is_some())
 }
 
-/// A branch of the forge that is written is one that is pushed to.
+/// Translates a write to a branch of the forge into a push.
 fn pushes(_: &str, input: &Input) -> Option<Tool> {
     match text(input, &["branch", "branch_name", "branchName"]) {
         Some(branch) => pushed(input, &format!("HEAD:refs/heads/{}", branch_of(&branch))),
@@ -271,7 +271,7 @@ fn pushed(input: &Input, refspec: &str) -> Option<Tool> {
     runs(&["git push", &quoted(&remote), &quoted(refspec)])
 }
 
-/// The repository of the forge that a tool names, `owner/name`; nothing where it names it in another way.
+/// Returns the forge's repository as `owner/name`, or `None` if the tool names it in another form.
 fn repository(input: &Input) -> Option<String> {
     let named = match (text(input, &["owner", "workspace"]), text(input, &["repo", "repo_slug", "repoSlug"])) {
         (Some(owner), Some(name)) => format!("{owner}/{name}"),
@@ -284,14 +284,14 @@ fn repository(input: &Input) -> Option<String> {
     (named.split('/').count() == 2 && named.split('/').all(is_part)).then_some(named)
 }
 
-/// The branch that a reference of a forge is, however it is written.
+/// Returns the branch of a forge's reference, in any form.
 fn branch_of(reference: &str) -> &str {
     let name = reference.trim().trim_start_matches('/');
     let name = name.strip_prefix("refs/").unwrap_or(name);
     name.strip_prefix("heads/").unwrap_or(name)
 }
 
-/// A branch of the forge, or of a repository here.
+/// Translates the creation of a branch, on the forge or in a local repository.
 fn creates(name: &str, input: &Input) -> Option<Tool> {
     if is_remote(input) && !input.contains_key("repo_path") { refers(name, input) } else { git("create_branch", input) }
 }
@@ -305,7 +305,7 @@ fn refers(name: &str, input: &Input) -> Option<Tool> {
     }
 }
 
-/// The same names are those of a forge's tools and of a file system's.
+/// Translates tools whose names are those of a forge and of a file system.
 fn writes(name: &str, input: &Input) -> Option<Tool> {
     if is_remote(input) {
         return pushes(name, input);
@@ -327,13 +327,13 @@ fn makes(_: &str, input: &Input) -> Option<Tool> {
     runs(&["mkdir -p", &quoted(&text(input, &["path", "dir_path", "directory"])?)])
 }
 
-/// What a field is called that has a text for a shell.
+/// The names of fields with a shell command.
 const COMMANDS: [&str; 10] =
     ["command", "cmd", "script", "command_line", "shell_command", "bash", "program", "executable", "commands", "argv"];
 
-/// A shell, or a program with its arguments. Where neither is under a name that is known, every text may be one.
+/// Translates a shell, or a program with its arguments. Without a known field name, every text counts as a command.
 fn shell(name: &str, input: &Input) -> Option<Tool> {
-    // What only ends like a shell's tool may be a pipeline's, or a workflow's.
+    // A name that only ends like a shell's tool may belong to a pipeline or a workflow.
     let is_shell = ["command", "shell", "bash", "terminal", "process", "cmd"].iter().any(|part| name.contains(part));
     let command = commanded(input).or_else(|| {
         let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
@@ -345,7 +345,7 @@ fn shell(name: &str, input: &Input) -> Option<Tool> {
     })
 }
 
-/// What a folder is called that a shell begins in.
+/// The names of fields with a shell's working folder.
 const FOLDERS: [&str; 6] = ["cwd", "workingdirectory", "workingdir", "workdir", "directory", "dir"];
 
 fn commanded(input: &Input) -> Option<String> {
@@ -353,7 +353,7 @@ fn commanded(input: &Input) -> Option<String> {
         Value::String(text) => text.clone(),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            // They may be the words of one, or several.
+            // They may be the words of one command, or several commands.
             let lines =
                 if items.iter().any(|item| item.contains(' ')) { items.join("\n") + "\n" } else { String::new() };
             lines + &quoted_all(&items)
@@ -368,13 +368,14 @@ fn commanded(input: &Input) -> Option<String> {
     Some(if more.is_empty() { first } else { format!("{first}\n{}", more.join("\n")) })
 }
 
-/// A program in another language than the shell's.
+/// Translates a program in another language than the shell's.
 fn code(_: &str, input: &Input) -> Option<Tool> {
     let all: Vec<&str> = texts(input, &FOLDERS).into_iter().map(|(_, text)| text).collect();
     (!all.is_empty()).then(|| Tool::Shell { command: format!("python3 -c {}", quoted(&all.join("\n"))) })
 }
 
-/// A tool that is not known, where it is given what seems to be for a shell. There are many other languages of commands.
+/// Translates an unknown tool whose argument looks like a shell command. Only commands that concern the gates count,
+/// since there are many other command languages.
 fn unknown(input: &Input) -> Option<Tool> {
     let given = ["command", "cmd", "command_line", "shell_command", "commands"];
     given.iter().find_map(|key| get(input, key)).filter(|given| given.is_string() || given.is_array())?;
@@ -387,7 +388,7 @@ fn quoted_all(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The verbs of servers for git that change something.
+/// The verbs of git servers that change something.
 const VERBS: [&str; 32] = [
     "add",
     "am",
@@ -423,7 +424,7 @@ const VERBS: [&str; 32] = [
     "worktree",
 ];
 
-/// A tool that calls git: `git_commit` with `repo_path` and `message`.
+/// Translates a tool that calls git, such as `git_commit` with `repo_path` and `message`.
 fn git(verb: &str, input: &Input) -> Option<Tool> {
     let mut call = vec!["git".to_owned()];
     if let Some(folder) = text(input, &["repo_path", "repoPath", "repository", "path", "cwd", "directory"]) {
@@ -454,7 +455,7 @@ fn git(verb: &str, input: &Input) -> Option<Tool> {
     Some(Tool::Shell { command: quoted_all(&call) })
 }
 
-/// Branches that are made, set, renamed or deleted.
+/// Translates the creation, update, renaming and deletion of branches.
 fn branch(verb: &str, mut call: Vec<String>, input: &Input) -> Option<Tool> {
     let name = text(input, &["branch_name", "branchName", "name", "branch"]);
     let mode = text(input, &["mode", "operation", "action"]).unwrap_or_default();
@@ -474,7 +475,7 @@ fn branch(verb: &str, mut call: Vec<String>, input: &Input) -> Option<Tool> {
     Some(Tool::Shell { command: quoted_all(&call) })
 }
 
-/// Any other verb, with what it works on in the order of git's own words.
+/// Translates any other verb, with its operands in git's order.
 fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
     const OPTIONS: [(&str, &str); 9] = [
         ("force", "--force"),
@@ -515,7 +516,7 @@ fn operated(verb: &str, call: &mut Vec<String>, input: &Input) {
     call.extend(OPTIONS.iter().filter(|(key, _)| is_on(input, &[key])).map(|(_, option)| (*option).to_owned()));
     let verbed = matches!(verb, "stash" | "worktree" | "remote" | "notes" | "bisect" | "submodule" | "tag");
     let taken = OPERANDS.iter().filter(|key| verbed || !matches!(**key, "mode" | "operation" | "action"));
-    // The usual remote is named, so that what follows it is not taken for one.
+    // The default remote is inserted, so that the next operand is not taken for one.
     let named = ["remote", "args", "arguments"].iter().any(|key| input.contains_key(*key));
     if matches!(verb, "push" | "pull" | "fetch") && !named {
         call.push("origin".to_owned());

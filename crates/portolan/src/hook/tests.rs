@@ -1,5 +1,5 @@
-//! Hosts × events × decisions, as files: `<case>@<event>.json` is what a host writes, `<case>@<event>.txt` what is read in
-//! it and what the host is answered. `UPDATE_EXPECT=1` writes the answers anew.
+//! Hosts × events × decisions, as files. `<case>@<event>.json` is the host's announcement, `<case>@<event>.txt` is what
+//! is read from it, and the answers. `UPDATE_EXPECT=1` rewrites the answers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -118,7 +118,7 @@ fn drawn(reply: &Reply) -> String {
     drawn
 }
 
-/// The trap of each host that lets a call through without being asked for it.
+/// Checks that no host lets a call pass that is not allowed.
 #[test]
 fn what_is_not_allowed_is_refused_by_every_host() {
     for host in Host::ALL {

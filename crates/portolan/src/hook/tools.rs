@@ -1,4 +1,4 @@
-//! What a host's tool does, by its name and its arguments.
+//! Determines the effect of a host's tool, from its name and its arguments.
 
 use portolan_gates::Tool;
 use portolan_gates::shell::patches;
@@ -6,25 +6,24 @@ use serde_json::{Map, Value};
 
 use super::served;
 
-/// The tools of a host whose names say what they do.
+/// The known tools of a host.
 pub(super) struct Names {
     pub(super) shell: &'static [&'static str],
     pub(super) edit: &'static [&'static str],
     pub(super) reads: &'static [&'static str],
-    /// What is neither, and no tool of a server either.
+    /// Tools of the host that are none of these, and not of a server.
     pub(super) other: &'static [&'static str],
-    /// The server and its tool that a name stands for.
+    /// Splits a tool's name into the server and its tool.
     pub(super) mcp: fn(name: &str) -> Option<(&str, &str)>,
 }
 
-/// `mcp__server__tool`.
+/// Parses `mcp__server__tool`.
 pub(super) fn two_underscores(name: &str) -> Option<(&str, &str)> {
     let rest = name.strip_prefix("mcp__")?;
     Some(rest.split_once("__").unwrap_or((rest, "")))
 }
 
-/// What a call does. A name that is not known is taken for what its arguments look like: a tool that was renamed must not
-/// escape the gates.
+/// Returns the effect of a call. An unknown tool is judged by its arguments: a renamed tool must not escape the gates.
 pub(super) fn tool(
     names: &Names,
     name: &str,
@@ -58,7 +57,7 @@ fn owned((server, tool): (&str, &str)) -> Option<(String, String)> {
     Some((server.to_owned(), tool.to_owned()))
 }
 
-/// The server and its tool where the host spells them out: in a tool's name the border may be anywhere.
+/// Returns the server and its tool if the host states them separately: a tool's name may be split in several ways.
 fn told_server(announcement: &Map<String, Value>) -> Option<(String, String)> {
     if let Some(context) = announcement.get("mcp_context") {
         return Some((context["server_name"].as_str()?.to_owned(), context["tool_name"].as_str()?.to_owned()));
@@ -87,7 +86,7 @@ fn by_arguments(input: &Map<String, Value>) -> Tool {
     if let Some(command) = command(input) {
         return Tool::Shell { command };
     }
-    // A program in a language that is not taken apart.
+    // A program in a language that is not parsed.
     if let Some(code) = input.get("code").and_then(Value::as_str) {
         return Tool::Shell { command: format!("python3 -c {}", quoted(code)) };
     }
@@ -98,7 +97,7 @@ fn by_arguments(input: &Map<String, Value>) -> Tool {
     Tool::Other
 }
 
-/// The text that a shell runs. Words are quoted, so that the shell's grammar finds the same words again.
+/// Returns the shell command. Words are quoted so that the shell's grammar yields the same words.
 fn command(input: &Map<String, Value>) -> Option<String> {
     match input.get("command").or_else(|| input.get("cmd"))? {
         Value::String(text) => Some(text.clone()),
@@ -110,7 +109,7 @@ fn command(input: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// A word as a POSIX shell reads it back.
+/// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -120,7 +119,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The files that a call writes: those that its arguments name, and those of a patch.
+/// Returns the files that a call writes: those that its arguments name, and those of a patch.
 pub(super) fn edited(input: &Map<String, Value>) -> Vec<String> {
     const PATCHES: [&str; 6] = ["command", "input", "patch", "patchText", "patch_text", "diff"];
     let mut paths = named(input, 0);
@@ -134,7 +133,7 @@ pub(super) fn edited(input: &Map<String, Value>) -> Vec<String> {
     paths
 }
 
-/// How deep lists of edits are looked into.
+/// How deep lists of edits are searched.
 const MAX_DEPTH: usize = 4;
 
 fn named(input: &Map<String, Value>, depth: usize) -> Vec<String> {
@@ -164,15 +163,15 @@ fn named(input: &Map<String, Value>, depth: usize) -> Vec<String> {
     paths
 }
 
-/// The files of a patch, in the form of `apply_patch` or of `diff`.
+/// Returns the files of a patch, in the format of `apply_patch` or of `diff`.
 fn patched(patch: &str) -> impl Iterator<Item = String> {
-    // A line that is taken out of a text may begin as a header of the other form does.
+    // A removed line in one format may look like a header of the other.
     let of_diffs = !patch.contains("*** Begin Patch");
     let diffs = patch.lines().filter(move |_| of_diffs).filter_map(|line| of_diff(line.trim()));
     patches::files(patch).map(str::to_owned).chain(diffs)
 }
 
-/// The file of a line such as `+++ b/src/a.rs`. What stands behind a tab is a time.
+/// Returns the file of a line such as `+++ b/src/a.rs`. A tab separates it from a time.
 fn of_diff(line: &str) -> Option<String> {
     let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "))?.split('\t').next()?.trim();
     let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);

@@ -1,12 +1,12 @@
-//! JSON in which no key stands twice. A parser takes the first or the last of two, and which one the host takes nobody
-//! knows: a gate that judges one of them may let the other through.
+//! JSON without duplicate keys. Parsers take the first or the last of two, and it is unknown which one the host takes:
+//! a gate that judges one of them might let the other pass.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value that was read so.
+/// A value that was read with this check.
 pub(super) struct Unique(Value);
 
 impl From<Unique> for Value {

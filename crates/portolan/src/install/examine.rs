@@ -1,5 +1,5 @@
-//! Whether what was installed is still there, is switched on, and refuses what must be refused. The last is found out by
-//! running each hook as the host would, over a call that is always refused: an edit of the hook's own configuration.
+//! Checks that what was installed is still there, is switched on, and refuses what it must refuse. For the last, each
+//! hook runs as the host would run it, with a call that is always refused: an edit of the hook's own configuration.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::record::{InstalledFile, digest};
 use super::{Record, files, git, shell, splice};
 use crate::hook::{Event, Host, Reply, Stage, is_denial};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// A host, `git`, `pins` or `environment`.
@@ -25,12 +25,12 @@ pub(crate) struct Finding {
     pub(crate) message: String,
 }
 
-/// How it is.
+/// The state of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
     Good,
-    /// It may be meant so.
+    /// Possibly intended.
     Doubtful,
     Wrong,
 }
@@ -51,16 +51,16 @@ impl Finding {
     }
 }
 
-/// Who looks.
+/// The context of an examination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looking<'a> {
-    /// The program that hooks should run; nothing leaves that alone.
+    /// The program that hooks should run. `None` skips this check.
     pub(crate) program: Option<&'a Path>,
     /// The names of the variables in the environment.
     pub(crate) variables: &'a [String],
 }
 
-/// Looks at everything that was installed in a project.
+/// Examines everything that was installed in a project.
 pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in Host::ALL {
@@ -88,7 +88,7 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
     findings
 }
 
-/// Runs the shell of a host, and checks that it cannot write the record of what was installed.
+/// Runs the shell of a host, and checks that it cannot write the installation record.
 async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
     const LIMIT: Duration = Duration::from_secs(10);
     let test = format!("if test -w {}; then echo open; else echo held; fi", super::record::PLACE);
@@ -109,7 +109,7 @@ async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
     }
 }
 
-/// Hooks that run another program than this one, for each that was installed so.
+/// Reports hooks that run another program than this one, once for each host and program.
 fn others(record: &Record, program: &Path) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -125,7 +125,7 @@ fn others(record: &Record, program: &Path) -> Vec<Finding> {
     found
 }
 
-/// Hooks of ours that no record tells of: it was there, and is gone.
+/// Reports git hooks of ours without an installation record: the record was removed.
 fn unrecorded(project: &Path) -> Vec<Finding> {
     let Ok(folder) = git::folder(project) else { return Vec::new() };
     let is_ours = |path: &Path| files::read(path).is_ok_and(|text| text.is_some_and(|text| text.contains(git::MARK)));
@@ -158,7 +158,7 @@ fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
     wrong(format!("`{shown}` is not what was installed any more: look at it, then {again}"))
 }
 
-/// The switches of the hosts that turn every hook off.
+/// Reports the host's settings that switch all hooks off.
 fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
     let wrong = |message: String| Finding::new(host.name(), State::Wrong, message);
     let mut found = Vec::new();
@@ -200,7 +200,7 @@ fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
     found
 }
 
-/// The value of a key in a table of a TOML file, as it is written.
+/// Returns the value of a key in a table of a TOML file, as written.
 fn toml_switch<'a>(text: &'a str, table: &str, key: &str) -> Option<&'a str> {
     let mut inside = false;
     for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
@@ -221,7 +221,7 @@ fn toml_switch<'a>(text: &'a str, table: &str, key: &str) -> Option<&'a str> {
 enum Runs {
     /// A program and its arguments.
     Exec(Vec<String>),
-    /// A line for the shell.
+    /// A shell command line.
     Shell(String),
 }
 
@@ -234,7 +234,7 @@ async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
     };
     let call = forbidden(host, event, project, &file);
     match run(project, &runs, &call.to_string(), event.stage.host_timeout()).await {
-        // An answer comes with status 0. With another the program has failed, and would refuse whatever it is asked.
+        // A reply comes with status 0. With another status the program has failed, and would refuse any call.
         Ok(reply) if reply.status == 0 && is_denial(host, event.name, &reply) => {
             Finding::new(host.name(), State::Good, format!("a forbidden edit of `{file}` is refused by the hook"))
         }
@@ -253,7 +253,7 @@ async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
     }
 }
 
-/// The command that the host's own file holds now, and that file.
+/// Returns the command in the host's current file, and the path of the file.
 fn runs(project: &Path, record: &Record, host: Host, event: &Event) -> Option<(Runs, String)> {
     for installed in record.of(host.name()) {
         let file = installed.file.to_string_lossy().into_owned();
@@ -285,7 +285,7 @@ fn command(entry: &Value) -> Option<Runs> {
     }
 }
 
-/// A call that is refused whatever the project's rules are, in the words of the host.
+/// Returns a call, in the host's format, that is refused under any rules of the project.
 fn forbidden(host: Host, event: &Event, project: &Path, file: &str) -> Value {
     let path = project.join(file);
     let (name, input) = match host {
@@ -327,7 +327,7 @@ async fn run(project: &Path, runs: &Runs, input: &str, limit: Duration) -> Resul
     let mut stdin = child.stdin.take();
     let answered = async {
         if let Some(stdin) = &mut stdin {
-            // One that does not read its input answers all the same.
+            // A program that does not read its input may answer nevertheless.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         drop(stdin);
@@ -370,7 +370,7 @@ fn git_hooks(project: &Path, record: &Record) -> Vec<Finding> {
     findings
 }
 
-/// The variables that this program knows.
+/// The environment variables that this program reads.
 const VARIABLES: [&str; 9] = [
     "PORTOLAN_ALLOW_INTEGRATION_EDIT",
     "PORTOLAN_BYPASS_REASON",
@@ -383,7 +383,7 @@ const VARIABLES: [&str; 9] = [
     "PORTOLAN_SKIP_QA_GATE",
 ];
 
-/// What is set; a misspelt bypass would be believed to hold and does not.
+/// Reports Portolan's variables. A misspelt bypass has no effect, which its user would not notice.
 fn variables(environment: &[String]) -> Vec<Finding> {
     let ours = environment.iter().filter(|name| name.starts_with("PORTOLAN_"));
     ours.map(|name| {

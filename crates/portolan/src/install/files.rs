@@ -1,4 +1,4 @@
-//! The changes of files, one by one: shown as a diff, written whole or not at all.
+//! Changes of single files: shown as a diff, and written atomically.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,33 +11,33 @@ use similar::TextDiff;
 use super::git::chained;
 use super::record::{PLACE, Record};
 
-/// What is written before it takes its place. It has one name in each folder, so that nothing piles up.
+/// The temporary file that replaces the target. One name per folder, so that leftovers do not accumulate.
 const TORN: &str = ".portolan-install.tmp";
 
-/// The largest configuration file that is read.
+/// The largest configuration file that is read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// What becomes of a hook that was there before ours.
+/// The handling of a hook that was there before ours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chain {
     /// It is kept beside ours.
     Aside,
-    /// It is put back.
+    /// It is moved back.
     Back,
-    /// It stands in its place, and goes from beside it.
+    /// It is already in its place, and its copy is removed.
     Once,
 }
 
-/// One file before and after.
+/// The content of one file before and after.
 pub(super) struct Step {
     path: PathBuf,
-    /// As the user knows it.
+    /// The path as shown to the user.
     pub(super) shown: PathBuf,
     before: Option<String>,
     after: Option<String>,
     executable: bool,
     chain: Option<Chain>,
-    /// Folders that go too when they are empty.
+    /// Folders to remove as well if they are empty.
     folders: Vec<PathBuf>,
 }
 
@@ -67,7 +67,7 @@ impl Step {
 
     pub(super) fn diff(&self) -> String {
         let shown = self.shown.display();
-        // The hook that was there stays what it is, under another name.
+        // The earlier hook keeps its content under another name.
         let before = if self.chain == Some(Chain::Aside) { None } else { self.before.as_deref() };
         let name = |text: Option<&str>, side: &str| match text {
             Some(_) => format!("{side}/{}", shown.to_string().trim_start_matches('/')),
@@ -85,7 +85,7 @@ impl Step {
         format!("{moved}{unified}")
     }
 
-    /// Removes what a process that was killed has left beside the file.
+    /// Removes the temporary file of a process that was killed.
     pub(super) fn forget_torn(&self) {
         forget_torn(&self.path);
     }
@@ -97,7 +97,7 @@ impl Step {
         match (&self.after, self.chain) {
             (_, Some(Chain::Once)) => fs::remove_file(chained(&self.path))?,
             (Some(text), _) => write(&self.path, text, self.executable)?,
-            // In one move: whoever commits meanwhile is held by ours or by the earlier one.
+            // A single rename, so that a commit at this moment runs either our hook or the earlier one.
             (None, Some(Chain::Back)) => fs::rename(chained(&self.path), &self.path)?,
             (None, _) => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -106,7 +106,7 @@ impl Step {
         }
         if self.after.is_none() {
             for folder in self.folders.iter().rev() {
-                // One that has something in it stays.
+                // Fails for a folder that is not empty, which stays.
                 let _ = fs::remove_dir(folder);
             }
         }
@@ -114,7 +114,7 @@ impl Step {
     }
 }
 
-/// The text of a file; nothing where there is none.
+/// Reads the text of a file. Returns `None` if it does not exist.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let about = match fs::symlink_metadata(path) {
         Ok(about) => about,
@@ -128,14 +128,14 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(|_| anyhow::anyhow!("it is not UTF-8 text"))
 }
 
-/// No folder on the way may lead out of the project: a repository could bring such a link along.
+/// Refuses a path through a folder outside the project: a repository could contain such a symbolic link.
 pub(super) fn stays_inside(project: &Path, path: &Path) -> anyhow::Result<()> {
     let there = path.ancestors().skip(1).find(|folder| folder.exists()).context("it has no folder")?;
     ensure!(there.canonicalize()?.starts_with(project), "`{}` leads out of the project", there.display());
     Ok(())
 }
 
-/// The folders that will have to be made, the outermost first.
+/// Returns the folders that must be created, the outermost first.
 pub(super) fn missing_folders(project: &Path, path: &Path) -> Vec<PathBuf> {
     let path = project.join(path);
     let mut missing: Vec<PathBuf> =
@@ -144,17 +144,17 @@ pub(super) fn missing_folders(project: &Path, path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Keeps a hook beside itself, where it stays until ours takes its place.
+/// Keeps a hook under a second name. It stays in its place until ours replaces it.
 fn keep_aside(path: &Path) -> std::io::Result<()> {
     let aside = chained(path);
     if aside.exists() {
         return Ok(());
     }
-    // A file that cannot have two names is moved.
+    // A file system without hard links needs a rename.
     fs::hard_link(path, &aside).or_else(|_| fs::rename(path, &aside))
 }
 
-/// A file is there as a whole, or as it was.
+/// Writes a file atomically.
 pub(super) fn write(path: &Path, text: &str, executable: bool) -> anyhow::Result<()> {
     let folder = path.parent().context("it has no folder")?;
     fs::create_dir_all(folder)?;
@@ -172,14 +172,14 @@ fn fill(path: &Path, torn: &Path, text: &str, executable: bool) -> std::io::Resu
     permit(path, torn, executable)
 }
 
-/// Removes what a process that was killed has left of the file that it wrote beside this one.
+/// Removes the temporary file of a killed process beside this file.
 fn forget_torn(path: &Path) {
     if let Some(folder) = path.parent() {
         let _none = fs::remove_file(folder.join(TORN));
     }
 }
 
-/// The permissions of the file that is replaced, or those of a new one.
+/// Copies the permissions of the replaced file, or sets those of a new one.
 #[cfg(unix)]
 fn permit(path: &Path, file: &Path, executable: bool) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -204,7 +204,7 @@ pub(super) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Writes down what was installed; where that is nothing, there is no record.
+/// Writes the installation record, or deletes it if nothing is installed.
 pub(super) fn keep_record(project: &Path, record: &Record) -> anyhow::Result<()> {
     let path = project.join(PLACE);
     if record.files.is_empty() {
@@ -217,7 +217,7 @@ pub(super) fn keep_record(project: &Path, record: &Record) -> anyhow::Result<()>
         }
         return Ok(());
     }
-    // The record is of this checkout alone, also for whoever commits everything before anything else is kept there.
+    // Creates the folder with its ignore file: the record belongs to this checkout and must not be committed.
     path.parent().map(project_folder::make).transpose()?;
     let text = record.text()?;
     if fs::read_to_string(&path).is_ok_and(|known| known == text) { Ok(()) } else { write(&path, &text, false) }

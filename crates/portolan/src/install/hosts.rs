@@ -1,4 +1,4 @@
-//! What each host is given: its hooks, and the MCP server, in the files where it looks for them.
+//! The files that each host receives: its hooks and the MCP server.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,26 @@ use super::shell::Shell;
 use super::splice::Part;
 use crate::hook::{Event, Host, Stage, quoted};
 
-/// A file that is to be there.
+/// A file to install.
 pub(super) struct HostFile {
-    /// Relative to the project.
+    /// The path, relative to the project.
     pub(super) file: PathBuf,
     pub(super) content: Content,
 }
 
 pub(super) enum Content {
-    /// Among what the user has in it.
+    /// Parts among the user's own content.
     Parts(Vec<Part>),
-    /// It is ours alone.
+    /// A file that is entirely ours.
     Whole(String),
-    /// The same, and it is run.
+    /// An executable file that is entirely ours.
     Program(String),
 }
 
-/// The lines that make OpenCode ask the program.
+/// The plug-in that makes OpenCode ask the program.
 const SHIM: &str = include_str!("templates/opencode.js");
 
-/// The files of a host, with hooks that run `program`, and its shell in a sandbox where one is named.
+/// Returns the files of a host, with hooks that run `program`, and its shell in a sandbox if one is given.
 pub(super) fn wanted(host: Host, project: &Path, program: &str, shell: Option<&Shell>) -> Vec<HostFile> {
     let parts = |file: &str, parts: Vec<Part>| HostFile { file: PathBuf::from(file), content: Content::Parts(parts) };
     let whole = |file: &str, text: String| HostFile { file: PathBuf::from(file), content: Content::Whole(text) };
@@ -78,7 +78,7 @@ pub(super) fn wanted(host: Host, project: &Path, program: &str, shell: Option<&S
     }
 }
 
-/// What a person must still do.
+/// Returns the remaining tasks of a person.
 pub(super) fn notes(host: Host, program: &str) -> Vec<String> {
     let notes: &[&str] = match host {
         Host::ClaudeCode => &["Claude Code asks once whether the MCP server of this project may be used."],
@@ -105,7 +105,7 @@ fn entry(within: &[&str], key: &str, value: Value) -> Part {
     Part { within: within.iter().map(|&key| key.to_owned()).collect(), key: Some(key.to_owned()), value }
 }
 
-/// The hooks of a host that reads them among its settings.
+/// Returns the hooks of a host that has them in its settings.
 pub(super) fn hooks(host: Host, program: &str) -> Vec<Part> {
     let events = host.events().iter().filter(|event| event.installed);
     events
@@ -122,7 +122,7 @@ fn hook(host: Host, event: &Event, program: &str) -> Value {
     let line = line(host, event, program);
     let gating = event.stage == Stage::BeforeTool;
     match host {
-        // Without a shell: what is not found or not executable would count as leave.
+        // No shell: it would let calls pass if the program is missing or not executable.
         Host::ClaudeCode => {
             let args = json!(["hook", host.name(), event.name]);
             let mut handler = json!({ "type": "command", "command": program, "args": args, "timeout": seconds });
@@ -142,7 +142,7 @@ fn hook(host: Host, event: &Event, program: &str) -> Value {
     }
 }
 
-/// The command as a shell reads it.
+/// Returns the command line for a shell.
 fn line(host: Host, event: &Event, program: &str) -> String {
     format!("{} hook {} {}", quoted(program), host.name(), event.name)
 }
@@ -165,7 +165,7 @@ pub(super) fn shim(program: &str) -> String {
     SHIM.replace("\"@PROGRAM@\"", &Value::from(program).to_string())
 }
 
-/// Whether an entry of a list of hooks is one of ours, whichever program it names.
+/// Returns whether an entry of a list of hooks is ours, whichever program it names.
 pub(super) fn is_ours(host: Host, value: &Value) -> bool {
     let mut words = Vec::new();
     collect(value, &mut words);

@@ -1,5 +1,5 @@
-//! Hooks are put into the files where the coding agents and git look for them, and taken out again, with nothing of the
-//! user's changed. What will be done is a [`Plan`] first, which can be shown; performing it decides nothing more.
+//! Installs hooks into the files of coding agents and of git, and removes them without a change to the user's content.
+//! A [`Plan`] is computed first and can be shown. Performing it makes no further decisions.
 
 mod examine;
 mod files;
@@ -29,7 +29,7 @@ pub(crate) use examine::{Finding, Looking, State, examine};
 pub(crate) use program::{program, this};
 pub(crate) use record::Record;
 
-/// What hooks are installed into.
+/// The target of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Host(Host),
@@ -45,26 +45,26 @@ impl Target {
     }
 }
 
-/// What is wanted.
+/// Whether to install or to uninstall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Install,
     Uninstall,
 }
 
-/// What will be done.
+/// The changes of an installation.
 pub(crate) struct Plan {
     project: PathBuf,
-    /// What the hooks run.
+    /// The program that the hooks run.
     program: String,
     direction: Direction,
     steps: Vec<Step>,
     record: Record,
-    /// What the person should know or do.
+    /// Notes and remaining tasks for the person.
     pub(crate) notes: Vec<String>,
 }
 
-/// Has the rules count that the project's file has now; whether that makes a difference.
+/// Trusts the current rules of the project's file. Returns whether this changed anything.
 pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
     let Some((project, _)) = Pins::around(project).map_err(anyhow::Error::msg)? else { return Ok(false) };
     let mut record = Record::load(&project)?;
@@ -77,8 +77,8 @@ pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
 }
 
 impl Plan {
-    /// What is to be done in a project so that hooks run `program`.
-    /// `sandbox` has the host's shell run in one; where it does already, it stays so.
+    /// Plans an installation in a project so that hooks run `program`. `sandbox` runs the host's shell in a sandbox. A
+    /// shell that is already in one stays there.
     pub(crate) fn of(
         target: Target,
         direction: Direction,
@@ -119,7 +119,8 @@ impl Plan {
         Ok(())
     }
 
-    /// A host's hook leaves to git's own what they see better than it does, so they come with it, and go with the last host.
+    /// Installs git's hooks with a host's, which leaves to them the operations that they see better. They are removed
+    /// with the last host.
     fn git_beside(&mut self, program: &str) {
         let (steps, record) = (self.steps.len(), self.record.clone());
         if let Err(error) = self.git(Direction::Install, program) {
@@ -132,8 +133,8 @@ impl Plan {
         }
     }
 
-    /// What the project relies on is pinned with the first hooks, and let go of with the last: in between nobody who only
-    /// installs again can change it.
+    /// Pins what the project relies on at the first installation, and drops the pins with the last hooks. A repeated
+    /// installation in between does not change them.
     fn pin(&mut self, target: Target) {
         if self.direction == Direction::Install {
             let known = self.record.pins.take();
@@ -154,23 +155,23 @@ impl Plan {
         }
     }
 
-    /// Nothing would change.
+    /// Returns whether nothing would change.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.iter().all(Step::is_empty)
     }
 
-    /// The files that change.
+    /// Returns the files that change.
     pub(crate) fn files(&self) -> Vec<&Path> {
         self.steps.iter().filter(|step| !step.is_empty()).map(|step| step.shown.as_path()).collect()
     }
 
-    /// What changes, as a unified diff.
+    /// Returns the changes as a unified diff.
     pub(crate) fn diff(&self) -> String {
         self.steps.iter().filter(|step| !step.is_empty()).map(Step::diff).collect()
     }
 
-    /// Does it. The record is written before anything is put in and after anything is taken out, so that nothing that
-    /// was put in is ever unknown.
+    /// Performs the changes. The record is written before anything is installed and after anything is removed, so that
+    /// it always covers all that is installed.
     pub(crate) fn perform(self) -> anyhow::Result<()> {
         let keep = || files::keep_record(&self.project, &self.record).context("what was installed cannot be recorded");
         if self.direction == Direction::Install {
@@ -290,7 +291,7 @@ impl Plan {
 
     fn git(&mut self, direction: Direction, program: &str) -> anyhow::Result<()> {
         let folder = git::folder(&self.project)?;
-        // The hooks that were installed are taken from where they were put, wherever git looks now.
+        // Installed hooks are removed from where they were installed, even if git's hooks folder has changed since.
         let known: Vec<InstalledFile> = self.record.of("git").cloned().collect();
         for (name, kind) in git::HOOKS {
             let installed = known.iter().find(|known| known.file.file_name().is_some_and(|file| file == name));
@@ -316,7 +317,7 @@ impl Plan {
         let chained = git::chained(path).exists();
         if direction == Direction::Uninstall {
             let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
-            // Whoever was killed may have moved the earlier hook away, and put nothing in its place.
+            // A killed process may have moved the earlier hook away without installing ours.
             let is_away = current.is_none() && known.is_some();
             if is_kept_twice(path, current.as_deref()) {
                 self.steps.push(Step::new(&self.project, path, current.clone(), current).chaining(Chain::Once));
@@ -352,12 +353,13 @@ impl Plan {
     }
 }
 
-/// Whether the hook that is kept aside still stands in its own place, too: whoever put ours there was killed before.
+/// Returns whether the earlier hook is kept aside and also in its own place, because the installation was killed in
+/// between.
 fn is_kept_twice(path: &Path, current: Option<&str>) -> bool {
     current.is_some() && files::read(&git::chained(path)).is_ok_and(|aside| aside.as_deref() == current)
 }
 
-/// A file as it would be without what portolan put in; nothing where there would be no file.
+/// Returns a file's text without our parts, or `None` if the file would not exist.
 fn base(
     host: Host,
     parts: &[splice::Part],

@@ -1,4 +1,4 @@
-//! The plug-in for Claude Code, as the files of a marketplace with this one plug-in in it.
+//! The plug-in for Claude Code, as a marketplace with this one plug-in.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::hook::Host;
 
 const DESCRIPTION: &str = "Gates that an agent cannot talk its way past, and workflows that it is led through";
 
-/// The files, each with its path in the folder.
+/// Returns the files with their paths in the folder.
 pub(crate) fn files() -> Vec<(&'static str, String)> {
     let author = json!({ "name": "The Portolan authors" });
     let version = env!("CARGO_PKG_VERSION");
@@ -34,7 +34,7 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
         "license": env!("CARGO_PKG_LICENSE"),
         "keywords": ["workflow", "guardrails", "hooks", "mcp"],
     });
-    // A plug-in is carried to other machines, where only the search path can tell where the program is.
+    // A plug-in is copied to other machines, where the program is only found by the search path.
     let mut hooks = json!({});
     for part in hosts::hooks(Host::ClaudeCode, "portolan") {
         hooks[part.within[1].as_str()] = Value::Array(vec![part.value]);
@@ -53,7 +53,7 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Writes the files into a folder. What is there already under these names must be an earlier plug-in of ours.
+/// Writes the files into a folder, which must be new, empty, or hold an earlier plug-in of ours.
 pub(crate) fn write(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let manifest = folder.join(".claude-plugin/marketplace.json");
     let is_ours = || -> Option<bool> {

@@ -1,15 +1,15 @@
-//! By which name the hooks call this program: by its whole path. Whoever runs git, and a host's own surroundings, may have
-//! another search path than the person who installs.
+//! The path by which hooks call this program. It is absolute, since git and a host may run with another search path
+//! than the person who installs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The program as hooks are to call it, and what a person should know of that.
+/// Returns the program's path for hooks, and a note for the person.
 pub(crate) fn program() -> anyhow::Result<(String, Option<String>)> {
     let this = this().context("where this program is cannot be told")?;
     let places = std::env::var_os("PATH").unwrap_or_default();
-    // A package manager keeps the place on the search path, and moves what it leads to.
+    // A package manager keeps the path on the search path stable, and changes the file that it links to.
     let path = found(&this, std::env::split_paths(&places)).unwrap_or_else(|| this.clone());
     let path = path.to_str().context("the path of this program is not UTF-8: install it elsewhere")?.to_owned();
     let passing = std::env::temp_dir().canonicalize().is_ok_and(|folder| this.starts_with(folder));
@@ -22,13 +22,13 @@ pub(crate) fn program() -> anyhow::Result<(String, Option<String>)> {
     Ok((path, Some(note)))
 }
 
-/// This program, behind all links.
+/// Returns the path of this program, with all links resolved.
 pub(crate) fn this() -> Option<PathBuf> {
     let this = std::env::current_exe().ok()?;
     Some(this.canonicalize().unwrap_or(this))
 }
 
-/// Where the search path leads to this very file.
+/// Finds the path on the search path that resolves to this file.
 fn found(this: &Path, places: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let name = format!("portolan{}", std::env::consts::EXE_SUFFIX);
     let mut files = places.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name));

@@ -1,4 +1,4 @@
-//! What was installed, so that it can be taken out again and so that tampering is noticed: `.portolan/installed.json`.
+//! The installation record `.portolan/installed.json`. Uninstallation relies on it, and tampering is detected with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,46 +9,46 @@ use serde::{Deserialize, Serialize};
 
 use super::splice::{Inserted, Part};
 
-/// Where it is kept, in the project.
+/// The path of the record in the project.
 pub(crate) use portolan_runtime::pins::PLACE;
 
-/// All that was installed in a project.
+/// Everything that was installed in a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
     pub(crate) files: Vec<InstalledFile>,
-    /// Git's own hooks were asked for by name: they stay when the last host's are taken out.
+    /// Whether git's hooks were installed by name. They then stay when the last host is uninstalled.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) keeps_git: bool,
-    /// What the project relies on from now on.
+    /// The pinned programs, rules and remotes that the project relies on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pins: Option<Pins>,
 }
 
-/// One file.
+/// One installed file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InstalledFile {
-    /// For whom: the name of a host, or `git`.
+    /// The target: the name of a host, or `git`.
     pub(crate) host: String,
-    /// Relative to the project, or absolute when it lies elsewhere.
+    /// The path, relative to the project or absolute if it is outside.
     pub(crate) file: PathBuf,
     /// The program that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) program: Option<String>,
-    /// Of the file as it was left.
+    /// The digest of the file after the installation.
     pub(crate) digest: String,
-    /// The file was made.
+    /// Whether the installation created the file.
     pub(crate) created: bool,
-    /// Folders that were made for it, the outermost first.
+    /// Folders that the installation created, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
-    /// What was put into a file that others write too.
+    /// The parts inserted into a file with other content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Part>,
-    /// The same as text.
+    /// The inserted texts of these parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) inserted: Vec<Inserted>,
-    /// Beside it is the hook that was there before.
+    /// Whether the earlier hook is kept beside it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) chained: bool,
 }
@@ -58,12 +58,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Record {
-    /// Whether something is installed for a host, and not only for git.
+    /// Returns whether anything is installed for a host, not only for git.
     pub(super) fn has_hosts(&self) -> bool {
         self.files.iter().any(|file| file.host != "git")
     }
 
-    /// Nothing was installed where there is no record.
+    /// Reads the record of a project. Without a record nothing is installed.
     pub(crate) fn load(project: &Path) -> anyhow::Result<Record> {
         let path = project.join(PLACE);
         let text = match fs::read(&path) {
@@ -80,7 +80,7 @@ impl Record {
         Ok(record)
     }
 
-    /// What was installed for one host.
+    /// Returns the files that were installed for a target.
     pub(crate) fn of<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a InstalledFile> {
         self.files.iter().filter(move |file| file.host == host)
     }
@@ -94,7 +94,7 @@ impl Record {
     }
 }
 
-/// How a file is recognised.
+/// Returns the digest by which a file is recognised.
 pub(crate) fn digest(text: &[u8]) -> String {
     Digest::of(text).to_string()
 }

@@ -1,5 +1,5 @@
-//! The shell that a host runs its commands in, where they run in a sandbox: a small program that is called like the shell
-//! which it starts. Claude Code takes it from `CLAUDE_CODE_SHELL`, and wants `bash` or `zsh` in the path.
+//! The shell in which a host runs sandboxed commands: a small script with the name of the shell that it starts. Claude
+//! Code takes it from `CLAUDE_CODE_SHELL`, and requires `bash` or `zsh` in the path.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use portolan_runtime::pins::{is_program, on_path};
 use super::record::Record;
 use crate::hook::{Host, quoted};
 
-/// Where the program is, in the project.
+/// The folder of the scripts, in the project.
 const FOLDER: &str = ".portolan/sandbox";
-/// The shells that there is such a program for.
+/// The shells with such a script.
 const SHELLS: [&str; 2] = ["bash", "zsh"];
 
-/// A shell that is run in a sandbox.
+/// A shell to run in a sandbox.
 pub(super) struct Shell {
     name: &'static str,
-    /// Where the shell itself is.
+    /// The path of the real shell.
     path: PathBuf,
 }
 
 impl Shell {
-    /// The shell of the person, or else `bash`.
+    /// Returns the person's shell, or else `bash`.
     pub(super) fn of_person() -> Shell {
         let theirs = std::env::var_os("SHELL").map(PathBuf::from).filter(|path| is_program(path));
         let named = theirs.and_then(|path| {
@@ -35,12 +35,13 @@ impl Shell {
         Shell { name, path: on_path(name).unwrap_or_else(|| Path::new("/bin").join(name)) }
     }
 
-    /// The program, seen from the project.
+    /// Returns the path of the script, relative to the project.
     pub(super) fn file(&self) -> PathBuf {
         Path::new(FOLDER).join(self.name)
     }
 
-    /// What is in it. The verb stands first: by it the process is known that answers for what runs within.
+    /// Returns the script's text. The command comes first in the arguments: it identifies the process that is
+    /// responsible for the commands inside.
     pub(super) fn script(&self, project: &Path, program: &str) -> String {
         let [program, project, shell] = [program, &project.to_string_lossy(), &self.path.to_string_lossy()].map(quoted);
         format!(
@@ -50,7 +51,7 @@ impl Shell {
     }
 }
 
-/// The shell that a host was given.
+/// Returns the shell that was installed for a host.
 pub(super) fn known(record: &Record, host: Host) -> Option<Shell> {
     let installed = record.of(host.name()).find(|installed| installed.file.starts_with(FOLDER))?;
     let name = SHELLS.into_iter().find(|name| installed.file.ends_with(name))?;
@@ -58,7 +59,7 @@ pub(super) fn known(record: &Record, host: Host) -> Option<Shell> {
     Some(theirs.unwrap_or_else(|| Shell::named(name)))
 }
 
-/// The program that a host was given, where it was given one.
+/// Returns the script that was installed for a host, if any.
 pub(super) fn program(project: &Path, record: &Record, host: Host) -> Option<PathBuf> {
     known(record, host).map(|shell| project.join(shell.file()))
 }

@@ -1,5 +1,5 @@
-//! JSON files of the user's, edited so that their comments, indentation and line ends stay, and so that an edit can be
-//! undone to the last byte.
+//! Edits of the user's JSON files that preserve comments, indentation and line ends, and can be undone to the last
+//! byte.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-/// Something that is to be in a file.
+/// A value to insert into a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Part {
-    /// The object or the list that it goes into, from the top.
+    /// The path of its object or list, from the root.
     pub(super) within: Vec<String>,
-    /// Its name in an object; in a list it has none.
+    /// Its key in an object. `None` in a list.
     pub(super) key: Option<String>,
     pub(super) value: Value,
 }
 
-/// Text that was put in, where it stands in the resulting text.
+/// An inserted text, and its offset in the resulting text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Inserted {
     pub(super) at: usize,
     pub(super) text: String,
-    /// The blanks that it replaces.
+    /// The white space that it replaces.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) removed: String,
 }
 
-/// A file with parts put in.
+/// A text with inserted parts.
 pub(super) struct Spliced {
     pub(super) text: String,
     pub(super) inserted: Vec<Inserted>,
-    /// The parts that were there already: the user's own.
+    /// The parts that were there already, which are the user's own.
     pub(super) present: Vec<Part>,
 }
 
-/// The deepest nesting that is read.
+/// The deepest nesting that is accepted.
 const MAX_DEPTH: usize = 64;
 
-/// Puts parts into a text; into an empty one as well.
+/// Inserts parts into a text, which may be empty.
 pub(super) fn put(text: &str, parts: &[Part]) -> Result<Spliced, String> {
     let root = parse(text)?;
     let mut present = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn put(text: &str, parts: &[Part]) -> Result<Spliced, String> {
     Ok(Spliced { text: made, inserted, present })
 }
 
-/// Adds a part; `false` where its place is taken.
+/// Adds a part. Returns `false` if its place is taken.
 fn add(root: &CstRootNode, part: &Part) -> Result<bool, String> {
     let Some(mut object) = root.object_value_or_create() else { return Err(unfit(&[], "an object")) };
     let (inner, last) = match (&part.key, part.within.split_last()) {
@@ -85,7 +85,7 @@ fn add(root: &CstRootNode, part: &Part) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The pieces in which a text differs from an earlier one: line by line, and in these by their characters.
+/// Returns the differences between two texts, by lines and then by characters.
 fn inserted(before: &str, after: &str) -> Vec<Inserted> {
     let mut pieces: Vec<Inserted> = Vec::new();
     let mut at = 0;
@@ -119,7 +119,7 @@ fn inserted(before: &str, after: &str) -> Vec<Inserted> {
     pieces
 }
 
-/// Takes out what was put into a text that has not changed since: nothing when it is not there.
+/// Removes the inserted pieces from an unchanged text. Returns `None` if one of them is not there.
 pub(super) fn undo(text: &str, inserted: &[Inserted]) -> Option<String> {
     let mut text = text.to_owned();
     for piece in inserted.iter().rev() {
@@ -132,8 +132,8 @@ pub(super) fn undo(text: &str, inserted: &[Inserted]) -> Option<String> {
     Some(text)
 }
 
-/// Takes out of a text that has changed since whatever `ours` recognises in the places of `parts`, with the containers
-/// that are empty without it.
+/// Removes from a changed text everything that `ours` recognises at the paths of `parts`, and the containers that this
+/// leaves empty.
 pub(super) fn cut(text: &str, parts: &[Part], ours: impl Fn(&Part, &Value) -> bool) -> Result<String, String> {
     let root = parse(text)?;
     for part in parts {
@@ -153,7 +153,7 @@ pub(super) fn cut(text: &str, parts: &[Part], ours: impl Fn(&Part, &Value) -> bo
             continue;
         }
         found.into_iter().for_each(CstNode::remove);
-        // What holds nothing else goes with it, but never the whole file.
+        // Removes containers that are left empty, but never the root.
         while let Some((Some(property), node)) = path.pop() {
             if !is_empty(&node) {
                 break;
@@ -164,7 +164,7 @@ pub(super) fn cut(text: &str, parts: &[Part], ours: impl Fn(&Part, &Value) -> bo
     Ok(root.to_string())
 }
 
-/// The containers on the way to the place of a part, each with the property that it is the value of.
+/// Returns the containers on the path of a part, each with the property that holds it.
 fn holder(root: &CstRootNode, part: &Part) -> Option<Vec<(Option<CstObjectProp>, CstNode)>> {
     let mut path = vec![(None, root.value()?)];
     for key in &part.within {
@@ -175,12 +175,12 @@ fn holder(root: &CstRootNode, part: &Part) -> Option<Vec<(Option<CstObjectProp>,
     Some(path)
 }
 
-/// Whether there is nothing in a container, no comment either.
+/// Returns whether a container has neither values nor comments.
 fn is_empty(node: &CstNode) -> bool {
     node.children().iter().all(|child| child.is_token() || child.is_whitespace() || child.is_newline())
 }
 
-/// Whether there is such a part in a text.
+/// Returns whether a text contains a part.
 pub(super) fn holds(text: &str, part: &Part) -> bool {
     let Ok(root) = parsed(text) else { return false };
     let holder = part.within.iter().try_fold(&root, |value, key| value.get(key));
@@ -191,7 +191,7 @@ pub(super) fn holds(text: &str, part: &Part) -> bool {
     }
 }
 
-/// What a text says, without its comments.
+/// Parses a text and drops its comments.
 pub(super) fn parsed(text: &str) -> Result<Value, String> {
     Ok(parse(text)?.to_serde_value().unwrap_or_default())
 }
@@ -214,7 +214,7 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &options).map_err(|error| error.to_string())
 }
 
-/// At least how deep a text is nested; brackets in strings count too.
+/// Estimates how deep a text is nested. Brackets in strings count, too.
 fn depth(text: &str) -> usize {
     let mut depth: usize = 0;
     let mut deepest = 0;
@@ -237,7 +237,7 @@ fn name(property: &CstObjectProp) -> String {
     property.decoded_name().unwrap_or_default()
 }
 
-/// A property; of one that stands there twice, the one that counts.
+/// Returns a property. If the key is there twice, the last one counts.
 fn member(object: &CstObject, key: &str) -> Option<CstObjectProp> {
     object.properties().into_iter().rfind(|property| name(property) == key)
 }

@@ -1,4 +1,4 @@
-//! Each target installed into projects of every kind of handwriting, and taken out again.
+//! Each target, installed into and uninstalled from projects with files of different formatting.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ impl Project {
         fs::write(path, text).expect("a file is written");
     }
 
-    /// All files, and folders with a slash behind them.
+    /// Returns all files, and folders with a trailing slash.
     fn all(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.path(), &self.path(), &mut all);
@@ -183,8 +183,8 @@ fn links_are_not_followed() {
     assert!(refusal(&project, Target::Host(Host::Cursor), Direction::Install).contains("symbolic link"));
 }
 
-/// A program. A shell writes it: a file that this process has open for writing may be inherited by the child of another
-/// test for a moment, in which nobody can run it.
+/// Writes a program by means of a shell. A file that this process has open for writing may be inherited by another
+/// test's child, and could not be executed meanwhile.
 #[cfg(unix)]
 fn script(project: &Project, name: &str, text: &str) -> String {
     let path = project.path().join(name).to_string_lossy().into_owned();
@@ -194,7 +194,7 @@ fn script(project: &Project, name: &str, text: &str) -> String {
     path
 }
 
-/// A program that notes what it is asked, with its input, and refuses while there is a file `refuse`.
+/// Writes a program that logs its arguments and input, and refuses while a file `refuse` exists.
 #[cfg(unix)]
 fn recorder(project: &Project) -> String {
     let text = "#!/bin/sh\nhere=$(dirname -- \"$0\")\necho \"program $*\" >> \"$here/log\"\ncase $3 in pre-push|reference-transaction) cat >> \"$here/log\";; esac\n[ ! -e \"$here/refuse\" ]\n";
@@ -244,7 +244,7 @@ fn git_hooks_run_what_was_there_first_and_then_the_program() {
     assert!(files::is_executable(&project.path().join(".git/hooks/pre-commit")));
 }
 
-/// What guards leave to git's hooks is held by nothing where there are none.
+/// Guards of hosts rely on git's hooks, so both are installed together.
 #[cfg(unix)]
 #[test]
 fn a_host_brings_the_hooks_of_git_along() {
@@ -284,7 +284,7 @@ fn git_hooks_go_where_git_looks_for_them() {
     assert_eq!(project.all().contains_key(".husky/"), before.contains_key(".husky/"));
 }
 
-/// Runs the shim in a real Node.
+/// Runs the plug-in in a real Node.
 #[cfg(unix)]
 fn shim_says(answering: &str, step: &str) -> Option<String> {
     if Command::new("node").arg("--version").output().is_err() {
@@ -333,7 +333,7 @@ fn the_plug_in_of_opencode_lets_nothing_through_but_a_clear_yes() {
     }
 }
 
-/// A host's hook is a program of its own here, which answers as it is told to.
+/// Uses a script with a scripted answer as the host's hook.
 #[test]
 #[cfg(unix)]
 fn what_no_longer_refuses_is_found() {
@@ -426,9 +426,9 @@ fn a_shell_in_a_sandbox_stays_until_everything_is_taken_out() {
     let named =
         format!("\"CLAUDE_CODE_SHELL\": {}", serde_json::json!(project.path().join(".portolan/sandbox").join(name)));
     assert!(settings.contains("\"A\": \"1\"") && settings.replace("\":\"", "\": \"").contains(&named), "{settings}");
-    // Hooks that are put in again leave the shell as it is.
+    // A repeated installation keeps the shell.
     assert!(!project.go_as(target, Direction::Install, "/opt/portolan"));
-    // The sandbox has made this, and nobody has used it.
+    // The sandbox creates this folder, and it is still empty.
     fs::create_dir(project.path().join(".portolan/issues")).expect("a folder is made");
     assert!(project.go_as(target, Direction::Uninstall, "/opt/portolan"));
     assert_eq!(project.all(), before);

@@ -1,15 +1,15 @@
-//! The arguments of a tool call: typed, bounded, and all faults at once.
+//! Reads the arguments of a tool call: typed, limited in size, with all faults reported at once.
 
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::value::described;
 use portolan_runtime::service::ServiceError;
 use serde_json::{Map, Value};
 
-/// The longest id, word or path that a tool takes, in bytes: as long as a path can be. Errors repeat them.
+/// The longest id, word or path, in bytes: the longest possible path. Errors repeat these arguments.
 const MAX_WORD_BYTES: usize = 4 << 10;
-/// The longest text that a tool takes, in bytes. What it is for has a narrower limit.
+/// The longest text, in bytes. Its use may have a lower limit.
 const MAX_TEXT_BYTES: usize = 256 << 10;
-/// The most strings that a list may hold.
+/// The most strings in a list.
 const MAX_STRINGS: usize = 1_000;
 
 /// The arguments while they are read.
@@ -29,12 +29,12 @@ impl Arguments {
         self.given.remove(name).filter(|value| !value.is_null())
     }
 
-    /// An id, a word or a path.
+    /// Takes an id, a word or a path.
     pub(super) fn string(&mut self, name: &'static str) -> Option<String> {
         self.bounded(name, MAX_WORD_BYTES)
     }
 
-    /// A text that somebody wrote.
+    /// Takes a text.
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
         self.bounded(name, MAX_TEXT_BYTES)
     }
@@ -47,12 +47,12 @@ impl Arguments {
         }
     }
 
-    /// An id, a word or a path that must be there.
+    /// Takes a required id, word or path.
     pub(super) fn required(&mut self, name: &'static str) -> String {
         self.not_empty(name, Arguments::string)
     }
 
-    /// A text that must be there.
+    /// Takes a required text.
     pub(super) fn required_text(&mut self, name: &'static str) -> String {
         self.not_empty(name, Arguments::text)
     }
@@ -70,13 +70,13 @@ impl Arguments {
         value.unwrap_or_default()
     }
 
-    /// Any JSON, `null` too.
+    /// Takes any JSON value, `null` included.
     pub(super) fn any(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.given.remove(name)
     }
 
-    /// Any JSON that must be there.
+    /// Takes a required JSON value.
     pub(super) fn required_any(&mut self, name: &'static str) -> Value {
         self.any(name).unwrap_or_else(|| {
             self.faults.push(format!("`{name}` is missing"));
@@ -91,7 +91,7 @@ impl Arguments {
         }
     }
 
-    /// An object that must be there.
+    /// Takes a required object.
     pub(super) fn required_object(&mut self, name: &'static str) -> Map<String, Value> {
         let before = self.faults.len();
         let value = self.object(name);
@@ -145,7 +145,7 @@ impl Arguments {
         None
     }
 
-    /// Fails with everything that was wrong, or goes on.
+    /// Fails with all faults, or succeeds if there are none.
     pub(super) fn finish(mut self) -> Result<(), ServiceError> {
         for name in self.given.keys() {
             let near = closest(name, self.known.iter().copied());

@@ -1,8 +1,8 @@
-//! Questions to the person at the client, by MCP elicitation: a channel that the agent does not hold.
+//! Questions to the person at the client, by MCP elicitation: a channel that the agent does not control.
 //!
-//! Clients of the revisions that hold a session are asked while the call waits. Clients of 2026-07-28 are handed the
-//! question and call again with its answer; what they were handed is remembered here, so that an answer to a
-//! question that was never asked counts for nothing.
+//! With protocol revisions that have sessions, the person is asked while the call waits. With 2026-07-28, the client
+//! receives the question and repeats the call with its answer. Pending questions are stored, so that an answer to a
+//! question that was never asked is ignored.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-/// The questions that were handed out, the oldest first.
+/// The pending questions, the oldest first.
 #[derive(Default)]
 pub(super) struct PendingQuestions(Mutex<VecDeque<HandedOut>>);
 
@@ -28,19 +28,19 @@ struct HandedOut {
     about: String,
 }
 
-/// What is to be asked.
+/// A question to ask.
 pub(super) struct Question {
-    /// The run and the position, to the revision: an answer counts there and nowhere else.
+    /// The run, the position and its revision. An answer counts only there.
     pub(super) about: String,
-    /// The text, as the person reads it.
+    /// The text for the person.
     pub(super) message: String,
-    /// The words that can be answered, each with what it does.
+    /// The possible answers, each with its effect.
     pub(super) answers: Vec<(String, String)>,
 }
 
-/// How many questions are remembered: an older one is asked again.
+/// The most pending questions. An older one is asked again.
 const MAX_QUESTIONS: usize = 64;
-/// The name of the one input that is asked for.
+/// The name of the single input.
 const INPUT: &str = "answer";
 
 pub(super) enum Asking {
@@ -49,15 +49,15 @@ pub(super) enum Asking {
     Pending(InputRequiredResult),
 }
 
-/// What the person answered.
+/// The answer of the person.
 pub(super) struct Answer {
     pub(super) word: Outcome,
     pub(super) note: Option<String>,
-    /// The person, as who makes the call.
+    /// The person as the caller.
     pub(super) caller: Caller,
 }
 
-/// What a call comes to when the person was asked, and gave no answer that is one.
+/// Returns the error of a call whose question got no valid answer.
 pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
     ServiceError {
         message: "the person was asked in their client's dialog, and has not answered".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
     }
 }
 
-/// Puts a question to the person, or takes the answer that the call brings.
+/// Asks the person, or takes the answer that the call contains.
 pub(super) async fn ask(
     asked: &PendingQuestions,
     question: &Question,
@@ -96,7 +96,7 @@ pub(super) async fn ask(
     })
 }
 
-/// The person at the client, as who makes a call.
+/// Returns the person at the client as a caller.
 pub(super) fn user() -> Caller {
     let by = Actor::Person { name: "the client's user".to_owned(), via: Channel::Elicitation };
     Caller { by, can_ask: true }
@@ -124,7 +124,7 @@ fn stateless(context: &RequestContext<RoleServer>) -> bool {
 }
 
 fn hand_out(asked: &PendingQuestions, form: ElicitRequestParams, about: String) -> InputRequiredResult {
-    // Two handles make a word of 80 bits that a client cannot guess.
+    // Two handles form a token of 80 bits that a client cannot guess.
     let state = format!("{}{}", RunId::random(), RunId::random());
     let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
     if questions.len() >= MAX_QUESTIONS {
@@ -135,7 +135,7 @@ fn hand_out(asked: &PendingQuestions, form: ElicitRequestParams, about: String) 
     InputRequiredResult::new(Some(BTreeMap::from([(INPUT.to_owned(), request)])), Some(state))
 }
 
-/// The answer that a call brings to a question that was handed out about the same position.
+/// Takes the answer in a call to a pending question about the same position.
 fn brought(asked: &PendingQuestions, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
     let state = request.request_state.as_deref()?;
     let answer = request.input_responses.as_ref()?.get(INPUT)?;

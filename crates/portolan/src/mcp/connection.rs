@@ -1,4 +1,4 @@
-//! One client at standard input and output, from its first word until it leaves or the process is asked to end.
+//! One client at standard input and output, until it leaves or the process is asked to end.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio::time::{sleep, timeout};
 use super::face::{Face, Manners, Toolset};
 use super::transport::Lines;
 
-/// How long a client that reads no more can keep the process, once its calls have been dropped.
+/// How long a client that reads no more can delay the process, once its calls have been dropped.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// Serves the client at standard input and output until it leaves, or until a signal asks for an end; then `afterwards`.
+/// Serves the client at standard input and output until it leaves or a signal arrives, and then runs `afterwards`.
 pub(super) fn serve_stdio(
     runtime: Runtime,
     toolset: Arc<dyn Toolset>,
@@ -31,13 +31,13 @@ pub(super) fn serve_stdio(
         afterwards.await;
         served
     });
-    // Where standard input is no pipe, a read from it cannot be interrupted: the process does not wait for it.
+    // If standard input is not a pipe, a read from it cannot be interrupted, and must not delay the end of the process.
     runtime.shutdown_background();
     done
 }
 
-/// Has the allocator keep what calls are worked on in. That of glibc takes each large block from the kernel and gives it
-/// back, which then clears it anew for the next call; once a block of this size was freed, blocks up to it stay.
+/// Makes the allocator keep memory between calls. glibc otherwise returns each large block to the kernel, which clears
+/// a new one for the next call. Once a block of this size was freed, blocks up to it are kept.
 fn keep_memory() {
     const BYTES: usize = 4 << 20;
     drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
@@ -64,8 +64,8 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { tokio::signal::ctrl_c().await.unwrap_or(()) })
 }
 
-/// Serves until the other side closes, or until `stop` asks for an end. Calls that are then still under way are
-/// dropped, and what they perform ends with them.
+/// Serves until the other side closes, or until `stop` resolves. Pending calls are then dropped, and their work ends
+/// with them.
 async fn serve<R, W>(
     toolset: Arc<dyn Toolset>,
     (reader, writer): (R, W),
@@ -85,7 +85,7 @@ where
     };
     let running = match served {
         Ok(running) => running,
-        // A client that leaves without a word has what it wanted.
+        // A client that leaves before it initializes is no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };

@@ -1,4 +1,4 @@
-//! What all toolsets answer alike: how a conversation begins, what is not there, how a call is called off.
+//! The behaviour that all toolsets share: initialization, unknown requests, and cancellation.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -27,79 +27,79 @@ use tokio::task::JoinSet;
 use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
 
-/// What a call comes to, when it is awaited.
+/// The future result of a call.
 pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
 
-/// What the text of a resource comes to, when it is awaited: nothing where there is none of that address.
+/// The future text of a resource. `None` if there is no resource of that address.
 pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<String, ServiceError>>> + Send + 'a>>;
 
-/// What is awaited for its own sake.
+/// A future without a result.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How a toolset is to be spoken with.
+/// The parameters of a toolset's connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manners {
-    /// How large a message to it may be.
+    /// The limits of a message.
     pub(super) bounds: Bounds,
-    /// How long calls may go on once the client has left: a shell's pipe closes right after its last question.
+    /// How long calls may continue after the client has left: a shell's pipe closes right after its last request.
     pub(super) parting: Duration,
 }
 
 impl Default for Manners {
-    /// Those of the sets that lead agents: checks that are being performed are mostly let finish.
+    /// Returns the parameters of the toolsets that lead agents. Most running checks can finish within them.
     fn default() -> Manners {
         Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
     }
 }
 
-/// A set of tools. It is used as an object: all that rmcp does for a server would be compiled anew for each type.
+/// A set of tools. It is used as a trait object: otherwise rmcp's server code would be compiled for each type.
 pub(super) trait Toolset: Send + Sync {
-    /// How it is to be spoken with.
+    /// Returns the parameters of its connection.
     fn manners(&self) -> Manners {
         Manners::default()
     }
 
-    /// How it introduces itself.
+    /// Returns its server information.
     fn about(&self) -> ServerConfig;
 
-    /// Its tools, in the order in which they are listed.
+    /// Returns its tools, in the order in which they are listed.
     fn tools(&self) -> Vec<Tool>;
 
-    /// Changes whenever the list of tools does, from now on; nothing where it never does.
+    /// Returns a receiver that changes with the list of tools, or `None` if the list never changes.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         None
     }
 
-    /// What of it can be read beside the tools.
+    /// Returns its resources.
     fn resources(&self) -> Vec<Resource> {
         Vec::new()
     }
 
-    /// The text of one of them.
+    /// Reads a resource.
     fn read<'a>(&'a self, _uri: &'a str) -> Text<'a> {
         Box::pin(async { None })
     }
 
-    /// Changes whenever the text of one of them may have, from now on; nothing where there is none of that address.
+    /// Returns a receiver that changes when the text of a resource may have, or `None` if there is no such resource.
     fn updates(&self, _uri: &str) -> Option<watch::Receiver<u64>> {
         None
     }
 
-    /// What is done for a session beside its calls. Dropped when the session ends.
+    /// Returns the work of a session beside its calls. It is dropped when the session ends.
     fn beside(&self, _peer: Peer<RoleServer>) -> Option<Work> {
         None
     }
 
-    /// Calls a tool. Dropping the future calls it off, and what it performs ends with it.
+    /// Calls a tool. Dropping the future cancels the call and its work.
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_>;
 }
 
-/// A toolset as a client sees it.
+/// A toolset as an MCP server.
 pub(super) struct Face {
     toolset: Arc<dyn Toolset>,
-    /// Becomes true when calls under way are to be dropped.
+    /// Becomes true when pending calls are to be dropped.
     ending: watch::Receiver<bool>,
-    /// Whether the client has said that it is ready.
+    /// Whether the client has sent `initialized`.
     is_begun: AtomicBool,
     subscriptions: Subscriptions,
 }
@@ -110,12 +110,12 @@ impl Face {
     }
 
     async fn end(&self) {
-        // Without its sender, the connection is over.
+        // A dropped sender means that the connection is over.
         let mut ending = self.ending.clone();
         let _gone = ending.wait_for(|ending| *ending).await.is_err();
     }
 
-    /// Waits until the list of tools changes; false when nobody is to be told of it any more.
+    /// Waits until the list of tools changes. Returns `false` at the end of the session.
     async fn has_changed(&self, changes: &mut watch::Receiver<u64>) -> bool {
         tokio::select! {
             () = self.end() => false,
@@ -123,7 +123,7 @@ impl Face {
         }
     }
 
-    /// Tells a session of every new list of tools, until it ends.
+    /// Notifies a session of every new list of tools, until it ends.
     async fn tell_of_lists(&self, peer: &Peer<RoleServer>) {
         let Some(mut changes) = self.toolset.changes() else { return };
         while self.has_changed(&mut changes).await {
@@ -133,7 +133,7 @@ impl Face {
         }
     }
 
-    /// Does what is done beside the calls of a session, until it ends.
+    /// Performs the work beside the calls of a session, until it ends.
     async fn work_beside(&self, peer: &Peer<RoleServer>) {
         let Some(work) = self.toolset.beside(peer.clone()) else { return };
         tokio::select! {
@@ -142,7 +142,7 @@ impl Face {
         }
     }
 
-    /// What a request for a resource comes to that there is not.
+    /// Returns the error of a request for an unknown resource.
     fn no_resource<M: ConstString>(&self, uri: &str) -> ErrorData {
         match self.toolset.resources().is_empty() {
             true => ErrorData::method_not_found::<M>(),
@@ -151,16 +151,16 @@ impl Face {
     }
 }
 
-/// That resources can be read, and that sessions are told when they change.
+/// Returns the capability to read resources and to subscribe to them.
 pub(super) fn resources() -> ResourcesCapability {
     let mut resources = ResourcesCapability::default();
     resources.subscribe = Some(true);
     resources
 }
 
-/// An answer as structured content, and the same as text for clients that read only that.
+/// Returns a result with structured content, and the same as text for clients that read only that.
 pub(super) fn result(value: Value, is_error: bool) -> CallToolResult {
-    // `Display` goes through the formatting of the standard library, piece by piece.
+    // `Display` would write piece by piece through the standard library's formatting.
     let text = serde_json::to_string(&value).expect("a value is JSON");
     let text = vec![ContentBlock::text(text)];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
@@ -168,7 +168,7 @@ pub(super) fn result(value: Value, is_error: bool) -> CallToolResult {
     result
 }
 
-/// Who calls: by the client's own name.
+/// Returns the calling agent, by the client's name.
 pub(super) fn caller(context: &RequestContext<RoleServer>) -> Actor {
     Actor::Agent(context.client_info().map_or_else(|| "unknown".to_owned(), |client| clip(&client.name)))
 }
@@ -193,7 +193,7 @@ impl ServerHandler for Face {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // A client that says twice that it is ready has one session all the same.
+        // A repeated `initialized` must not start the work of the session twice.
         if !self.is_begun.swap(true, Ordering::Relaxed) {
             tokio::join!(self.tell_of_lists(&context.peer), self.work_beside(&context.peer));
         }
@@ -233,7 +233,7 @@ impl ServerHandler for Face {
         (filter != SubscriptionFilter::new()).then_some(filter)
     }
 
-    /// The same where there is no session: until the subscription is cancelled.
+    /// Serves subscriptions without a session, until they are cancelled.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted();
         let mut telling = JoinSet::new();
@@ -243,7 +243,7 @@ impl ServerHandler for Face {
                 while changes.changed().await.is_ok() && sink.notify_tool_list_changed().await.is_ok() {}
             });
         }
-        // A client may name one as often as it likes, and is told once.
+        // A client may name a resource several times, and is notified once.
         for uri in wanted.resource_subscriptions.iter().flatten().collect::<BTreeSet<_>>() {
             let Some(mut updates) = self.toolset.updates(uri) else { continue };
             let (sink, uri) = (context.sink().clone(), uri.clone());
@@ -258,7 +258,7 @@ impl ServerHandler for Face {
         Ok(())
     }
 
-    /// Requests that are none of rmcp's: their method is unknown, or they lack what it takes.
+    /// Answers requests that rmcp does not recognise: unknown methods, and known ones with missing parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -333,9 +333,9 @@ impl ServerHandler for Face {
     ) -> Result<CallToolResponse, ErrorData> {
         let cancelled = context.ct.clone();
         tokio::select! {
-            // What was called off before its answer came is called off, whichever of the two is seen first.
+            // A cancellation takes precedence over an answer that arrives at the same time.
             biased;
-            // What the call had begun to perform ends with it, since it is dropped.
+            // The call is dropped, which also ends its work.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is ending", None)),
             answer = self.toolset.call(request, context) => answer,

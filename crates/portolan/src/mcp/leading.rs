@@ -1,5 +1,5 @@
-//! What the sets of tools have in common that lead agents through workflows: how they introduce themselves, who calls
-//! them, what is said of a tool that there is not.
+//! The parts that the toolsets for leading agents share: server information, the caller, and the error of an unknown
+//! tool.
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
@@ -15,18 +15,18 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
         .with_instructions(instructions)
 }
 
-/// Who calls, and whether the client can put a question to its user.
+/// Returns the caller, and whether the client can ask its user.
 pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
     let can_ask = context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
     Caller { by: face::caller(context), can_ask }
 }
 
-/// Whether a client can put a form to its user.
+/// Returns whether a client can show a form to its user.
 pub(super) fn can_ask(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
 }
 
-/// A tool that is none of `tools`.
+/// Returns the error of an unknown tool.
 pub(super) fn unknown<'t>(name: &str, tools: impl Iterator<Item = &'t str>) -> ServiceError {
     let near = closest(name, tools).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
     let help = format!("{near}tools/list has them all");

@@ -1,10 +1,10 @@
-//! The MCP face: sets of tools over stdio. It translates calls and answers; every decision is the service's.
+//! The MCP face: toolsets over stdio. It translates calls and answers. The service makes every decision.
 //!
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `subscriptions`, `several` and `arguments` know the protocol and no tool; `leading` is what the
-//! sets share that lead agents; each toolset knows its tools and little else.
+//! `transport`, `connection`, `face`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
+//! `leading` has what the sets for leading agents share. Each toolset knows its own tools and little else.
 
 mod arguments;
 mod ask;

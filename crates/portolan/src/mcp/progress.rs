@@ -1,7 +1,7 @@
-//! Progress of a call: its client is told of every node, and of the checks that a report asks for, but never flooded.
+//! Progress notifications of a call: for every node, and for the checks of a report, limited in rate.
 //!
-//! Up to [`BURST`] notifications go out as fast as they come, so that nothing of a graph of the usual size is left out.
-//! Of a loop of a hundred thousand passes, some [`A_SECOND`] nodes a second are told; the last node always.
+//! Up to [`BURST`] notifications are sent without delay, so that a graph of the usual size is reported completely. Of a
+//! loop with a hundred thousand passes, about [`A_SECOND`] nodes a second are reported, and always the last one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,12 +16,12 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// How many notifications may follow each other at once.
+/// The most notifications in a burst.
 const BURST: usize = 100;
-/// How many there may be a second in the long run.
+/// The most notifications per second in the long run.
 const A_SECOND: f64 = 50.0;
 
-/// What is to be told of one call.
+/// The progress of one call.
 pub(super) struct Progress {
     token: ProgressToken,
     news: Arc<News>,
@@ -36,9 +36,9 @@ struct News {
 
 #[derive(Default)]
 struct State {
-    /// What was not told of yet: nodes that were executed, lines that checks printed.
+    /// The unsent nodes that were executed, and lines that checks printed.
     nodes: Vec<Node>,
-    /// How many of these there were.
+    /// How many lines were heard.
     heard: u64,
     over: bool,
 }
@@ -53,7 +53,7 @@ impl News {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where too many wait already, the newest takes the place of the one before it.
+    /// Adds a node that has ended. If too many are waiting, the newest replaces the one before it.
     fn ended(&self, ended: &NodeEnd<'_>) {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
@@ -87,7 +87,8 @@ impl News {
         self.over.notify_one();
     }
 
-    /// What is to be told now: as many as there is room for, or the newest alone. And whether nothing more will come.
+    /// Takes the notifications to send now: all if there is room, or else the newest. Also returns whether it is the
+    /// end.
     fn take(&self, room: f64) -> (Vec<Node>, bool) {
         let mut state = self.state();
         let mut nodes = std::mem::take(&mut state.nodes);
@@ -99,25 +100,25 @@ impl News {
 }
 
 impl Progress {
-    /// Nothing when the caller does not want to be told.
+    /// Returns `None` if the caller has not asked for progress.
     pub(super) fn wanted(context: &RequestContext<RoleServer>) -> Option<Progress> {
         let token = context.meta.get_progress_token()?;
         Some(Progress { token, news: Arc::default() })
     }
 
-    /// The watcher that the run tells.
+    /// Returns the observer of the run.
     pub(super) fn watch(&self) -> ExecutionObserver {
         let news = Arc::clone(&self.news);
         ExecutionObserver::new(|_began| {}, move |ended| news.ended(ended))
     }
 
-    /// Who hears the checks.
+    /// Returns the listener of the checks.
     pub(super) fn listener(&self) -> Listener {
         let news = Arc::clone(&self.news);
         Listener::new(move |heard| news.heard(heard))
     }
 
-    /// Tells the client while the run goes on. All that is told has been written before this returns.
+    /// Notifies the client during the run. All notifications are written before this returns.
     pub(super) async fn told_during<T>(&self, running: impl Future<Output = T>, peer: &Peer<RoleServer>) -> T {
         let run = async {
             let finished = running.await;
@@ -139,7 +140,7 @@ impl Progress {
                 room -= 1.0;
                 let told = ProgressNotificationParam::new(self.token.clone(), count as f64).with_message(said);
                 if peer.notify_progress(told).await.is_err() {
-                    // The client has gone, and nobody is left to be told.
+                    // The client has gone.
                     return;
                 }
             }
@@ -151,7 +152,7 @@ impl Progress {
         }
     }
 
-    /// Waits until there is room for one more, or nothing more will come.
+    /// Waits until there is room for another notification, or the run is over.
     async fn rest(&self) {
         tokio::select! {
             () = sleep(Duration::from_secs_f64(1.0 / A_SECOND)) => {}
@@ -160,7 +161,7 @@ impl Progress {
     }
 }
 
-/// Does something with a run. The client is told of the checks that follow, where it wants to be.
+/// Performs an action on a run. Notifies the client of the resulting checks if it has asked for progress.
 pub(super) async fn act(
     service: &Service,
     wanted: &Request,
@@ -171,7 +172,7 @@ pub(super) async fn act(
     heard(context, |listener| async move { service.act_heard(wanted, act, caller, &listener).await }).await
 }
 
-/// Does something in which checks run, and tells the client of them where it wants to be told.
+/// Runs something that performs checks, and notifies the client if it has asked for progress.
 pub(super) async fn heard<T, F: Future<Output = T>>(
     context: &RequestContext<RoleServer>,
     running: impl FnOnce(Listener) -> F,

@@ -1,4 +1,4 @@
-//! What JSON Schemas of tools are made of, whichever set they are in.
+//! The building blocks of the tools' JSON Schemas, for all toolsets.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn tool(
         .with_annotations(annotations)
 }
 
-/// Whether a tool only looks, and whether calling it twice is the same as once. None reaches out of this machine.
+/// Returns the annotations of a tool. None of these tools reaches beyond this machine.
 pub(super) fn hints(read_only: bool, idempotent: bool) -> ToolAnnotations {
     ToolAnnotations::new().read_only(read_only).destructive(false).idempotent(idempotent).open_world(false)
 }
@@ -41,7 +41,7 @@ pub(super) fn texts(description: &str) -> Value {
     json!({ "type": "array", "items": { "type": "string" }, "description": description })
 }
 
-/// The calls at a position. The schema that holds it defines `action`.
+/// Returns the schema of the calls at a position. The schema that contains it defines `action`.
 pub(super) fn actions() -> Value {
     let list = |description: &str| json!({ "type": "array", "items": { "$ref": "#/$defs/action" }, "description": description });
     json!({
@@ -55,7 +55,7 @@ pub(super) fn actions() -> Value {
     })
 }
 
-/// A call that can be sent back.
+/// Returns the schema of a call.
 pub(super) fn action() -> Value {
     json!({
         "type": "object",

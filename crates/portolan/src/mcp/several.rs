@@ -1,4 +1,4 @@
-//! Sets of tools that are served together, each as it would be alone.
+//! Several toolsets that are served together, each as it would be alone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use super::connection::serve_stdio;
 use super::face::{self, Answer, Manners, Text, Toolset, Work};
 use super::transport::Bounds;
 
-/// A set of tools with what it takes to serve it.
+/// A toolset and its requirements.
 pub(crate) struct ServedTools {
     pub(super) toolset: Arc<dyn Toolset>,
-    /// Threads that serve calls; none where the one that reads the client's messages is enough.
+    /// The number of threads that serve calls. 0 if the thread that reads the client's messages suffices.
     pub(super) workers: usize,
-    /// What is done for as long as it is served.
+    /// Work to do while it is served.
     pub(super) meanwhile: Option<Work>,
-    /// What is done when the client has left.
+    /// Work to do when the client has left.
     pub(super) afterwards: Option<Work>,
 }
 
 impl ServedTools {
-    /// A set that needs nothing but to be called.
+    /// Wraps a toolset without further requirements.
     pub(super) fn alone(toolset: Arc<dyn Toolset>) -> ServedTools {
         ServedTools { toolset, workers: 0, meanwhile: None, afterwards: None }
     }
 }
 
-/// Serves the client at standard input and output until it leaves, or until a signal asks for an end.
+/// Serves the client at standard input and output until it leaves or a signal arrives.
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the client cannot be served.
@@ -77,7 +77,7 @@ impl Several {
         Err(ServiceError::refused("duplicate_tool", message, "rename the graph, or serve the sets apart"))
     }
 
-    /// The set that has a tool; the first where none has it, which says so.
+    /// Returns the set with a tool. Without one, it returns the first set, which reports the unknown tool.
     fn with(&self, name: &str) -> &Arc<dyn Toolset> {
         let has = |set: &&Arc<dyn Toolset>| set.tools().iter().any(|tool| tool.name == name);
         self.sets.iter().find(has).unwrap_or(&self.sets[0])
@@ -106,13 +106,13 @@ impl Toolset for Several {
             .with_instructions(texts.join("\n\n"))
     }
 
-    /// A graph that has come to be called like a tool of another set is not seen: that one has the name.
+    /// Lists the tools of all sets. Hides a graph that is renamed to a tool of an earlier set.
     fn tools(&self) -> Vec<Tool> {
         let mut seen = BTreeSet::new();
         self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
     }
 
-    /// Only one set has a list that changes: the graphs' own.
+    /// Returns the changes of the list of graphs, the only list that can change.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         self.sets.iter().find_map(|set| set.changes())
     }
@@ -130,7 +130,7 @@ impl Toolset for Several {
         self.sets.iter().find_map(|set| set.updates(uri))
     }
 
-    /// Only one set does anything beside its calls: the gates.
+    /// Returns the work of the gates, the only set that works beside its calls.
     fn beside(&self, peer: Peer<RoleServer>) -> Option<Work> {
         self.sets.iter().find_map(|set| set.beside(peer.clone()))
     }

@@ -1,16 +1,16 @@
-//! Of which resources a session wants to be told when they change.
+//! The resources that a session is subscribed to.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::task::AbortHandle;
 
-/// What tells a session, by the address of the resource. It ends with the session.
+/// The notifying tasks, by the address of the resource. They end with the session.
 #[derive(Default)]
 pub(super) struct Subscriptions(Mutex<BTreeMap<String, AbortHandle>>);
 
 impl Subscriptions {
-    /// Has it told from now on. A second subscription to the same takes the place of the first.
+    /// Begins a subscription. It replaces an earlier one to the same resource.
     pub(super) fn begin(&self, uri: String, telling: impl Future<Output = ()> + Send + 'static) {
         let telling = tokio::spawn(telling).abort_handle();
         if let Some(before) = self.all().insert(uri, telling) {
@@ -18,7 +18,7 @@ impl Subscriptions {
         }
     }
 
-    /// Has it told no more.
+    /// Ends a subscription.
     pub(super) fn end(&self, uri: &str) {
         if let Some(telling) = self.all().remove(uri) {
             telling.abort();

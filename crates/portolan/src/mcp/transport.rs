@@ -1,8 +1,8 @@
-//! JSON-RPC messages, one a line, over any two byte streams.
+//! JSON-RPC messages, one per line, over any two byte streams.
 //!
-//! rmcp's own transport drops a line that it cannot read, so that a client which asked something waits for ever. Here
-//! every such line is answered with an error, by the id that it asked with where one can be found. A line is bounded,
-//! so that no client can have the server take up the machine's memory.
+//! rmcp's own transport drops an unreadable line, so that the client waits for ever for its answer. This one answers
+//! every such line with an error, with the request's id if one can be found. Lines are limited in size, so that no
+//! client can exhaust the machine's memory.
 
 use std::io;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
 
-/// How large a message may be. The longest call that the tools accept is shorter.
+/// The limits of a message. They exceed the longest call that the tools accept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// In bytes.
+    /// The most bytes.
     pub(super) line: usize,
-    /// In values. Parsed, each takes up to a hundred times the two bytes that it is written with.
+    /// The most JSON values. A parsed value takes up to a hundred times the two bytes of its text.
     pub(super) values: usize,
 }
 
-/// What a line's buffer may keep when the line is done with.
+/// The most bytes that the line's buffer keeps after a line.
 const KEPT_BYTES: usize = 64 << 10;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -38,19 +38,19 @@ pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
     bounds: Bounds,
-    /// The rest of the present line is passed over: it was too long.
+    /// Skips the rest of the present line, which was too long.
     skipping: bool,
-    /// A request has come. Before the first one, everything else is said to nobody.
+    /// Whether a request has arrived. Other messages before the first one are dropped.
     begun: bool,
     writer: Arc<Mutex<Option<W>>>,
-    /// The answer to a line that could not be read, on its way out. A task of its own: `receive` may be dropped at any
-    /// time, and half an answer must not be.
+    /// The pending answer to an unreadable line. It is a separate task: `receive` may be dropped at any time, which
+    /// must not cut the answer off.
     refusing: Option<JoinHandle<()>>,
-    /// Dropped once nothing more can be read.
+    /// Dropped at the end of the input.
     open: Option<oneshot::Sender<()>>,
 }
 
-/// What was read.
+/// The result of reading a line.
 enum LineRead {
     Line,
     TooLong,
@@ -78,7 +78,7 @@ where
         (lines, closed)
     }
 
-    /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
+    /// Reads a complete line. It is cancel safe: what was read is kept in `self`.
     async fn read(&mut self) -> LineRead {
         loop {
             let Ok(available) = self.reader.fill_buf().await else { return LineRead::End };
@@ -106,7 +106,7 @@ where
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
         let writer = Arc::clone(&self.writer);
         self.refusing = Some(tokio::spawn(async move {
-            // A client that reads no more is noticed by the next read.
+            // The next read detects a client that has gone.
             let _gone = write(&writer, &ServerJsonRpcMessage::error(error, id)).await;
         }));
     }
@@ -118,7 +118,7 @@ where
         }
     }
 
-    /// The message of the present line; nothing when it was answered, or needs no answer.
+    /// Returns the message of the present line. `None` if it was answered here, or needs no answer.
     fn message(&mut self) -> Option<Message> {
         let parsed = parse(&self.line, self.bounds.values);
         self.line.clear();
@@ -188,13 +188,13 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<Option<W>>, message: &Serve
     writer.flush().await
 }
 
-/// Why a line is no message.
+/// Why a line is not a message.
 enum MessageError {
     Ignored,
     Refused(Box<ErrorData>, Option<RequestId>),
 }
 
-/// As much of a line as tells whom to answer. Everything else in it is skipped, however deep it is nested.
+/// The part of a line that identifies its request. Everything else is skipped, at any nesting.
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -217,11 +217,11 @@ fn parse(line: &[u8], most: usize) -> Result<Message, MessageError> {
     }
 }
 
-/// The line, where it is the call of a tool, as nearly all are. rmcp tries one kind of message after the other until one
-/// fits, which takes longer than everything else that is done with a small call.
+/// Parses a tool call, which most lines are. rmcp tries one kind of message after the other, which takes longer than
+/// all other work of a small call.
 fn call(line: &[u8]) -> Option<Message> {
     let text = std::str::from_utf8(line).ok().filter(|text| text.contains("\"tools/call\""))?;
-    // It may be an answer as well, which rmcp refuses.
+    // A message that is also an answer is left to rmcp, which refuses it.
     if text.contains("\"result\"") || text.contains("\"error\"") {
         return None;
     }
@@ -229,7 +229,7 @@ fn call(line: &[u8]) -> Option<Message> {
     Some(JsonRpcMessage::Request(JsonRpcRequest { jsonrpc, id, request: ClientRequest::CallToolRequest(request) }))
 }
 
-/// How many values a text of JSON holds, or nearly so: it is not parsed, since that is what takes the memory.
+/// Returns the approximate number of values in a JSON text. It does not parse, since that is what takes the memory.
 fn values(line: &[u8]) -> usize {
     let (mut count, mut quoted, mut escaped) = (0, false, false);
     for byte in line {

@@ -1,4 +1,4 @@
-//! What requests are answered with: JSON, and errors of one shape.
+//! Responses: JSON bodies and errors of one shape.
 
 use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// An answer, or why there is none.
+/// The result of a request handler.
 pub(super) type Answer<T> = Result<Json<T>, Refusal>;
 
-/// Why a request was not done.
+/// Why a request was refused, with its HTTP status.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
@@ -61,7 +61,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The body of a request.
+/// Extracts the JSON body of a request.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -73,7 +73,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     }
 }
 
-/// What stands in the path of a request.
+/// Extracts the path parameters of a request.
 pub(super) struct InPath<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {
@@ -85,7 +85,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<
     }
 }
 
-/// What stands behind the `?` of a request.
+/// Extracts the query parameters of a request.
 pub(super) struct InQuery<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for InQuery<T> {

@@ -1,5 +1,5 @@
-//! A question is answered: by the page's word, which anybody may say who has its token, or by a person's own, which a
-//! passkey confirms.
+//! Answers to the questions of a run: with the page's token, which anyone who has it may use, or with a person's
+//! passkey.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::answer::{Answer, Body, InPath, Refusal};
 use super::definitions::broken;
 use super::runs::address;
 
-/// The help where there is no passkey yet.
+/// The help if no passkey is enrolled.
 const ENROL: &str = "`portolan people passkey` in a terminal enrols one";
 
-/// An answer: one that a passkey is to confirm, or has confirmed, or that needs none.
+/// An answer: one that a passkey has yet to confirm, one that it has confirmed, or one that needs no passkey.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerRequest {
@@ -34,7 +34,7 @@ pub(super) struct AnswerRequest {
 }
 
 impl AnswerRequest {
-    /// What a passkey confirms of it. No values and none of them are the same.
+    /// Returns the content that a passkey confirms. An empty `set` equals a missing one.
     fn content<'a>(&'a self, run: &'a str) -> AnswerContent<'a> {
         AnswerContent {
             run,
@@ -52,13 +52,13 @@ impl AnswerRequest {
     }
 }
 
-/// What a passkey is to sign so that it confirms this very answer.
+/// Creates the challenge that a passkey signs to confirm exactly this answer.
 pub(super) async fn challenge(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
     Body(given): Body<AnswerRequest>,
 ) -> Answer<Value> {
-    // A run that is not there, and a question that was answered meanwhile, need no finger.
+    // Fails early, before the person uses the passkey, if the run is unknown or the question was answered meanwhile.
     studio.service.view(&given.request(&run)?, &studio.person).await?;
     let told = tokio::task::spawn_blocking(move || {
         let people = studio.service.people();
@@ -82,7 +82,7 @@ pub(super) async fn answer(
     Body(given): Body<AnswerRequest>,
 ) -> Answer<Value> {
     let request = given.request(&run)?;
-    // The rule of the command line: there the person is told from an agent, and a token tells nothing.
+    // The rule of the command line. It tells a person from an agent; a token does not.
     let view = studio.service.view(&request, &studio.person).await?;
     let (given, caller) = match given.passkey.clone() {
         Some(passkey) => confirmed(&studio, &run, given, passkey).await?,
@@ -102,7 +102,7 @@ pub(super) async fn answer(
     studio.told(&run).await
 }
 
-/// The person whose passkey has confirmed this answer.
+/// Verifies the passkey's confirmation of this answer and returns the person as the caller.
 async fn confirmed(
     studio: &Arc<Studio>,
     run: &str,

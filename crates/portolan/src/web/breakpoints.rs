@@ -1,4 +1,4 @@
-//! Breakpoints as the page has them: before which nodes of the drawing, and under which conditions.
+//! Breakpoints as the page sends them: nodes of the drawing, with optional conditions.
 
 use portolan_core::expr::{Language, ParseFault};
 use portolan_core::value::NodeId;
@@ -7,7 +7,7 @@ use portolan_runtime::drive::Breakpoint;
 use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 
-/// A node before which a run is to wait, as the drawing names it.
+/// A node before which a run waits, as the drawing names it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum BreakpointRef {
@@ -15,7 +15,7 @@ pub(super) enum BreakpointRef {
     If(Conditional),
 }
 
-/// The same, where something holds of what the node would see.
+/// A breakpoint with a condition over the data that the node would see.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Conditional {
@@ -23,14 +23,14 @@ pub(super) struct Conditional {
     when: Option<String>,
 }
 
-/// A breakpoint.
+/// A breakpoint as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Broken {
     node: String,
     when: Option<String>,
 }
 
-/// Where to wait: each node is one of the definition, each condition can be read.
+/// Converts breakpoints. Each node must exist in the definition, and each condition must parse.
 pub(super) fn breakpoints(definition: &Definition, asked: &[BreakpointRef]) -> Result<Vec<Breakpoint>, ServiceError> {
     let breakpoint = |asked: &BreakpointRef| match asked {
         BreakpointRef::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
@@ -44,9 +44,9 @@ pub(super) fn breakpoints(definition: &Definition, asked: &[BreakpointRef]) -> R
     asked.iter().map(breakpoint).collect()
 }
 
-/// A breakpoint before a node of the drawing, and what conditions are written in there.
+/// Returns a breakpoint before a node of the drawing, and the language of its conditions.
 fn before(definition: &Definition, name: &str) -> Result<(Breakpoint, Language), ServiceError> {
-    // The drawing names the nodes of workflows that are run inside with the way to them.
+    // The drawing names a node of a nested workflow by its path.
     let bare = NodeId::from(name.rsplit('/').next().unwrap_or(name));
     let (root, workflow) = (definition.workflow.id(), &definition.workflow);
     let mut flows = workflow.flows().filter(|(_, flow)| flow.steps.contains_key(&bare)).map(|(id, _)| id);
@@ -68,7 +68,7 @@ fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
     ServiceError::refused("bad_expression", message, help)
 }
 
-/// A breakpoint as it is told.
+/// Converts a breakpoint for the page.
 pub(super) fn broken(breakpoint: &Breakpoint) -> Broken {
     Broken { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
 }

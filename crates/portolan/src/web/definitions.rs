@@ -1,4 +1,4 @@
-//! Definitions: which there are, what each says, and how a text that is being written would read.
+//! Definitions: their list, their content, and the analysis of a text that is being edited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,14 +41,14 @@ struct Line {
     steps: usize,
     errors: usize,
     warnings: usize,
-    /// Whether an agent is led through it.
+    /// Whether an agent follows it.
     led: bool,
-    /// Whether it runs commands that nobody has trusted.
+    /// Whether it runs commands that are not trusted.
     untrusted: bool,
     open_runs: usize,
 }
 
-/// The definitions of the project and of the catalogue.
+/// Lists the definitions of the project and of the catalogue.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let runs = studio.service.list(true, 10_000).await?;
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
@@ -79,7 +79,7 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         errors,
         warnings: sketch.faults.len() - errors,
         led: is_led(&sketch),
-        // What has errors does not run at all.
+        // A definition with errors does not run, so that its commands need no trust.
         untrusted: library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
         open_runs: sketch.roots.iter().filter_map(|root| open.get(root)).sum(),
         id: id.to_owned(),
@@ -103,7 +103,7 @@ fn unreadable(id: &str, error: &ServiceError) -> Line {
     }
 }
 
-/// The name of a format, as people know it.
+/// Returns the name of the sketch's format.
 pub(super) fn dialect_word(sketch: &Sketch) -> &'static str {
     sketch.dialect.map_or("unknown", |dialect| dialect.name)
 }
@@ -120,7 +120,7 @@ pub(super) struct FileText {
     language: &'static str,
 }
 
-/// A definition with all that is shown of it.
+/// A definition with everything that the page shows of it.
 #[derive(Serialize)]
 struct Whole<'s> {
     id: &'s str,
@@ -132,7 +132,7 @@ struct Whole<'s> {
     revision: Digest,
     files: Vec<FileText>,
     roots: Vec<Root<'s>>,
-    /// Whether it can be edited piece by piece; its text can be in any case.
+    /// Whether it can be edited by operations. Its text can always be edited.
     editable: bool,
     palette: &'static [NodeForm],
     #[serde(rename = "fields")]
@@ -145,9 +145,9 @@ struct Whole<'s> {
 struct Root<'s> {
     id: &'s str,
     name: &'s str,
-    /// The JSON Schema of what a run of it is given.
+    /// The JSON Schema of a run's input.
     input: Option<&'s Value>,
-    /// The nodes whose answers can be written down, as `answers` names them.
+    /// The nodes whose answers a request may provide, as `answers` names them.
     asks: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ impl<'s> Root<'s> {
     }
 }
 
-/// The calls of a graph and of those that it runs: by their nodes, and where several are called so, with their graphs.
+/// Returns the calls of a graph and of the graphs that it runs: by node, or by graph and node if the name is ambiguous.
 fn asks(graphs: &BTreeMap<String, Graph>, root: &str) -> Vec<String> {
     let (mut waiting, mut known, mut calls) = (vec![root], BTreeSet::from([root]), Vec::new());
     while let Some(graph) = waiting.pop().and_then(|id| graphs.get(id)) {
@@ -179,28 +179,28 @@ fn asks(graphs: &BTreeMap<String, Graph>, root: &str) -> Vec<String> {
     names.collect()
 }
 
-/// A text as it reads.
+/// The analysis of a text.
 #[derive(Serialize)]
 pub(super) struct Checked {
-    /// Whether it could be read so far that it can be drawn.
+    /// Whether the text parsed far enough to be drawn.
     sound: bool,
     drawing: Option<Drawing>,
-    /// Where each edge is written, by its name in the drawing.
+    /// The place of each edge in the text, by its name in the drawing.
     edges: BTreeMap<String, Place>,
     problems: Vec<Problem>,
     about: BTreeMap<String, NodeDetails>,
     own: Own,
-    /// How long it took, in microseconds.
+    /// How long the analysis took, in microseconds.
     took: u64,
 }
 
-/// What a form shows of the definition itself.
+/// The form values of the definition itself.
 #[derive(Default, Serialize)]
 struct Own {
     values: Map<String, Value>,
 }
 
-/// One definition.
+/// Returns one definition.
 pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(id): InPath<String>) -> Answer<Value> {
     let told = tokio::task::spawn_blocking(move || whole(&studio, &id)).await;
     Ok(Json(told.map_err(broken)??))
@@ -212,7 +212,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let on_disk = library.sketch(id, None)?;
     let revision = Digest::of(&*on_disk.source.text);
     let texts = with_plain_ends(named_texts(&on_disk.source));
-    // Places are told in the text as the page has it.
+    // Places refer to the text as the page has it, without carriage returns.
     let sketch = match on_disk.source.text.contains('\r') {
         true => library.sketch(id, Some(texts.clone()))?,
         false => on_disk,
@@ -239,7 +239,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     serde_json::to_value(&told).map_err(broken)
 }
 
-/// Texts whose lines end as the page's do: what it edits has no other ends.
+/// Converts line ends to `\n`, the only ones that the page's editor has.
 fn with_plain_ends(files: Vec<NamedText>) -> Vec<NamedText> {
     files.into_iter().map(|(name, text)| (name, text.map(|text| text.replace("\r\n", "\n")))).collect()
 }
@@ -252,7 +252,7 @@ fn told_files(library: &Library, files: Vec<NamedText>) -> Vec<FileText> {
     files.into_iter().map(told).collect()
 }
 
-/// The name of a file, from the project's folder on where it lies in it.
+/// Returns the name of a file, relative to the project's folder if it lies in there.
 pub(super) fn shown_name(library: &Library, name: &str) -> String {
     let path = Path::new(name);
     path.strip_prefix(library.project()).unwrap_or(path).to_string_lossy().into_owned()
@@ -263,7 +263,7 @@ fn language(name: &str, text: &str) -> &'static str {
     if is_json { "json" } else { "yaml" }
 }
 
-/// A text that is to be looked at, and what is open in its drawing.
+/// The text to analyse, and the folds of its drawing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DefinitionRequest {
@@ -273,20 +273,20 @@ pub(super) struct DefinitionRequest {
     opened: std::collections::BTreeSet<String>,
 }
 
-/// The text of a file; none where the file is not there, or is to go.
+/// The text of a file, or `None` if the file does not exist or is to be deleted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenText {
     name: String,
     #[serde(deserialize_with = "Option::deserialize")]
     text: Option<String>,
-    /// Files may be given back as they came.
+    /// Ignored: accepted so that a client may send files back as it received them.
     #[serde(rename = "language")]
     _language: Option<String>,
 }
 
-/// The files that came for a definition. The first is its own; the others go by their names, also one that would be a new
-/// activity.
+/// Resolves the files of a request for a definition. The first is the definition's own file. The others are found by
+/// name, which may also be the name of a new activity.
 pub(super) fn files_of(library: &Library, id: &str, files: Vec<WrittenText>) -> Result<Vec<NamedText>, Refusal> {
     let (on_disk, _) = library.text(id)?;
     let name = |(nth, WrittenText { name, text, .. }): (usize, WrittenText)| {
@@ -303,7 +303,7 @@ pub(super) fn files_of(library: &Library, id: &str, files: Vec<WrittenText>) -> 
     files.into_iter().enumerate().map(name).collect()
 }
 
-/// How a definition reads, with the texts that the page has in the place of those on disk.
+/// Analyses a definition, with the request's texts in place of those on disk.
 pub(super) async fn check(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
@@ -321,7 +321,7 @@ pub(super) async fn check(
     Ok(Json(told.await.map_err(broken)??))
 }
 
-/// What is found in a definition. Its files have the numbers that they have in `files`.
+/// Analyses a definition. Places number its files as `files` does.
 fn checked(
     library: &Library,
     sketch: &Sketch,
@@ -351,7 +351,7 @@ fn checked(
     Checked { sound: drawing.is_some(), drawing, edges, problems, about: about.unwrap_or_default(), own, took }
 }
 
-/// What is not so of every run, where nothing has to be mended before that can be told.
+/// Returns the findings of the proof about all runs, or none if the definition has errors.
 fn proved(sketch: &Sketch) -> Vec<Diagnostic> {
     if sketch.faults.iter().any(Diagnostic::is_error) {
         return Vec::new();
@@ -359,7 +359,7 @@ fn proved(sketch: &Sketch) -> Vec<Diagnostic> {
     sketch.workflows.values().flat_map(|workflow| proof::findings(workflow, Effort::WHILE_WRITING)).collect()
 }
 
-/// What is to be done to a definition, as the page has it.
+/// An edit operation, with the definition as the page has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Editing {
@@ -374,7 +374,7 @@ pub(super) struct Editing {
     operation: Value,
 }
 
-/// A definition after something was done to it. Nothing is written.
+/// A definition after an edit operation. Nothing is written to disk.
 #[derive(Serialize)]
 pub(super) struct Edited {
     files: Vec<FileText>,
@@ -383,7 +383,7 @@ pub(super) struct Edited {
     checked: Checked,
 }
 
-/// Does something to a definition, as the page has it.
+/// Applies an edit operation to the definition as the page has it.
 pub(super) async fn edit(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
@@ -412,7 +412,7 @@ pub(super) async fn edit(
     Ok(Json(told.await.map_err(broken)??))
 }
 
-/// Files as they are by now, in the order in which they came, and behind them those that are new: a file keeps its number.
+/// Returns the current files in their original order, followed by the new ones, so that a file keeps its number.
 fn in_order_of(came: &[NamedText], now: Vec<NamedText>) -> Vec<NamedText> {
     let mut now: BTreeMap<String, Option<String>> = now.into_iter().collect();
     let came = came.iter().map(|(name, _)| (name.clone(), now.remove(name).flatten()));
@@ -426,12 +426,12 @@ fn refused(refused: EditError) -> Refusal {
     Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, &help)
 }
 
-/// An operation in the words of the graph: the page names nodes and edges as the drawing does.
+/// Reads an operation and replaces the drawing's names of nodes and edges by those of the graph.
 fn in_the_graph(mut operation: Value, drawing: &Drawing) -> Result<Operation, Refusal> {
     let is_rename = operation["is"] == "rename";
     for (key, value) in operation.as_object_mut().into_iter().flatten() {
         match (key.as_str(), value) {
-            // The new name is nobody's yet.
+            // The new name belongs to no node yet.
             ("to", _) if is_rename => {}
             ("node" | "after" | "from" | "to", value) => named(value, drawing),
             ("nodes", Value::Array(names)) => names.iter_mut().for_each(|name| named(name, drawing)),
@@ -445,7 +445,7 @@ fn in_the_graph(mut operation: Value, drawing: &Drawing) -> Result<Operation, Re
     })
 }
 
-/// Has a node go by its own name, and not by that of the drawing.
+/// Replaces a node's name in the drawing by its name in the graph.
 fn named(name: &mut Value, drawing: &Drawing) {
     let drawn = name.as_str().and_then(|name| drawing.nodes.iter().find(|node| node.id == name));
     if let Some(node) = drawn.and_then(|drawn| drawn.node.as_deref()) {
@@ -466,7 +466,7 @@ fn number_of(edge: &Value, drawing: &Drawing) -> Result<usize, Refusal> {
     })
 }
 
-/// What is to be written of a definition.
+/// The files of a definition to write, and the revision that they are based on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Saving {
@@ -474,7 +474,7 @@ pub(super) struct Saving {
     files: Vec<WrittenText>,
 }
 
-/// Writes a definition, unless somebody else has meanwhile.
+/// Writes a definition, unless it has changed on disk since `revision`.
 pub(super) async fn write(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
@@ -505,7 +505,10 @@ pub(super) async fn write(
     Ok((status, Json(told)).into_response())
 }
 
-/// Texts whose lines end as those of the files do. Where a file has both ends, it cannot be told which a line has.
+/// Restores the line ends of the files on disk.
+///
+/// # Errors
+/// A changed file mixes both line ends, so that it is unknown which one a line has.
 fn with_ends_of(before: &OnDisk, files: Vec<NamedText>) -> Result<Vec<NamedText>, Refusal> {
     let ends = |(name, text): NamedText| {
         let before = before.files.iter().find(|(known, _)| *known == name);
@@ -525,7 +528,7 @@ fn with_ends_of(before: &OnDisk, files: Vec<NamedText>) -> Result<Vec<NamedText>
     files.into_iter().map(ends).collect()
 }
 
-/// A fault of our own, or a task that was ended with the server.
+/// Reports a bug in Portolan, or a task that ended with the server.
 pub(super) fn broken(error: impl std::fmt::Display) -> Refusal {
     let help = "this is a fault of Portolan: please report it";
     Refusal::from(ServiceError::failed("failed", format!("the answer could not be made: {error}"), help))

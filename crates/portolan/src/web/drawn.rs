@@ -1,4 +1,4 @@
-//! Definitions as the page shows them: the drawing, what was found and where, and what is told of each node.
+//! Definitions as the page shows them: the drawing, the diagnostics with their places, and the details of each node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::facts::{self, Fact, NodeChecks};
 
-/// What is open in a drawing, by the names that it draws with.
+/// The folded and opened nodes of a drawing, by their names in the drawing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Folds {
@@ -26,11 +26,11 @@ pub(super) struct Folds {
 /// A place in one of the files of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Place {
-    /// Which of the files, from 0.
+    /// The index of the file, from 0.
     file: usize,
-    /// The first unit of UTF-16, as the page's strings count.
+    /// The start, in UTF-16 units, as JavaScript strings count.
     from: usize,
-    /// The unit behind the last.
+    /// The end, exclusive, in UTF-16 units.
     to: usize,
     /// The line, from 1.
     line: usize,
@@ -38,7 +38,7 @@ pub(super) struct Place {
     column: usize,
 }
 
-/// Something that was found in a definition.
+/// A problem of a definition.
 #[derive(Debug, Serialize)]
 pub(super) struct Problem {
     code: &'static str,
@@ -46,19 +46,19 @@ pub(super) struct Problem {
     message: String,
     help: Option<String>,
     place: Option<Place>,
-    /// The drawn node that it stands in.
+    /// The drawn node that the problem is at.
     node: Option<String>,
 }
 
 impl Problem {
-    /// What is wrong beside the definition, which hides nothing of it.
+    /// Returns a warning about something outside the definition. It hides nothing of the definition.
     pub(super) fn beside(error: ServiceError) -> Problem {
         let ServiceError { code, message, help, .. } = error;
         Problem { code, severity: Severity::Warning, message, help: Some(help), place: None, node: None }
     }
 }
 
-/// What is told of a drawn node.
+/// The details of a drawn node.
 #[derive(Debug, Serialize)]
 pub(super) struct NodeDetails {
     kind: &'static str,
@@ -66,15 +66,15 @@ pub(super) struct NodeDetails {
     name: String,
     place: Option<Place>,
     facts: Vec<Fact>,
-    /// Whether it is checked before it is left, and by what.
+    /// Whether and by what the node is checked before a run leaves it.
     #[serde(flatten)]
     verified: NodeChecks,
-    /// What a form shows of it, where it can be edited.
+    /// The node's form, if it can be edited.
     #[serde(flatten)]
     form: Option<Form>,
 }
 
-/// What a form shows of a node.
+/// The form of a node.
 #[derive(Debug, Serialize)]
 struct Form {
     word: Option<&'static str>,
@@ -87,16 +87,16 @@ struct Form {
 pub(super) struct Places<'s> {
     source: &'s Source,
     names: Vec<&'s str>,
-    /// Where each line begins but the first.
+    /// The start of each line but the first.
     lines: Vec<usize>,
-    /// What lies before every so many bytes, so that finding a place does not read the whole text.
+    /// The counts before each chunk of `APART` bytes, so that finding a place does not read the whole text.
     counts: Vec<Count>,
 }
 
-/// How much of a text there is.
+/// The length of a text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    /// Units of UTF-16.
+    /// In UTF-16 units.
     units: usize,
     characters: usize,
 }
@@ -110,11 +110,11 @@ impl Count {
     }
 }
 
-/// How many bytes lie between two counts.
+/// The distance between two counts, in bytes.
 const APART: usize = 4 << 10;
 
 impl<'s> Places<'s> {
-    /// `names` are those of its files, in the order in which they are numbered.
+    /// Indexes a text. `names` are the names of its files, in the order of their numbers.
     pub(super) fn of(source: &'s Source, names: Vec<&'s str>) -> Places<'s> {
         let text = source.text.as_bytes();
         let mut before = Count::default();
@@ -128,7 +128,7 @@ impl<'s> Places<'s> {
         Places { source, names, lines: ends.map(|(at, _)| at + 1).collect(), counts }
     }
 
-    /// What lies before an offset in the whole text.
+    /// Returns the counts before an offset of the whole text.
     fn before(&self, offset: usize) -> Count {
         let text = self.source.text.as_bytes();
         let offset = offset.min(text.len());
@@ -138,7 +138,7 @@ impl<'s> Places<'s> {
         count
     }
 
-    /// How many lines begin up to an offset, the first left out.
+    /// Returns the number of lines that begin at or before an offset, without the first line.
     fn line(&self, offset: usize) -> usize {
         self.lines.partition_point(|line| *line <= offset)
     }
@@ -172,7 +172,8 @@ impl<'s> Places<'s> {
     }
 }
 
-/// The units of UTF-16 that a byte begins: two for a character of four bytes, none for a byte within one.
+/// Returns the number of UTF-16 units that a byte begins: two for the first of four bytes, none for a continuation
+/// byte.
 fn units(byte: u8) -> usize {
     match byte {
         0x80..=0xbf => 0,
@@ -181,8 +182,8 @@ fn units(byte: u8) -> usize {
     }
 }
 
-/// The drawn node that a place belongs to: that from which the edge leads that is written there, or else the one whose
-/// identifier stands last before it, for what is said of a node stands behind its name.
+/// Returns the drawn node that a place belongs to: the source of the smallest edge that contains the place, or else the
+/// node whose identifier is the last before it, since the fields of a node follow its name.
 fn holder(span: Span, drawing: &Drawing) -> Option<String> {
     let holds = |edge: Span| edge.start <= span.start && span.end <= edge.end;
     let edges = drawing.edges.iter().filter(|edge| !edge.from.contains('/'));
@@ -195,7 +196,7 @@ fn holder(span: Span, drawing: &Drawing) -> Option<String> {
     before.max_by_key(|(at, _)| *at).map(|(_, id)| id.clone())
 }
 
-/// Graphs by the names that they are run by.
+/// Graphs by the names by which they are called.
 pub(super) type Graphs = BTreeMap<String, Graph>;
 
 /// Draws a flow of a definition.
@@ -216,7 +217,7 @@ pub(super) fn draw(
     })
 }
 
-/// What is told of the nodes of a drawing.
+/// Returns the details of the nodes of a drawing.
 pub(super) fn about(
     drawing: &Drawing,
     graphs: &Graphs,
@@ -259,7 +260,7 @@ fn form(node: &Node, forms: &Forms<'_>) -> Option<Form> {
     Some(Form { word, values, editable: word.is_some(), outcomes: outcomes(node) })
 }
 
-/// The outcomes that an edge from a node may name.
+/// Returns the outcomes that an edge from a node may name.
 fn outcomes(node: &Node) -> Vec<String> {
     let named: Vec<String> = match &node.kind {
         Kind::Work { outputs, .. } => outputs.iter().map(|outcome| outcome.value.to_string()).collect(),
@@ -278,8 +279,8 @@ mod tests {
 
     use super::Places;
 
-    /// Every place of a text, and of one in several files, is where the source itself says that it is, and where a page
-    /// that counts in units of UTF-16 finds it.
+    /// Checks that every place, in one file and in several, agrees with the source and with a page that counts UTF-16
+    /// units.
     #[test]
     fn places_are_those_of_the_source() {
         let text = |nth: usize| format!("a: ä\n{}\n𝄞: \"\u{301}\"\r\n\n", "long 𝄞 ".repeat(nth * 400));
@@ -292,7 +293,7 @@ mod tests {
                 let place = places.place(Span { start: at, end: at + 1 });
                 let Location { line, column } = source.location(at);
                 let (name, file) = source.file_at(at);
-                // Between two files is nothing.
+                // An offset between two files has no place.
                 if at > file.end {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! A passkey is enrolled, by a page that the terminal of a person has opened. No other studio takes it: its token may be an
-//! agent's.
+//! Enrolment of a passkey, by a page that a person has opened from the terminal. Other studios refuse it: an agent may
+//! have their token.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::Studio;
 use super::answer::{Answer, Body, Refusal};
 use super::definitions::broken;
 
-/// The help where no person has begun it.
+/// The help if no person has begun an enrolment.
 const BEGINS: &str = "a person begins it in a terminal: `portolan people passkey`";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// What a browser needs to make a passkey.
+/// Returns the options with which a browser creates a passkey.
 pub(super) async fn challenge(State(studio): State<Arc<Studio>>, Body(Nothing {}): Body<Nothing>) -> Answer<Value> {
     studio.enrols()?;
     let name = match &studio.person.by {
@@ -40,10 +40,10 @@ pub(super) async fn challenge(State(studio): State<Arc<Studio>>, Body(Nothing {}
     })))
 }
 
-/// Keeps the passkey that the browser has made. The server ends with that.
+/// Stores the passkey that the browser has created, and ends the server.
 pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<Registration>) -> Answer<Value> {
     let kept = tokio::task::spawn_blocking(move || {
-        // The terminal names one: another that is sent while the server ends would be kept and not be told of.
+        // The terminal reports one passkey: another one, sent while the server ends, would be stored unreported.
         let mut kept =
             Err(Refusal::new(StatusCode::FORBIDDEN, "needs_person", "a passkey was enrolled already", BEGINS));
         studio.enrols()?.send_if_modified(|enrolled| {
@@ -60,7 +60,7 @@ pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<R
 }
 
 impl Studio {
-    /// Refuses where no person has begun this in a terminal.
+    /// Returns the enrolment's channel, or refuses if no person has begun one in a terminal.
     fn enrols(&self) -> Result<&watch::Sender<Option<Passkey>>, Refusal> {
         let message = "a passkey is not enrolled on the page of this studio, whose token is no person";
         let refused = || Refusal::new(StatusCode::FORBIDDEN, "needs_person", message, BEGINS);

@@ -1,4 +1,4 @@
-//! Expressions are evaluated while they are being written: over what a run has come to, or over values of one's own.
+//! Evaluation of expressions while they are being written, over the data of a run or over given values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::answer::{Answer, Body, InPath, Refusal};
 use super::definitions::{WrittenText, broken, files_of};
 use super::runs::address;
 
-/// The text of a field, and what it is to be evaluated over.
+/// The text of a field, and the data to evaluate it over.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EvaluateRequest {
@@ -36,7 +36,7 @@ pub(super) struct EvaluateRequest {
     with: With,
 }
 
-/// What it is evaluated over: of a run, or what stands here.
+/// The data to evaluate over: that of a run, or the values given here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct With {
@@ -47,11 +47,11 @@ struct With {
     variables: Map<String, Value>,
 }
 
-/// What came of it.
+/// The result of an evaluation.
 #[derive(Debug, Serialize)]
 pub(super) struct EvaluateResponse {
     names: Vec<String>,
-    /// Of what is undefined, or too large to be shown, there is none.
+    /// `None` if the value is undefined or too large to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub(super) struct EvaluateResponse {
     error: Option<Wrong>,
 }
 
-/// What is wrong with it, and where: in units of UTF-16, as the page's strings count.
+/// An error and its span in UTF-16 units, as JavaScript strings count.
 #[derive(Debug, Serialize)]
 struct Wrong {
     message: String,
@@ -69,7 +69,7 @@ struct Wrong {
     to: usize,
 }
 
-/// Evaluates what stands in a field. Nothing happens by it.
+/// Evaluates a field's text. This has no effects.
 pub(super) async fn field(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
@@ -107,7 +107,7 @@ fn unknown(message: &str) -> Refusal {
     Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_step", message, help)
 }
 
-/// The graph in which the node stands that a drawing calls so.
+/// Returns the graph that contains a node of the drawing.
 fn graph_of<'g>(graphs: &'g BTreeMap<String, Graph>, root: &'g Graph, drawn: &str) -> Option<&'g Graph> {
     let (around, _) = drawn.rsplit_once('/').unwrap_or_default();
     around.split('/').filter(|name| !name.is_empty()).try_fold(root, |graph, name| {
@@ -135,7 +135,7 @@ impl Recorded {
         Ok(Recorded { definition, hidden, records })
     }
 
-    /// Evaluates at the last moment at which the workflow of the node was under way.
+    /// Evaluates at the last moment at which the node's workflow was active.
     fn evaluate(&self, field: &EvaluatedField<'_>, node: &str) -> Evaluation {
         let workflow: &Workflow = &self.definition.workflow;
         let found = fold(&self.records, self.records.len())

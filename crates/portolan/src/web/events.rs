@@ -1,17 +1,18 @@
-//! What happens, as it happens: server-sent events.
+//! Server-sent events.
 //!
 //! | event | data | when |
 //! |---|---|---|
 //! | `here` | the version of the program | at the beginning |
-//! | `record` | a record of a run, in short | it was kept, by whichever process |
-//! | `said` | a run, a state of it, a piece of text, and when | a model says it, in a run that is tried here |
-//! | `driven` | a run; or nothing, which is any | how a run is driven that is tried here has changed: it waits, goes on, is driven no more |
-//! | `definitions` | nothing | a definition on disk may be another one |
+//! | `record` | a summary of a record of a run | any process has written the record |
+//! | `said` | a run, a state of it, a piece of text, and the time | a model says it, in a run driven here |
+//! | `driven` | a run, or null for any | a run driven here waits, continues, or is no longer driven |
+//! | `definitions` | nothing | a definition on disk may have changed |
 //! | `bye` | nothing | the server ends |
 //!
-//! The identifier of an event is the time of its record. A stream that continues another one (`Last-Event-ID`) tells
-//! everything since, and some of what was before: a record is known by its run and its number. What is said, and how runs
-//! are driven, is told from `here` on: whoever asks for a run after that, and after each `driven`, knows how it stands.
+//! The identifier of an event is the time of its record. A stream that continues another one (`Last-Event-ID`) repeats
+//! everything since then, and some records before: the run and the number identify a record. `said` and `driven` are
+//! sent from `here` on. A client that requests a run after `here`, and again after each `driven`, has its current
+//! state.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -32,11 +33,11 @@ use super::answer::{InQuery, Refusal};
 use super::runs::{address, by as by_whom};
 use super::{Live, ModelChunk, Studio};
 
-/// How often it is looked whether something has happened. Nothing is read where nothing has.
+/// How often to check for new records. Nothing is read if nothing has changed.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often definitions on disk are looked at.
+/// The number of checks per check of the definitions on disk.
 const LOOK_AT_FILES: u32 = 20;
-/// How many events wait for a reader that is slow, before nothing more is looked for.
+/// The number of events queued for a slow reader. No more are read while the queue is full.
 const MOST_WAITING: usize = 1_024;
 
 #[derive(Debug, Default, Deserialize)]
@@ -45,7 +46,7 @@ pub(super) struct EventsRequest {
     run: Option<String>,
 }
 
-/// A stream of what happens.
+/// Opens a stream of events.
 pub(super) async fn stream(
     State(studio): State<Arc<Studio>>,
     InQuery(wanted): InQuery<EventsRequest>,
@@ -76,16 +77,16 @@ impl Stream for Events {
     }
 }
 
-/// Looks, and tells, until the reader or the server is gone.
+/// Sends events until the reader or the server is gone.
 async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mpsc::Sender<Event>) {
     let (mut ending, mut live) = (studio.ending.subscribe(), studio.live.subscribe());
     let told = async {
-        // Whoever has heard that it begins is told of every change after that.
+        // A reader that has received `here` must receive every change after it, so the marks are taken first.
         let mut marks = studio.service.library().marks();
         let here = event("here", &json!({ "version": env!("CARGO_PKG_VERSION") }));
         to.send(here).await.ok()?;
         for look in 0_u32.. {
-            // A store that cannot be read now may be later, and whatever happened meanwhile is told then.
+            // A store that cannot be read may be readable later. The next successful read returns what is missing.
             for happened in studio.service.news(&mut feed).await.unwrap_or_default() {
                 to.send(record(&happened)).await.ok()?;
             }
@@ -101,7 +102,8 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
                 let event = match heard {
                     Ok(told) if only.as_ref().is_none_or(|only| only == told.run()) => now(&told),
                     Ok(_) => continue,
-                    // What was missed of what models say is read whole afterwards; how runs are driven stands nowhere else.
+                    // A missed piece of a model's text is in the record that follows. The state of driven runs is in no
+                    // record.
                     Err(RecvError::Lagged(_)) => event("driven", &json!({ "run": null })),
                     Err(RecvError::Closed) => return None,
                 };
@@ -113,7 +115,7 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
     let over = tokio::select! {
         _gone = told => false,
         () = to.closed() => false,
-        // The guard of the value is not kept: it may not wait with us.
+        // The guard of the value must not be held across an await.
         over = async { ending.wait_for(|is_over| *is_over).await.is_ok() } => over,
     };
     if over {
@@ -121,7 +123,7 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
     }
 }
 
-/// What stands in no journal, as it is told.
+/// Converts a live event, which is in no journal.
 fn now(told: &Live) -> Event {
     match told {
         Live::Said(ModelChunk { run, node, text, at }) => {

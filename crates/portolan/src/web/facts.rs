@@ -1,4 +1,4 @@
-//! What is told of a node beside its picture: each fact with the word that people know it by.
+//! The labelled facts about a node that the page shows beside its picture.
 
 use portolan_core::graph::{
     Activity, Call, CheckBy, KeyResultCheck, Kind, LoopKind, Node, Question, State, Verification, Worker,
@@ -6,17 +6,17 @@ use portolan_core::graph::{
 use portolan_runtime::attachments::{Origins, ShownCheck};
 use serde::Serialize;
 
-/// Something that is known of a node.
+/// A fact about a node.
 #[derive(Debug, Serialize)]
 pub(super) struct Fact {
     label: &'static str,
     text: String,
-    /// Whether it is to be read letter by letter: an expression, a command.
+    /// Whether the text is code, such as an expression or a command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     code: bool,
 }
 
-/// What stands between a node and the way on.
+/// The checks of a node before a run may leave it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct NodeChecks {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub(super) struct NodeChecks {
 }
 
 impl NodeChecks {
-    /// That of a node of the flow called `flow`.
+    /// Returns the checks of a node in the flow `flow`.
     pub(super) fn of(flow: &str, node: &Node, origins: &Origins) -> NodeChecks {
         NodeChecks { verification: node.verification(), checks: origins.checks(flow, node) }
     }
@@ -52,7 +52,7 @@ impl Facts {
     }
 }
 
-/// The facts of a node.
+/// Returns the facts of a node.
 pub(super) fn of_node(node: &Node) -> Vec<Fact> {
     let mut facts = Facts::default();
     facts.add("what for", node.brief.description.clone().unwrap_or_default());
@@ -77,7 +77,7 @@ pub(super) fn of_node(node: &Node) -> Vec<Fact> {
     facts.0
 }
 
-/// The facts of an activity.
+/// Returns the facts of an activity.
 pub(super) fn of_activity(activity: &Activity) -> Vec<Fact> {
     let mut facts = Facts::default();
     facts.add("what for", activity.description.clone().unwrap_or_default());

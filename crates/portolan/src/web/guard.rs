@@ -1,11 +1,11 @@
-//! Who may ask for anything: requests of the studio's own page, and of programs that have its token.
+//! Access control: requests of the studio's own page, and of programs that have its token, are admitted.
 //!
-//! | what is refused | why |
+//! | refused | reason |
 //! |---|---|
-//! | another `Host` | a name that was made to lead here: the page that has it is somebody else's |
-//! | another `Origin`, another site by `Sec-Fetch-Site` | a page of somebody else asks |
+//! | another `Host` | DNS rebinding: a foreign page under a name that resolves to this machine |
+//! | another `Origin`, another site by `Sec-Fetch-Site` | a foreign page sends the request |
 //! | under `/api`, no token or another one | another user of the machine, or a stolen link without its fragment |
-//! | a body that is no JSON | forms of other pages can send other bodies without being asked |
+//! | a body that is not JSON | forms of foreign pages can send other bodies without a preflight request |
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::answer::Refusal;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What every answer carries.
+/// The security headers of every response.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -35,7 +35,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
 
-/// Lets a request through, or answers it; either way the answer says what a browser may do with it.
+/// Admits or refuses a request, and adds the security headers to the response in both cases.
 pub(super) async fn guard(State(studio): State<Arc<Studio>>, request: Request, next: Next) -> Response {
     let mut response = match admitted(&studio, &request) {
         Ok(()) => next.run(request).await,
@@ -68,11 +68,11 @@ fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     if is_look(path) { Ok(()) } else { studio.may_change() }
 }
 
-/// The name that the caller knows the server by; there is one, and no other beside it.
+/// Checks the `Host` header: there must be exactly one, and it must name this server.
 fn host(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     let mut named = request.headers().get_all(HOST).iter();
     let known = |name: &HeaderValue| studio.hosts.iter().any(|host| name.as_bytes() == host.as_bytes());
-    // A request line with a whole address names a host, too.
+    // A request line with an absolute URI names a host, too.
     let authority = request.uri().authority();
     let same = authority.is_none_or(|authority| studio.hosts.iter().any(|host| authority.as_str() == host));
     match (named.next(), named.next()) {
@@ -86,8 +86,8 @@ fn host(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// Whether somebody opens the page itself, perhaps by a link elsewhere: without the token it shows nothing, and no page can
-/// look into it.
+/// Returns whether a browser opens the page itself, possibly by a link on another site. Without the token the page
+/// shows nothing, and no other page can read it.
 fn is_opened(path: &str, headers: &HeaderMap) -> bool {
     let says = |name: &'static str, value: &str| headers.get(name).is_some_and(|said| said == value);
     path == "/" && says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document")
@@ -127,7 +127,7 @@ fn token(studio: &Studio, headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Compares without telling by the time it takes how much of it is right.
+/// Compares in constant time, so that the duration does not reveal how much is right.
 fn is_equal(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
     one.len() == other.len() && differ == 0
@@ -150,13 +150,13 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Whether a request with a body only looks: what it is about is too long for an address.
+/// Returns whether a request with a body only reads: its parameters are too long for a URL.
 fn is_look(path: &str) -> bool {
     ["/check", "/edit", "/drawing"].iter().any(|look| path.ends_with(look))
 }
 
 impl Studio {
-    /// Refuses whatever changes something, where the studio only shows.
+    /// Refuses if the studio is read-only.
     pub(super) fn may_change(&self) -> Result<(), Refusal> {
         if self.enrolled.is_some() {
             let message = "this page only enrols a passkey";

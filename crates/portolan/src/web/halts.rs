@@ -1,4 +1,4 @@
-//! Why runs do not go on, of one run and of all that there are.
+//! Why runs do not continue: for one run, and for all.
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use super::Studio;
 use super::answer::{Answer, Refusal};
 use super::runs::by;
 
-/// Of how many runs it is told why they do not go on: those that moved last.
+/// The number of runs whose halts are listed: the last ones that moved.
 const MOST: usize = 100;
 
-/// Why each of the runs that moved last does not go on. One that cannot be read is not told of; its own page says why.
+/// Returns why each of the last runs does not continue. Leaves out a run that cannot be read; its own page shows the
+/// error.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let runs = studio.service.list(false, MOST).await?;
     let mut told = Map::new();
@@ -31,7 +32,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 }
 
 impl Studio {
-    /// Why a run does not go on; nothing where it has done what it was for.
+    /// Returns why a run does not continue, or `None` if it has succeeded.
     pub(super) async fn halt(&self, run: &Address, hidden: Option<Redaction>) -> Result<Option<Value>, Refusal> {
         Ok(self.service.halt(run, hidden, &self.person).await?.map(halt))
     }

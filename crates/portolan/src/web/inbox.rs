@@ -1,4 +1,4 @@
-//! What waits for a person.
+//! Questions that wait for a person.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,18 +28,18 @@ struct WaitingQuestion {
     workflow: String,
     step: String,
     step_name: String,
-    /// What the run is for, as whoever began it said.
+    /// The run's purpose, as given when it began.
     wanted: Option<String>,
-    /// What is asked, as a person reads it.
+    /// The question, as a person reads it.
     words: String,
-    /// What did not hold before, where that is why.
+    /// The checks that failed, if they are the reason for the question.
     failures: Vec<Failure>,
-    /// The commands that its workflow leads through and that nobody has trusted.
+    /// The commands of its workflow that are not trusted.
     untrusted: Option<Value>,
     options: Vec<Choice>,
-    /// Whether only a person's own word counts.
+    /// Whether only a person may answer.
     person: bool,
-    /// Whether a passkey may confirm the answer here.
+    /// Whether a passkey may confirm the answer on this page.
     passkey: bool,
     /// The command with which a person answers.
     command: String,
@@ -48,7 +48,7 @@ struct WaitingQuestion {
     branch: Option<String>,
 }
 
-/// A check that did not hold.
+/// A failed check.
 #[derive(Serialize)]
 struct Failure {
     check: String,
@@ -63,30 +63,30 @@ struct Choice {
     meaning: Option<String>,
 }
 
-/// All questions.
+/// Lists all questions.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
-    // What cannot be read confirms nothing; `portolan doctor` says why.
+    // An unreadable passkey confirms nothing; `portolan doctor` reports the reason.
     let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
     let told = |waiting| asked(&studio.service, waiting, passkeys);
     let asked: Vec<WaitingQuestion> = waiting.into_iter().map(told).collect();
     Ok(Json(json!({ "questions": asked })))
 }
 
-/// How many there are.
+/// Counts the waiting runs.
 pub(super) async fn count(studio: &Studio) -> Answer<usize> {
     let runs = studio.service.list(true, 1_000).await?;
     Ok(Json(runs.iter().filter(|run| run.status == "waiting").count()))
 }
 
-/// Which position of a run is meant.
+/// Selects a position of a run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Position {
     branch: Option<String>,
 }
 
-/// What has changed in the repository since the step began that a run is at, or was at before it asked.
+/// Returns the changes in the repository since the run's step began, or since the step before a question.
 pub(super) async fn changes(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
@@ -96,7 +96,7 @@ pub(super) async fn changes(
     Ok(Json(json!({ "since": since })))
 }
 
-/// The command with which a person answers the question of a position.
+/// Returns the command with which a person answers the question of a position.
 pub(super) fn command(view: &View) -> String {
     let run = shell_word(&view.address.to_string());
     match &view.situation.position.branch {
@@ -106,7 +106,7 @@ pub(super) fn command(view: &View) -> String {
 }
 
 impl Studio {
-    /// How many passkeys may confirm something in this project.
+    /// Returns the number of passkeys that may confirm something in this project.
     pub(super) async fn passkeys(self: &Arc<Studio>) -> Result<usize, Refusal> {
         let studio = Arc::clone(self);
         let credentials = tokio::task::spawn_blocking(move || studio.service.people().credentials());
@@ -138,7 +138,7 @@ fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passke
     }
 }
 
-/// The ways on from a step, as its definition words them.
+/// The edges that leave a step, with their labels.
 struct Ways<'w> {
     graphs: &'w BTreeMap<String, Graph>,
     from: &'w str,
@@ -168,7 +168,7 @@ impl Ways<'_> {
         Choice { outcome, title, meaning }
     }
 
-    /// What stands on the edge of an answer.
+    /// Returns the label of the edge that an answer takes.
     fn label(&self, outcome: &str, to: Option<&str>) -> Option<&str> {
         let edges = self.graphs.values().flat_map(|graph| &graph.edges);
         let mut taken = edges.filter(|edge| {

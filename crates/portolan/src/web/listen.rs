@@ -1,4 +1,4 @@
-//! The server: where it listens, what it is reached by, and how it ends.
+//! The server: its listeners, its addresses, and its shutdown.
 
 use std::future::IntoFuture;
 use std::io;
@@ -13,15 +13,15 @@ use tokio::sync::{Mutex, broadcast, watch};
 
 use super::{Pasts, Studio, routes};
 
-/// How a studio is opened.
+/// The settings of a studio.
 pub(crate) struct Opening {
     pub(crate) service: Arc<Service>,
-    /// Whoever sits before it.
+    /// The name of the person who uses it.
     pub(crate) person: String,
-    /// The port to listen on; nothing for any that is free.
+    /// The port to listen on, or `None` for any free one.
     pub(crate) port: Option<u16>,
     pub(crate) read_only: bool,
-    /// Whether a person has begun to enrol a passkey: then it does nothing else.
+    /// Whether a person enrols a passkey with it. It then does nothing else.
     pub(crate) enrols: bool,
 }
 
@@ -32,16 +32,16 @@ pub(crate) struct Listening {
     port: u16,
 }
 
-/// Begins to listen, on this machine only.
+/// Listens on the loopback addresses of this machine.
 ///
 /// # Errors
-/// The port is taken, no chance can be had from the system, or it cannot be told who has started this process.
+/// The port is taken, the system provides no random bytes, or the process that started this one cannot be determined.
 pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> {
     let Opening { service, person, port, read_only, enrols } = opening;
     let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
     let first = first.map_err(|error| cannot_listen(port, &error))?;
     let port = first.local_addr().map_err(|error| cannot_listen(port, &error))?.port();
-    // Browsers take `localhost` for either. A machine without IPv6 has only the one.
+    // Browsers resolve `localhost` to either. A machine without IPv6 has only the first.
     let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await.ok();
     let told_by = service.people().told_by()?;
     let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
@@ -57,7 +57,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
         enrolled: enrols.then(|| watch::Sender::new(None)),
         tries: super::tries::Tries::default(),
         pasts: Mutex::new(Pasts::default()),
-        // Whoever is slower than that misses some of it, and reads it whole afterwards.
+        // A receiver that lags behind misses messages and reads the complete records afterwards.
         live: broadcast::Sender::new(1_024),
         ending: watch::Sender::new(false),
     };
@@ -65,7 +65,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
 }
 
 impl Listening {
-    /// The address of the page, with the token in its fragment: browsers do not send that.
+    /// Returns the page's address, with the token in its fragment, which browsers do not send to servers.
     pub(crate) fn address(&self) -> String {
         match self.studio.enrolled {
             Some(_) => format!("{}#/passkey&token={}", self.base(), self.studio.token),
@@ -73,7 +73,7 @@ impl Listening {
         }
     }
 
-    /// Resolves when a passkey was enrolled, with it.
+    /// Resolves to the passkey once one is enrolled.
     pub(crate) fn enrolled(&self) -> impl Future<Output = Option<Passkey>> + use<> {
         let waiting = self.studio.enrolled.as_ref().map(watch::Sender::subscribe);
         async move {
@@ -82,25 +82,25 @@ impl Listening {
         }
     }
 
-    /// The address without the token.
+    /// Returns the address without the token.
     pub(crate) fn base(&self) -> String {
         format!("http://localhost:{}/", self.port)
     }
 
-    /// The token.
+    /// Returns the token.
     pub(crate) fn token(&self) -> &str {
         &self.studio.token
     }
 
-    /// Why the studio only shows; nothing where it does more.
+    /// Returns why the studio is read-only, or `None` if it is not.
     pub(crate) fn only_shows(&self) -> Option<&str> {
         self.studio.told_by.as_deref().or(self.studio.read_only.then_some("`--read-only` was given"))
     }
 
-    /// Serves until `end`, and then until the requests under way are answered.
+    /// Serves until `end` resolves, and then until the pending requests are answered.
     ///
     /// # Errors
-    /// The system takes no more connections.
+    /// The system accepts no more connections.
     pub(crate) async fn serve(self, end: impl Future<Output = ()>) -> io::Result<()> {
         let Listening { studio, listeners, .. } = self;
         let app = routes::router(&studio);
@@ -133,7 +133,7 @@ fn cannot_listen(port: Option<u16>, error: &io::Error) -> ServiceError {
     ServiceError::failed("no_port", message, "name another one with `--port`, or none")
 }
 
-/// 256 bits of chance, in letters and digits.
+/// Creates a token of 256 random bits, in hexadecimal.
 fn token() -> Result<String, ServiceError> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| {

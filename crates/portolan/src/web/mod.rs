@@ -1,8 +1,9 @@
-//! The studio: a page in the browser, and the interface that it uses, which programs may use too.
+//! The studio: a page in the browser, and the HTTP interface that it uses, which programs may use, too.
 //!
-//! It listens on this machine only. Each start has a token, which the page is given in the fragment of its address and
-//! sends with every request. A token is not a person: an agent runs as the same user and may have it. So what only a
-//! person may say is said here only with a passkey, and a studio that an agent's host has started changes nothing.
+//! It listens on this machine only. Each start creates a token. The page receives it in the fragment of its address and
+//! sends it with every request. A token does not identify a person: an agent runs as the same user and may have it. An
+//! answer that only a person may give therefore needs a passkey, and a studio that an agent's host has started changes
+//! nothing.
 
 mod answer;
 mod answering;
@@ -39,40 +40,40 @@ use tokio::sync::{Mutex, broadcast, watch};
 
 pub(crate) use listen::{Listening, Opening, listen};
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Studio {
     service: Arc<Service>,
-    /// Whose word is told by it.
+    /// The person on whose behalf requests act.
     person: Caller,
-    /// What every request of the interface carries.
+    /// The token that every request of the interface carries.
     token: String,
-    /// The addresses that it is reached by, as `Host` names them.
+    /// The server's names, as the `Host` header has them.
     hosts: Vec<String>,
-    /// The origin of the page, as passkeys know it.
+    /// The origin of the page, for the verification of passkeys.
     origin: String,
     read_only: bool,
-    /// What tells that an agent's host has started it.
+    /// The evidence that an agent's host has started the studio, if any.
     told_by: Option<String>,
-    /// What passkeys are to sign.
+    /// The pending passkey challenges.
     challenges: Challenges,
-    /// The passkey that was enrolled; nothing where none is to be.
+    /// The passkey that was enrolled. `None` if the studio enrols none.
     enrolled: Option<watch::Sender<Option<Passkey>>>,
-    /// The runs that are tried out.
+    /// The runs that this studio drives.
     tries: tries::Tries,
-    /// The pasts of the runs that were looked at last.
+    /// The histories of the last runs that were viewed.
     pasts: Mutex<Pasts>,
-    /// What happens in runs that are tried and stands in no journal.
+    /// Events of driven runs that are in no journal.
     live: broadcast::Sender<Live>,
     /// Becomes true when the server ends.
     ending: watch::Sender<bool>,
 }
 
-/// What happens in a run that is tried, and is no record.
+/// An event of a driven run that is not a record.
 #[derive(Clone, Debug)]
 enum Live {
-    /// A model says something.
+    /// A model has produced text.
     Said(ModelChunk),
-    /// The run is driven otherwise than before: it waits, goes on, or is driven no more.
+    /// The drive of the run has changed: it waits, continues, or is no longer driven.
     Driven { run: String },
 }
 
@@ -84,26 +85,26 @@ impl Live {
     }
 }
 
-/// A piece of what a model says. It is in no journal: there it stands once it is whole.
+/// A piece of a model's text. The journal has only the whole text.
 #[derive(Clone, Debug)]
 struct ModelChunk {
     run: String,
     /// The state that the model works on.
     node: String,
     text: String,
-    /// When: a record that is told later may be of before.
+    /// The time of the piece. A record that arrives later may be older.
     at: Timestamp,
 }
 
-/// Pasts that were read: the fold of a long journal takes a while.
+/// A cache of run histories: folding a long journal takes a while.
 #[derive(Default)]
 struct Pasts {
-    /// By the run, with when it was last used.
+    /// The histories by run, each with the clock of its last use.
     kept: BTreeMap<String, (u64, Arc<Mutex<Past>>)>,
     clock: u64,
 }
 
-/// How many pasts are kept.
+/// The most histories in the cache.
 const MOST_PASTS: usize = 4;
 
 impl Pasts {

@@ -1,4 +1,4 @@
-//! The built page. It is a part of the program: nothing is read from the disk for it, and users need no Node.js.
+//! The built page. It is embedded in the program: it needs no files on disk and no Node.js.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -10,11 +10,11 @@ use axum::response::{IntoResponse, Response};
 use flate2::read::GzDecoder;
 use portolan_runtime::digest::Digest;
 
-/// A file of the page, with what it is known by to browsers that have it.
+/// A file of the page, with the entity tag under which browsers cache it.
 struct Asset {
     name: &'static str,
     kind: &'static str,
-    /// Its text, compressed by gzip when the program was built.
+    /// The content, compressed with gzip by the build.
     packed: &'static [u8],
     tag: OnceLock<String>,
 }
@@ -33,12 +33,12 @@ static ASSETS: [Asset; 5] = assets! {
     "favicon.svg": "image/svg+xml",
 };
 
-/// The page itself.
+/// Serves the page itself.
 pub(super) async fn index(headers: HeaderMap) -> Response {
     asset("index.html", &headers)
 }
 
-/// A file that the page loads.
+/// Serves a file that the page loads.
 pub(super) async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     asset(&name, &headers)
 }
@@ -48,11 +48,11 @@ fn asset(name: &str, headers: &HeaderMap) -> Response {
         return (StatusCode::NOT_FOUND, "there is no such page").into_response();
     };
     let packed = takes_gzip(headers);
-    // The two forms of a file are two things to a browser's store.
+    // The two encodings of a file need different entity tags.
     let form = if packed { "" } else { "-plain" };
     let etag = format!("\"{}{form}\"", asset.tag.get_or_init(|| Digest::of(asset.packed).to_string()));
     let same = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
-    // The names are the same in every release, so that browsers ask each time.
+    // The names are the same in every release, so browsers have to revalidate.
     let told = [(CACHE_CONTROL, "no-cache"), (ETAG, &etag), (CONTENT_TYPE, asset.kind), (VARY, "accept-encoding")]
         .map(|(name, value)| (name, value.to_owned()));
     if same {
@@ -64,7 +64,7 @@ fn asset(name: &str, headers: &HeaderMap) -> Response {
     }
 }
 
-/// Whether a client says that it takes gzip: by name, and not with a weight of zero.
+/// Returns whether a client accepts gzip: by name, and not with a weight of zero.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let listed = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     listed.flat_map(|value| value.split(',')).any(|coding| {
@@ -80,10 +80,10 @@ fn plain(packed: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What programs are told of the interface.
+/// The OpenAPI description of the interface.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
-/// The description of the interface.
+/// Serves the OpenAPI description.
 pub(super) async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }

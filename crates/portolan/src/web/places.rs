@@ -1,4 +1,5 @@
-//! What a person moves by hand in a drawing. It is kept beside the project, and in no definition.
+//! The positions of nodes that a person has moved in a drawing. They are stored in `.portolan/layout.json`, not in a
+//! definition.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::Studio;
 use super::answer::{Answer, Body, InPath, Refusal};
 use super::definitions::broken;
 
-/// What is moved in the drawing of a root, and why that cannot be told.
+/// Returns the moved nodes in the drawing of a root, and the error if they cannot be read.
 pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (NodeOffsets, Option<ServiceError>) {
     let Some(flow) = root.filter(|_| sketch.origin == Origin::Project) else { return (NodeOffsets::new(), None) };
     match Places::of(library.project()) {
@@ -25,9 +26,9 @@ pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (
     }
 }
 
-/// What is moved in the definition that a run is of, as its file has it now.
+/// Returns the moved nodes in the current file of a run's definition.
 pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> NodeOffsets {
-    // What cannot be read is told where the definition is shown.
+    // The definition's page reports a read error.
     let Ok(places) = Places::of(library.project()) else { return NodeOffsets::new() };
     let name = definition.workflow.id().as_str();
     for (id, _) in library.ids().into_iter().filter(|(_, origin)| *origin == Origin::Project) {
@@ -36,7 +37,7 @@ pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> NodeOf
         if id == name {
             return places.moved(moving(library, &file, name));
         }
-        // A function has a name of its own in its file.
+        // A function's name may differ from that of its file.
         let Ok(sketch) = library.sketch(&id, None) else { continue };
         let is_it = |root: &&String| {
             let graph = sketch.graphs.get(*root);
@@ -53,23 +54,23 @@ fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> Moving<'m> 
     Moving { project: library.project(), file: Path::new(file), flow }
 }
 
-/// What is to be kept.
+/// The positions to store.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlacesRequest {
     #[serde(default)]
     root: Option<String>,
-    /// How far each node stands from where it is laid out, right and down; without it, all are laid out again.
+    /// The offset of each node from its layout, right and down. Without it, all nodes return to the layout.
     moves: Option<NodeOffsets>,
 }
 
-/// All that is moved in a drawing by now.
+/// All moved nodes of a drawing.
 #[derive(Serialize)]
 pub(super) struct KeptPlaces {
     moved: NodeOffsets,
 }
 
-/// Keeps what a person has moved.
+/// Stores the nodes that a person has moved.
 pub(super) async fn keep(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,

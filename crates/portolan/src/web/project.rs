@@ -1,4 +1,4 @@
-//! The project: what is trusted, what is installed and whether it holds, the event log, its budgets.
+//! The project: its trust entries, installed hooks, event log and budgets.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use super::definitions::broken;
 use super::{Studio, inbox};
 use crate::install::{Looking, Record, examine, this};
 
-/// What the page is about.
+/// Returns the project's summary.
 pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let project = studio.service.project();
     let Json(waiting) = inbox::count(&studio).await?;
-    // What cannot be read confirms nothing; `portolan doctor` says why.
+    // An unreadable passkey confirms nothing; `portolan doctor` reports the reason.
     let passkeys = studio.passkeys().await.unwrap_or(0);
     Ok(Json(json!({
         "name": project.file_name().unwrap_or_default().to_string_lossy(),
@@ -37,7 +37,7 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     })))
 }
 
-/// The commands that somebody has trusted.
+/// Lists the trusted commands.
 pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let (entries, unread) = studio.service.trust().list();
     let entries = entries.into_iter().map(|entry| {
@@ -50,7 +50,7 @@ pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     Ok(Json(json!({ "trusted": entries.collect::<Vec<_>>(), "unreadable": unread.collect::<Vec<_>>() })))
 }
 
-/// What a definition runs that nobody has trusted, and how that is done; nothing where nothing is lacking.
+/// Returns the commands of a definition that are not trusted, and how to trust them, or `None` if nothing is missing.
 pub(super) fn untrusted(service: &Service, definition: &Definition) -> Option<Value> {
     let lacking = service.untrusted(definition)?;
     let is_attached =
@@ -69,7 +69,7 @@ pub(super) struct Revoked {
     key: Digest,
 }
 
-/// Has what was trusted not be trusted any more, which an agent may do as well as a person.
+/// Revokes trust, which an agent may do as well as a person.
 pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body<Revoked>) -> Answer<Value> {
     let revoked = studio.service.trust().revoke(&wanted.key).map_err(|error| {
         ServiceError::failed("not_written", error.to_string(), "make the user's data folder writable")
@@ -77,7 +77,7 @@ pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body
     Ok(Json(json!({ "revoked": revoked })))
 }
 
-/// Whether the event log is whole.
+/// Verifies the event log.
 pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let path = project_log(studio.service.project());
     let told = path.to_string_lossy().into_owned();
@@ -92,7 +92,7 @@ pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     Ok(Json(json!({ "path": told, "lines": verified.lines, "head": verified.head, "fault": fault })))
 }
 
-/// How far the project's budgets are used up, for the task that is under way and the session that reported last.
+/// Returns the use of the project's budgets, for the active task and the session that reported last.
 pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let task = studio.service.flow().active().await?.map(|active| active.task);
     let standings = studio.service.supervisor().standings(task.as_deref()).await?;
@@ -108,7 +108,7 @@ pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> 
     Ok(Json(json!({ "task": task, "budgets": told.collect::<Vec<_>>() })))
 }
 
-/// Whether what was installed into hosts and git still holds: each hook is run as its host would run it.
+/// Examines the installed hooks of hosts and git. Each hook runs as its host would run it.
 pub(super) async fn hooks(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let project = studio.service.project();
     let record = Record::load(project).map_err(|error| unread(&error))?;

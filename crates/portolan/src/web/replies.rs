@@ -1,4 +1,4 @@
-//! What answers the calls of a run that is tried: servers, answers that are written down, those of an earlier run.
+//! The answers to the calls of a run in the studio: from servers, from given answers, or from an earlier run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use super::Studio;
 use super::answer::{Answer as Answered, InPath, Refusal};
 use super::runs::address;
 
-/// Answers by the calls that they are of.
+/// Answers by the calls that they belong to.
 pub(super) type Answers = BTreeMap<String, Vec<ScriptedAnswer>>;
 
-/// What the calls of an earlier run came to.
+/// Returns the answers to the calls of an earlier run.
 pub(super) async fn answers_of(studio: &Studio, run: &str, definition: &Definition) -> Result<Answers, Refusal> {
     let past = studio.past(run).await?;
     let past = past.lock().await;
@@ -36,7 +36,7 @@ pub(super) async fn answers_of(studio: &Studio, run: &str, definition: &Definiti
     Ok(recorded(&past.definition().workflow, &records).answers)
 }
 
-/// What the calls of a run were answered with, as it would be written down: so that it can be given again, changed by hand.
+/// Returns the answers to the calls of a run as a script, so that they can be given again or edited.
 pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPath<String>) -> Answered<Value> {
     let (definition, hidden) = {
         let past = studio.past(&run).await?;
@@ -45,7 +45,7 @@ pub(super) async fn of_run(State(studio): State<Arc<Studio>>, InPath(run): InPat
     };
     let records = studio.service.page(&address(&run)?, 0, usize::MAX).await?;
     let answers = recorded(&definition.workflow, &records).answers;
-    // A call that nobody waited for to its end was not answered.
+    // A cancelled call has no answer.
     let answered = |answer: &ScriptedAnswer| !matches!(answer, ScriptedAnswer::Failure { code, .. } if code.as_deref() == Some("cancelled"));
     let answers: Answers = answers
         .into_iter()
@@ -68,14 +68,14 @@ fn masked(answers: &[ScriptedAnswer], hidden: &Redaction) -> Vec<ScriptedAnswer>
     answers.iter().map(masked).collect()
 }
 
-/// The answers that are given: what is written goes before what was recorded.
+/// Merges the given answers with the recorded ones. A given answer takes precedence.
 pub(super) fn written(
     functions: &FunctionSet,
     answers: Option<Map<String, Value>>,
     recorded: Option<Answers>,
 ) -> Result<Option<Answers>, Refusal> {
     let own = match answers {
-        // Beside recorded ones, none need be written.
+        // With recorded answers, an empty map of given ones is a missing one.
         Some(answers) if !answers.is_empty() || recorded.is_none() => {
             let text = json!({ "mock": answers }).to_string();
             script::answers_of(&Source::new("answers.json", text), functions).map_err(faulty)?
@@ -90,7 +90,7 @@ pub(super) fn written(
     Ok(Some(all))
 }
 
-/// Who answers the calls: what is written down, and else the servers of the definition, where somebody has trusted them.
+/// Returns the tools of a run: the given answers, or else the servers of the definition if they are trusted.
 pub(super) fn tools(
     studio: &Studio,
     functions: &FunctionSet,
@@ -104,7 +104,7 @@ pub(super) fn tools(
     Ok(Arc::new(Tools::of(Arc::new(Servers::new(functions.servers.clone(), PoolOptions::default())))))
 }
 
-/// What is left of answers after so many calls of each node; of several, the last serves all that follow.
+/// Returns the answers that remain after the calls in `given`. The last answer of a node serves all further calls.
 pub(super) fn left(answers: &Answers, given: &Answers) -> Answers {
     let bare = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let left = |(name, all): (&String, &Vec<ScriptedAnswer>)| {

@@ -1,4 +1,4 @@
-//! Which requests there are. `openapi.json` describes them, and a test holds one against the other.
+//! The routes. `openapi.json` describes them, and a test compares both.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::{
     runs, saving, servers, tries,
 };
 
-/// The largest body: all files of the largest definition, with what JSON adds to them.
+/// The largest body: all files of the largest definition, and the JSON around them.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What stands before every path of the interface.
+/// The prefix of the interface's paths.
 pub(super) const API: &str = "/api/v1";
 
-/// The paths of the interface, behind [`API`].
+/// Returns the paths of the interface, after [`API`].
 pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
     vec![
         ("/project", get(project::one)),
@@ -63,7 +63,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
     ]
 }
 
-/// Everything that is answered.
+/// Builds the router of the page and the interface.
 pub(super) fn router(studio: &Arc<Studio>) -> Router {
     let mut api = Router::new();
     for (path, methods) in paths() {

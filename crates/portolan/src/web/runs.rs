@@ -1,4 +1,4 @@
-//! Runs: which there are, what happened to each, where it was at any moment; and what a person does with one.
+//! Runs: their list, their records, their state at any moment, and a person's operations on them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::project::untrusted;
 use super::tries::DrivenRun;
 use crate::words::tasks as words;
 
-/// The most runs of a list, and the most records of a page.
+/// The most runs in a list, and the most records in a page.
 const MOST: usize = 10_000;
 
 #[derive(Debug, Deserialize)]
@@ -40,7 +40,7 @@ impl Default for RunRow {
     }
 }
 
-/// The runs of the project, the one that moved last first.
+/// Lists the runs of the project, the last one that moved first.
 pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQuery<RunRow>) -> Answer<Value> {
     let limit = wanted.limit.min(MOST);
     let mut runs = studio.service.list(!wanted.all, limit + 1).await?;
@@ -49,7 +49,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>, InQuery(wanted): InQ
     Ok(Json(json!({ "runs": runs, "more": more })))
 }
 
-/// A run as it is.
+/// The current state of a run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RunDetails<'v> {
@@ -62,34 +62,34 @@ struct RunDetails<'v> {
     situation: &'v Situation,
     words: String,
     origin: Option<Value>,
-    /// Why it does not go on.
+    /// Why it does not continue.
     halt: Option<Value>,
-    /// The commands that it leads through and that nobody has trusted.
+    /// The commands on its way that are not trusted.
     untrusted: Option<Value>,
-    /// How it is driven, where it is tried here.
+    /// How the studio drives it, if it does.
     driven: Option<DrivenRun>,
 }
 
-/// The definition that a run is held to.
+/// The definition that a run is pinned to.
 #[derive(Serialize)]
 struct DefinitionRef {
     id: String,
     name: String,
     digest: String,
-    /// Whether agents are led through it.
+    /// Whether agents follow it.
     led: bool,
 }
 
-/// One run.
+/// Returns one run.
 pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(run): InPath<String>) -> Answer<Value> {
     studio.told(&run).await
 }
 
 impl Studio {
-    /// A run as the page is told of it.
+    /// Returns a run as the page shows it.
     pub(super) async fn told(&self, run: &str) -> Answer<Value> {
         let address = address(run)?;
-        // First: what it has ended with is kept by then.
+        // Read before the view, so that the view has the records of a drive that has ended.
         let driven = self.driven(run);
         let view = self.service.view(&Request::of(address), &self.person).await?;
         let past = self.past(run).await?;
@@ -114,14 +114,14 @@ impl Studio {
             words: words::instructions(&view),
             origin: origin.map(|origin| json!(origin)),
             halt,
-            // What runs by itself is refused where trust is lacking, and needs none where answers are written down.
+            // A function is refused without trust when it is driven, and needs none if its answers are given.
             untrusted: flow.interface.is_none().then(|| untrusted(&self.service, definition)).flatten(),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
         Ok(Json(serde_json::to_value(told).map_err(broken)?))
     }
 
-    /// The past of a run up to now.
+    /// Returns the history of a run up to its last record.
     pub(super) async fn past(&self, run: &str) -> Result<Arc<Mutex<Past>>, Refusal> {
         let known = self.pasts.lock().await.known(run);
         if let Some(past) = known {
@@ -133,7 +133,7 @@ impl Studio {
     }
 }
 
-/// How the page names a run: by its handle, or by the path of its task file.
+/// Parses the page's name of a run: its handle, or the path of its task file.
 pub(super) fn address(run: &str) -> Result<Address, Refusal> {
     if run.is_empty() || run.len() > 4_096 || run.contains('\0') {
         let help = "copy it from the list of runs";
@@ -142,7 +142,7 @@ pub(super) fn address(run: &str) -> Result<Address, Refusal> {
     Ok(Address::parse(run))
 }
 
-/// The definition that a run is held to, drawn.
+/// Draws the definition that a run is pinned to.
 pub(super) async fn drawing(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
@@ -169,7 +169,7 @@ pub(super) struct Paged {
     limit: Option<usize>,
 }
 
-/// A page of what happened to a run.
+/// Returns a page of a run's records.
 pub(super) async fn records(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
@@ -194,7 +194,7 @@ fn line(past: &Past, record: &Record) -> Value {
     })
 }
 
-/// A record, whole.
+/// Returns one complete record.
 pub(super) async fn record(
     State(studio): State<Arc<Studio>>,
     InPath((run, seq)): InPath<(String, u64)>,
@@ -207,7 +207,7 @@ pub(super) async fn record(
     Ok(Json(past.hidden().record(&found)))
 }
 
-/// A visit, with who reported what in the form that records have it.
+/// Converts a visit, with actors in the form that records have.
 fn visit(visit: &Visit) -> Value {
     let mut told = serde_json::to_value(visit).unwrap_or_default();
     for (told, report) in listed(&mut told, "reports").zip(&visit.reports) {
@@ -223,7 +223,7 @@ fn listed<'t>(told: &'t mut Value, name: &str) -> impl Iterator<Item = &'t mut V
     told.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Who did something.
+/// Converts an actor.
 pub(super) fn by(actor: &Actor) -> Value {
     match actor {
         Actor::Agent(name) => json!({ "is": "agent", "name": name }),
@@ -254,7 +254,7 @@ struct FrameValues {
     value: Value,
 }
 
-/// A run as it was after one of its records.
+/// Returns a run as it was after one of its records.
 pub(super) async fn at(State(studio): State<Arc<Studio>>, InPath((run, seq)): InPath<(String, u64)>) -> Answer<Value> {
     let past = studio.past(&run).await?;
     let past = past.lock().await;
@@ -277,13 +277,13 @@ pub(super) struct Until {
     at: Option<u64>,
 }
 
-/// The most visits that are told, the latest of all.
+/// The most visits that are returned, the latest ones.
 const MOST_VISITS: u32 = 200;
 
-/// How many records are read at once. Others are answered between two pages.
+/// The number of records read at once. Other requests are answered between two pages.
 const PAGE: u64 = 1_000;
 
-/// The records behind `after`, up to `last`.
+/// Reads the records after `after`, up to `last`.
 async fn between(studio: &Studio, run: &Address, after: u64, last: u64) -> Result<Vec<Record>, Refusal> {
     let mut records = Vec::new();
     let mut after = after;
@@ -297,7 +297,7 @@ async fn between(studio: &Studio, run: &Address, after: u64, last: u64) -> Resul
     Ok(records)
 }
 
-/// What happened at a node of the drawing.
+/// Returns the visits of a node of the drawing.
 pub(super) async fn node(
     State(studio): State<Arc<Studio>>,
     InPath((run, node)): InPath<(String, String)>,
@@ -325,9 +325,9 @@ pub(super) async fn node(
 #[serde(deny_unknown_fields)]
 pub(super) struct Forking {
     seq: u64,
-    /// Variables, and the values that they have in the new run.
+    /// Variables, and their values in the new run.
     set: Option<Map<String, Value>>,
-    /// What the new run is held to.
+    /// The definition that the new run is pinned to.
     #[serde(default)]
     definition: Which,
 }
@@ -340,7 +340,7 @@ enum Which {
     Current,
 }
 
-/// Begins a run with the past of another.
+/// Forks a run.
 pub(super) async fn fork(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,

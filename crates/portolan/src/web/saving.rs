@@ -1,4 +1,4 @@
-//! Runs of functions are saved as tests, beside their definitions.
+//! Saves runs of functions as tests, beside their definitions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::answer::{Answer, Body, InPath, Refusal};
 use super::definitions::{broken, shown_name};
 use super::runs::address;
 
-/// What a test is to be called.
+/// The name of a test.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SaveRequest {
@@ -26,12 +26,12 @@ pub(super) struct SaveRequest {
 /// A test that was written.
 #[derive(Serialize)]
 pub(super) struct Saved {
-    /// The file, from the project's folder on where it lies in it.
+    /// The file, relative to the project's folder if it lies in there.
     file: String,
-    /// All of its text.
+    /// The complete text.
     text: String,
     created: bool,
-    /// Whether something in it is masked, since it must not be shown.
+    /// Whether confidential content was masked.
     redacted: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn save(
     Ok(Json(Saved { file, text: saved.text, created: saved.created, redacted: saved.redacted }))
 }
 
-/// The file that a run's definition stands in, word for word.
+/// Finds the file whose definition is exactly the run's.
 fn file_of(library: &Library, pinned: &Definition) -> Result<(PathBuf, Arc<Definition>), Refusal> {
     let name = pinned.workflow.id().as_str();
     let mut found = library.functions_called(name);

@@ -1,7 +1,7 @@
-//! The servers that the project's definitions call: which there are, what tools each has, and one tool called by hand.
+//! The servers that the project's definitions call: their list, the tools of each, and single calls of a tool.
 //!
-//! A server is started for a request and ended after it, and only where a person has trusted the file that names it. What is
-//! asked of it is bounded in time, what it answers in size; what its entry hides is shown nowhere.
+//! A server is started for one request and ended after it, and only if a person has trusted the file that names it.
+//! Requests to it are limited in time, and its responses in size. Values that its entry hides are never shown.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use super::answer::{Answer, Body, Refusal};
 use super::definitions::{broken, shown_name};
 use super::replies::faulty;
 
-/// How long a server may take to start, and again to answer.
+/// How long a server may take to start, and to answer.
 const LONGEST: Duration = Duration::from_secs(30);
 /// How long a server's process may take to end.
 const GRACE: Duration = Duration::from_secs(2);
-/// The largest answer that is taken of a server, in bytes.
+/// The largest response accepted from a server, in bytes.
 const LARGEST: usize = 4 << 20;
-/// How much of an answer is shown, in bytes.
+/// The most bytes of a response that are shown.
 const SHOWN: usize = 256 << 10;
-/// How many tools are listed.
+/// The most tools that are listed.
 const MOST_TOOLS: usize = 500;
 
-/// A server, by the definition that calls it.
+/// A server and the definition that calls it.
 #[derive(Serialize)]
 struct Line {
     definition: String,
     file: String,
     name: String,
-    /// What is started or contacted; nothing of a server that is a part of Portolan.
+    /// Its command or URL. `None` for a server that is built in.
     reaches: Option<String>,
     disabled: bool,
-    /// Why it is not started; nothing where it may be.
+    /// Why it may not be started. `None` if it may.
     refused: Option<Why>,
 }
 
@@ -54,7 +54,7 @@ struct Why {
     help: String,
 }
 
-/// The servers of all definitions of the project.
+/// Lists the servers of all definitions of the project.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let told = tokio::task::spawn_blocking(move || {
         let library = studio.service.library();
@@ -63,7 +63,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         ids.sort();
         ids.dedup();
         for (id, path) in ids.into_iter().filter_map(|id| library.path(&id).map(|path| (id, path))) {
-            // What cannot be read is told of where definitions are.
+            // The list of definitions reports one that cannot be read.
             let Ok(functions) = read(&studio, &path) else { continue };
             let refused = may_start(&studio, &functions).err();
             for ServerSetup { server, .. } in &functions.servers {
@@ -84,7 +84,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     Ok(Json(json!({ "servers": told.await.map_err(broken)? })))
 }
 
-/// What is started or contacted, as it is written: variables are not filled in.
+/// Returns the command or URL as written, without variables filled in.
 fn reaches(transport: &Transport) -> Option<String> {
     match transport {
         Transport::Stdio { command, args, .. } => Some([std::slice::from_ref(command), args].concat().join(" ")),
@@ -105,7 +105,7 @@ fn read(studio: &Studio, path: &Path) -> Result<FunctionSet, Refusal> {
     studio.service.library().functions(FunctionFiles::served(&files, None)).map_err(faulty)
 }
 
-/// Whether the servers that a file brings along may be started: they are trusted together.
+/// Checks whether the servers of a file may be started. They are trusted together.
 fn may_start(studio: &Studio, functions: &FunctionSet) -> Result<(), ServiceError> {
     functions.definitions.values().try_for_each(|definition| studio.service.may_start_servers(definition))
 }
@@ -149,7 +149,7 @@ impl Started {
 }
 
 impl Studio {
-    /// A server that may be started, or why it may not.
+    /// Returns a server that may be started, or the reason why it may not.
     fn startable(&self, definition: &str, server: &str) -> Result<ServerSetup, Refusal> {
         let unknown = |what: String| ServiceError::refused("unknown_server", what, "load the list of servers again");
         let path = self.service.library().path(definition);
@@ -164,7 +164,7 @@ impl Studio {
     }
 }
 
-/// The tools of a server, with what each takes.
+/// Lists the tools of a server, with their input schemas.
 pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<NamedServer>) -> Answer<Value> {
     let started = Started::of(&studio, wanted).await?;
     let listed = tokio::time::timeout(LONGEST * 2, started.servers.tools(&started.name)).await;
@@ -184,7 +184,7 @@ pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<
     told
 }
 
-/// A tool, and what it is given.
+/// A tool and its arguments.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Called {
@@ -225,7 +225,7 @@ fn late() -> Refusal {
     Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "call-timeout", message, "see whether it starts in a terminal")
 }
 
-/// A reply as text: its texts as they are, everything else as JSON. Whether something of it is left out.
+/// Renders a reply: text parts as they are, everything else as JSON. The flag says whether the text was cut.
 fn shown(reply: &Value) -> (String, bool) {
     let written = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
     let parts = reply["content"].as_array().map_or(&[][..], Vec::as_slice);

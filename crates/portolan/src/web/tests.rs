@@ -1,4 +1,4 @@
-//! The description of the interface names what there is, and nothing else.
+//! Checks that the description of the interface and its routes agree.
 
 use std::collections::BTreeSet;
 

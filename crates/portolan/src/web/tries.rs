@@ -1,7 +1,7 @@
-//! Definitions are tried out: a run begins, and goes on by itself, node by node, or up to a breakpoint.
+//! Trial runs of definitions: a run continues by itself, node by node, or up to a breakpoint.
 //!
-//! Functions are driven here, and kept in the store, so that each of their moments can be seen afterwards. What agents are
-//! led through begins, and waits for whoever walks it.
+//! Functions are driven here and stored, so that every moment can be inspected afterwards. A workflow for agents
+//! begins, and waits for an agent to follow it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,14 +31,14 @@ use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
 use super::{Live, ModelChunk, Studio};
 
-/// How a definition is to be tried.
+/// The settings of a trial run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TryRequest {
-    /// Which of the workflows of its file.
+    /// The workflow of the file to run.
     root: Option<String>,
     input: Option<Map<String, Value>>,
-    /// What is wanted, of a workflow that an agent is led through.
+    /// The purpose of the run, for a workflow that an agent follows.
     description: Option<String>,
     /// Whether it waits before its first node.
     #[serde(default)]
@@ -46,32 +46,32 @@ pub(super) struct TryRequest {
     /// The nodes before which it waits.
     #[serde(default)]
     breakpoints: Vec<BreakpointRef>,
-    /// What tools and models answer, by node, in the place of those that are asked; as `mock` in a test has it.
+    /// The answers of tools and models by node, which replace real calls, in the format of a test's `mock`.
     answers: Option<Map<String, Value>>,
-    /// An earlier run of it, whose calls' answers are given again.
+    /// An earlier run, whose answers to calls are given again.
     recorded: Option<String>,
-    /// The model that works on states where the definition names none.
+    /// The model for states whose definition names none.
     model: Option<String>,
 }
 
-/// How the run of a function is driven that somebody tries, for as long as it is.
+/// A trial run of a function while it is driven.
 #[derive(Clone)]
 pub(super) struct Trying {
     control: Control,
     how: How,
-    /// What answers its calls, where that is written down.
+    /// The given answers to its calls, if any.
     answers: Option<Arc<Answers>>,
-    /// Whether anything of its runs is hidden. Then what models say is not told before it is whole: a piece of a secret is
-    /// not known to be one.
+    /// Whether any values of its runs are hidden. If so, models' text is not streamed: a piece of a secret cannot be
+    /// recognized as one.
     hides: bool,
-    /// Why it is not driven any more, where that is no end of the run.
+    /// Why the drive failed, without ending the run.
     failed: Option<Arc<ServiceError>>,
 }
 
-/// The runs that are tried, by their handles.
+/// The trial runs by their handles.
 pub(super) type Tries = std::sync::Mutex<BTreeMap<String, Trying>>;
 
-/// How a run is being driven.
+/// The state of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct DrivenRun {
     /// `running`, `paused`, `stopped` or `finished`.
@@ -79,13 +79,13 @@ pub(super) struct DrivenRun {
     /// The node before which it waits.
     before: Option<String>,
     breakpoints: Vec<Broken>,
-    /// Why it is not driven any more.
+    /// Why it is no longer driven.
     failed: Option<String>,
-    /// Why it could not be found out whether it is to wait before that node: so it does.
+    /// Why the condition of a breakpoint could not be evaluated. The run waits in that case.
     fault: Option<String>,
 }
 
-/// How many runs are tried at once. Each holds its servers.
+/// The most trial runs at once. Each holds its servers.
 const MOST_TRIES: usize = 64;
 
 /// Begins a run of a definition.
@@ -131,17 +131,17 @@ pub(super) async fn begin(
     Ok(Json(json!({ "run": run })))
 }
 
-/// What is to become of a run that is tried.
+/// A command to a trial run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Command {
     #[serde(rename = "do")]
     what: Option<What>,
-    /// The nodes before which it waits from now on.
+    /// The new breakpoints.
     breakpoints: Option<Vec<BreakpointRef>>,
-    /// What nodes came to, and variables, that are given other values while it waits.
+    /// New values for outputs of nodes and for variables, while the run waits.
     set: Option<Values>,
-    /// What becomes of a call that was interrupted.
+    /// How to handle a call that was interrupted.
     interrupted: Option<CallAgain>,
 }
 
@@ -149,7 +149,7 @@ pub(super) struct Command {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Values {
-    /// The frame, `a/b`; nothing is the one that the run waits in.
+    /// The path of the frame, `a/b`. `None` for the frame in which the run waits.
     frame: Option<String>,
     values: Map<String, Value>,
 }
@@ -160,7 +160,7 @@ enum What {
     Pause,
     Resume,
     Step,
-    /// By a node with all that happens inside of it.
+    /// Steps over a node and everything inside it.
     Over,
     Stop,
 }
@@ -172,7 +172,7 @@ enum CallAgain {
     Fail,
 }
 
-/// Has a run that is tried pause, go on, go on by a node, or stop.
+/// Pauses, resumes, steps or stops a trial run.
 pub(super) async fn control(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
@@ -202,7 +202,7 @@ pub(super) async fn control(
         Some(What::Over) if is_driven => trying.control.step_over()?,
         Some(What::Step) if is_driven => {
             trying.control.step()?;
-            // It has when it is told.
+            // The response must show the state after the step.
             trying.control.paused().await;
         }
         Some(what @ (What::Resume | What::Step | What::Over)) => {
@@ -218,7 +218,7 @@ pub(super) async fn control(
             studio.drive(&run, interrupted)?;
         }
     }
-    // Breakpoints are told, too, also of a run that nobody drives.
+    // Announces new breakpoints, too, also for a run that is not driven.
     studio.is_driven_otherwise(&run);
     let hidden = studio.past(&run).await?.lock().await.hidden().clone();
     let driven = studio.driven(&run).ok_or_else(|| not_tried(&run))?;
@@ -226,12 +226,12 @@ pub(super) async fn control(
 }
 
 impl DrivenRun {
-    /// How it is driven, in a word.
+    /// Returns the phase as a word.
     pub(super) fn phase(&self) -> &'static str {
         self.phase
     }
 
-    /// The same, as it may be shown.
+    /// Masks hidden values.
     pub(super) fn masked(self, hidden: &Redaction) -> DrivenRun {
         let fault = self.fault.map(|fault| hidden.text(&fault));
         DrivenRun { fault, ..self }
@@ -254,7 +254,7 @@ impl Studio {
         self.tries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses another run where as many are driven as may be; those that are over are forgotten.
+    /// Removes ended drives if there are too many, and refuses another one if that frees no room.
     fn has_room(&self) -> Result<(), Refusal> {
         let mut tries = self.tries();
         if tries.len() >= MOST_TRIES {
@@ -267,8 +267,8 @@ impl Studio {
         Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
     }
 
-    /// Takes up the run of a function that this studio has not begun: it goes on when it is told to, with its servers, once a
-    /// person has trusted them.
+    /// Adopts a function's run that this studio has not begun. It continues on a command, with its servers, which must
+    /// be trusted.
     async fn take_up(&self, run: &str) -> Result<Trying, Refusal> {
         let id = RunId::parse(run).ok_or_else(|| not_tried(run))?;
         self.has_room()?;
@@ -280,7 +280,7 @@ impl Studio {
         let hides = !redaction(&definition, &servers).is_empty();
         let workers = self.service.workers(None, folder)?;
         let control = Control::new(true, []);
-        // Nobody drives it yet.
+        // It is not driven until a command arrives.
         let _ = control.stop();
         let tools = Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))));
         let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
@@ -289,15 +289,15 @@ impl Studio {
         Ok(trying)
     }
 
-    /// A fork of a run that is tried may be tried like it: it goes on when it is told to, with the answers that are left
-    /// after its past.
+    /// Makes the fork of a trial run a trial run, too. It continues on a command, with the answers that remain after
+    /// its past.
     pub(super) async fn also_try(&self, run: &str, fork: &str) -> Result<(), Refusal> {
         let Some(trying) = self.tries().get(run).cloned() else { return Ok(()) };
         if self.has_room().is_err() {
             return Ok(());
         }
         let control = Control::new(true, trying.control.breakpoints().to_vec());
-        // Nobody drives it yet.
+        // It is not driven until a command arrives.
         let _ = control.stop();
         let mut how = How { control: Some(control.clone()), ..trying.how.clone() };
         if let Some(answers) = &trying.answers {
@@ -310,7 +310,7 @@ impl Studio {
         Ok(())
     }
 
-    /// How a run is driven that is tried here; nothing for others.
+    /// Returns the drive of a trial run, or `None` for other runs.
     pub(super) fn driven(&self, run: &str) -> Option<DrivenRun> {
         let trying = self.tries().get(run).cloned()?;
         Some(DrivenRun {
@@ -322,7 +322,7 @@ impl Studio {
         })
     }
 
-    /// Drives a run until it is over, or waits for somebody.
+    /// Drives a run until it ends or waits.
     fn drive(self: &Arc<Studio>, run: &str, interrupted: Interrupted) -> Result<(), Refusal> {
         let Some(Trying { control, mut how, hides, .. }) = self.tries().get(run).cloned() else {
             return Err(not_tried(run));
@@ -345,7 +345,7 @@ impl Studio {
         Ok(())
     }
 
-    /// Tells how a run is driven, whenever that changes.
+    /// Announces every change of a run's drive.
     fn follow(self: &Arc<Studio>, control: &Control, run: &str) {
         let (studio, run, mut changes) = (Arc::clone(self), run.to_owned(), control.changes());
         tokio::spawn(async move {
@@ -356,15 +356,15 @@ impl Studio {
     }
 
     fn is_driven_otherwise(&self, run: &str) {
-        // Nobody may be listening.
+        // There may be no receivers.
         let _ = self.live.send(Live::Driven { run: run.to_owned() });
     }
 
-    /// Tells what models say in a run while they say it.
+    /// Returns a listener that announces models' text in a run as it is produced.
     fn hearing(self: &Arc<Studio>, run: &str) -> ModelListener {
         let (studio, run) = (Arc::clone(self), run.to_owned());
         Arc::new(move |node, text| {
-            // Nobody may be listening.
+            // There may be no receivers.
             let at = studio.service.now();
             let said = ModelChunk { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
             let _ = studio.live.send(Live::Said(said));

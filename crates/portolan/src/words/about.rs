@@ -1,19 +1,19 @@
-//! What both sets of tools tell in the same words: what holds during an activity, what is checked, what was given.
+//! Texts that both sets of tools share: the rules of an activity, the checks of a step, and the given value.
 //!
-//! An agent that has lost its context has nothing but the answer that it reads, so that all of it is told every time.
+//! An agent that has lost its context has only the response that it reads, so every response contains them all.
 
 use portolan_core::graph::{CheckBy, Fact};
 use portolan_core::present::{ActivityView, Situation};
 use portolan_runtime::service::lifted_by;
 use serde_json::Value;
 
-/// How much is shown of what a function gives to an agent's workflow.
+/// The most characters shown of the value that a function gives to an agent's workflow.
 const MAX_GIVEN_CHARS: usize = 8_000;
 
-/// How much is shown of a schema.
+/// The most bytes shown of a schema.
 const MAX_SCHEMA_BYTES: usize = 2_000;
 
-/// The blocks about the activity that the step stands in, each with its title.
+/// Returns the blocks about the step's activity, each with its title.
 pub(super) fn about(situation: &Situation) -> Vec<String> {
     let Some(activity) = &situation.work.activity else { return Vec::new() };
     let ActivityView { rules, outcome, keep, notes, artifacts, .. } = activity;
@@ -39,7 +39,7 @@ fn line(title: &str, texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("{title}: {}", texts.join(", ")))
 }
 
-/// What decides whether a claim holds.
+/// Returns the checks that decide whether a reported outcome is accepted.
 pub(super) fn checks(situation: &Situation) -> Option<String> {
     if situation.checks.is_empty() {
         return None;
@@ -59,7 +59,7 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Which tools may be used at the step, where not all may.
+/// Returns the tools that may be used at the step, or `None` if all may.
 pub(super) fn tools(situation: &Situation) -> Option<String> {
     let rules = situation.work.tools.as_ref()?;
     let listed = |patterns: &[String]| patterns.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -71,7 +71,7 @@ pub(super) fn tools(situation: &Situation) -> Option<String> {
     Some([allow, deny].into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
 }
 
-/// What a value or a file must be, as JSON Schema says it.
+/// Returns the JSON Schema that a value or a file must satisfy.
 fn schema(fact: &Fact) -> String {
     match fact {
         Fact::Output { name, schema } => {
@@ -88,7 +88,7 @@ fn shortened(schema: &Value) -> String {
     if end < text.len() { format!("{}…", &text[..end]) } else { text }
 }
 
-/// What a function gave to the workflow.
+/// Returns the value that a function gave to the workflow.
 pub(super) fn given(situation: &Situation) -> Option<String> {
     let shown = situation.given.as_ref()?.to_string();
     Some(match shown.char_indices().nth(MAX_GIVEN_CHARS) {

@@ -1,5 +1,5 @@
-//! Instructions in prose. Headings and arrow lines are those that Navigator's users match on: `## Queued`,
-//! `→ Call Start()`, `→ Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
+//! Instructions in prose. Clients of Navigator match on its headings and arrow lines: `## Queued`, `→ Call Start()`, `→
+//! Call Next`, `Branches:`, `Evaluate branch results`, `## Complete`, `## HITL`, `## Failed`.
 
 use portolan_core::graph::{EndResult, Escalation};
 use portolan_core::present::{AnsweredBy, AskReason, BlockedBy, Fork, OpenQuestion, Point, Progress, Situation};
@@ -8,7 +8,7 @@ use portolan_runtime::clock::rfc3339;
 
 use super::about::{about, checks, given, tools};
 
-/// What to do at a place. `answer_by` is how a person answers at a shell.
+/// Returns the instructions for a situation. `answer_by` is the command with which a person answers.
 pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
     let (position, description) = (&situation.position, situation.work.description.as_deref());
     let mut text = Blocks::default();
@@ -71,7 +71,7 @@ pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
     text.finish()
 }
 
-/// The question that a person is asked: without the heading and the lines that tell the agent what to call.
+/// Returns the question for a person, without the heading and the lines for the agent.
 pub(super) fn question(situation: &Situation) -> String {
     let mut text = Blocks::default();
     asked(&mut text, situation);
@@ -100,7 +100,7 @@ fn work(text: &mut Blocks, situation: &Situation) {
     text.line(format!("→ Call Next({}) when complete.", outcomes(situation)));
 }
 
-/// The outcomes that are open at the position.
+/// Returns the outcomes that may be reported at the position.
 fn outcomes(situation: &Situation) -> String {
     let open = situation.offers.iter().filter(|offer| offer.blocked_by != Some(BlockedBy::Question));
     open.filter_map(|offer| offer.outcome().map(ToString::to_string)).collect::<Vec<_>>().join("|")
@@ -160,7 +160,7 @@ fn asked(text: &mut Blocks, situation: &Situation) {
     feedback(text, situation.feedback.as_ref());
 }
 
-/// What the workflow itself asks in its own words, with what each answer means.
+/// Adds the workflow's own question, with the meaning of each answer.
 fn own_words(text: &mut Blocks, question: &OpenQuestion) {
     text.block(Some(&question.asked.message));
     let described = |description: &Option<String>| match description {
@@ -231,7 +231,7 @@ fn ended(text: &mut Blocks, situation: &Situation, result: EndResult, escalation
     }
 }
 
-/// Blocks of text with one blank line between.
+/// Blocks of text, separated by blank lines.
 #[derive(Default)]
 struct Blocks(Vec<String>);
 

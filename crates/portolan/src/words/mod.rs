@@ -1,7 +1,7 @@
-//! What agents and people read of a situation: the words of Navigator's tools, and those of the navigation tools.
+//! The texts of a situation for agents and people, for Navigator's tools and for the navigation tools.
 //!
-//! A situation is data and knows nobody's tools. Here stand the calls, the headings and the commands that are made of it.
-//! All of it is wording: what is open, and what blocks it, the situation says.
+//! A situation is data, independent of any tools. This module turns it into calls, headings and commands. It only
+//! words: the situation decides which actions are open, and what blocks the others.
 
 mod about;
 mod instructions;
@@ -13,24 +13,24 @@ use portolan_runtime::service::shell_word;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A call that can be sent back as it stands, but for what `fill` names.
+/// A call that can be sent as it is, apart from the arguments in `fill`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Action {
     /// The tool to call.
     pub(crate) tool: &'static str,
     /// Its arguments.
     pub(crate) arguments: Map<String, Value>,
-    /// What it does, for a reader.
+    /// The effect of the call, for a reader.
     pub(crate) title: String,
     /// The arguments that the caller must choose or write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fill: Vec<&'static str>,
-    /// What it takes to do this, and the agent has said not to have: somebody else should do it.
+    /// Required capabilities that the agent has declared not to have. It should delegate the work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) delegate: Vec<String>,
 }
 
-/// A call that would be refused now, and what lifts that.
+/// A call that would be refused now, and what unblocks it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Blocked {
     /// The call.
@@ -41,10 +41,10 @@ pub(crate) struct Blocked {
     pub(crate) lifted_by: String,
 }
 
-/// Every call that bears on the position, by whether and why it may be made.
+/// All calls of a position, by whether they may be made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Actions {
-    /// The calls that lead on. Where there are several for one position, the first is the one for work that is done.
+    /// The calls that lead on. If a position has several, the first is the one for completed work.
     pub(crate) required: Vec<Action>,
     /// Calls that may be made instead.
     pub(crate) optional: Vec<Action>,
@@ -62,7 +62,7 @@ impl Actions {
     }
 }
 
-/// How a person answers the question of a run at a shell.
+/// Returns the command with which a person answers the question of a run.
 fn answered_by(address: &Address) -> String {
     format!("portolan runs answer {}", shell_word(&address.to_string()))
 }

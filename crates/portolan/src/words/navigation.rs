@@ -1,7 +1,7 @@
-//! The words of the navigation tools: where the agent is, what to do there, and the calls that are open.
+//! The texts of the navigation tools: the agent's position, its instructions, and the open calls.
 //!
-//! One response holds all that the agent needs, also after it has lost its context. Of the workflow it shows what is
-//! actionable now: no identifier of a step, an activity or an option that is not.
+//! One response has all that the agent needs, even after it has lost its context. It shows only the parts of the
+//! workflow that are actionable now, and no identifiers of other steps, activities or options.
 
 use portolan_core::present::{
     Act, AnsweredBy, BlockedBy, LoopPass, Offer, OpenQuestion, Point, QuestionView, Situation,
@@ -15,35 +15,35 @@ use serde_json::{Map, Value, json};
 use super::about::{about, checks, given, tools};
 use super::{Action, Actions};
 
-/// How much is shown of an item of a loop.
+/// The most characters shown of a loop's item.
 const MAX_ITEM_CHARS: usize = 80;
-/// How much is shown of what the user wants, at each step.
+/// The most characters shown of the run's purpose, at each step.
 const WANTED: usize = 600;
 
-/// What a navigation tool answers, but for `success` and `state`.
+/// The response of a navigation tool, without `success` and `state`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Guidance {
-    /// Where the agent is.
+    /// The agent's position.
     pub(crate) position: Position,
-    /// What to do there.
+    /// The instructions.
     pub(crate) message: String,
-    /// The calls that are open, and those that are not.
+    /// The calls that are open, and those that are blocked.
     pub(crate) available_actions: Actions,
-    /// The question that is open.
+    /// The open question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) checkpoint: Option<QuestionView>,
-    /// Whether nothing more is to be done.
+    /// Whether the run is over.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) complete: bool,
 }
 
-/// Where the agent is.
+/// The agent's position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Position {
     /// The workflow.
     pub(crate) workflow: String,
-    /// The activity; of a workflow without activities, the workflow.
+    /// The activity, or the workflow if it has no activities.
     pub(crate) activity: NamedRef,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-/// What an agent is told that navigates a run.
+/// Returns the response for an agent that navigates a run.
 pub(crate) fn guidance(view: &View) -> Guidance {
     let situation = &view.situation;
     let told = Teller { view, situation };
@@ -93,7 +93,7 @@ pub(crate) fn guidance(view: &View) -> Guidance {
     }
 }
 
-/// What is told, of which situation, to whom holds what.
+/// Words a situation for its view.
 struct Teller<'b> {
     view: &'b View,
     situation: &'b Situation,
@@ -157,7 +157,7 @@ impl Teller<'_> {
         format!("{}{step}{}", activity.name, pass.unwrap_or_default())
     }
 
-    /// How a person answers at a shell.
+    /// Returns the command with which a person answers.
     fn answer_by(&self) -> String {
         let run = self.view.address.handle().map_or("STATE", |id| id.as_str());
         format!("portolan runs answer {run}")
@@ -230,7 +230,7 @@ impl Teller<'_> {
 
     fn answer(&self, question: &OpenQuestion, actions: &mut Actions) {
         let checkpoint = ("checkpoint_id", json!(question.asked.id));
-        // Where only the person's own word counts, their client asks them: the agent has nothing to fill in.
+        // If only the person may answer, their client asks them, and the agent has nothing to fill in.
         let (title, fill): (_, &[_]) = match question.answered_by {
             AnsweredBy::Client => ("have the person asked", &[]),
             AnsweredBy::Agent | AnsweredBy::Person => ("pass on what the person answers", &["option_id"]),
@@ -240,7 +240,7 @@ impl Teller<'_> {
         actions.add(action, true, blocked.then(|| self.lifted(&BlockedBy::Person)));
     }
 
-    /// What must happen first.
+    /// Returns what must happen first.
     fn lifted(&self, by: &BlockedBy) -> String {
         match by {
             BlockedBy::Untrusted(untrusted) => lifted_by(untrusted),

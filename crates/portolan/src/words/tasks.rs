@@ -1,4 +1,4 @@
-//! The words of Navigator's tools: complete calls that will be accepted, and the instructions beside them.
+//! The texts of Navigator's tools: complete calls that will be accepted, and the instructions beside them.
 
 use portolan_core::present::{Act, BlockedBy, Meaning, Offer, Position, RunStatus, Situation};
 use portolan_runtime::carrier::Address;
@@ -9,20 +9,20 @@ use serde_json::{Map, Value, json};
 use super::instructions::{brief, question};
 use super::{Action, Actions, answered_by};
 
-/// A situation as Navigator's clients read it.
+/// A situation for Navigator's clients.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct TaskSituation {
-    /// What is going on.
+    /// The status of the run.
     pub(crate) state: RunStatus,
-    /// Where the run is.
+    /// The run's position.
     pub(crate) position: Position,
-    /// What to do, in prose.
+    /// The instructions, in prose.
     pub(crate) message: String,
-    /// What may be called.
+    /// The calls that may be made.
     pub(crate) actions: Actions,
 }
 
-/// The situation of a view, as Navigator's clients read it.
+/// Returns the situation of a view for Navigator's clients.
 pub(crate) fn told(view: &View) -> TaskSituation {
     let situation = &view.situation;
     TaskSituation {
@@ -33,7 +33,7 @@ pub(crate) fn told(view: &View) -> TaskSituation {
     }
 }
 
-/// What to do, in prose, after what the caller should know first.
+/// Returns the instructions, after the notes for the caller.
 pub(crate) fn instructions(view: &View) -> String {
     let mut blocks: Vec<String> = Vec::new();
     blocks.extend(view.claim.as_ref().and_then(Claim::refused));
@@ -42,7 +42,7 @@ pub(crate) fn instructions(view: &View) -> String {
     blocks.join("\n\n")
 }
 
-/// The question as the person reads it, who is asked at the position.
+/// Returns the position's question for the person who is asked.
 pub(crate) fn headline(situation: &Situation) -> String {
     let position = &situation.position;
     let about = format!("{} · {}", position.workflow, position.step_name);
@@ -52,7 +52,7 @@ pub(crate) fn headline(situation: &Situation) -> String {
     }
 }
 
-/// What an offer does, for a reader.
+/// Returns the effect of an offer, for a reader.
 pub(crate) fn title(offer: &Offer) -> String {
     let name = &offer.name;
     match &offer.act {
@@ -78,7 +78,7 @@ pub(crate) fn title(offer: &Offer) -> String {
     }
 }
 
-/// The calls that are open, and those that are not.
+/// Returns the calls that are open, and those that are blocked.
 pub(crate) fn actions(view: &View) -> Actions {
     let mut actions = Actions::default();
     for offer in &view.situation.offers {
@@ -89,7 +89,7 @@ pub(crate) fn actions(view: &View) -> Actions {
     actions
 }
 
-/// The call that an offer comes to, and what must happen first; nothing for what Navigator's tools cannot do.
+/// Returns the call of an offer, and what must happen first, or `None` if Navigator's tools do not support it.
 pub(crate) fn call(view: &View, offer: &Offer) -> Option<(Action, Option<String>)> {
     let lifted_by = offer.blocked_by.as_ref().map(|by| lifted(by, &view.address));
     action(view, offer).map(|action| (action, lifted_by))
@@ -119,7 +119,7 @@ fn action(view: &View, offer: &Offer) -> Option<Action> {
     Some(Action { tool, arguments, title: title(offer), fill, delegate: Vec::new() })
 }
 
-/// Whether a check of the step wants a value of the report.
+/// Returns whether a check of the step needs a value of the report.
 fn wants_values(view: &View) -> bool {
     view.situation.checks.iter().any(|check| check.by.evidence().is_some_and(|wanted| wanted.fact.output().is_some()))
 }
@@ -137,7 +137,7 @@ fn open_child(view: &View, offer: &Offer) -> Action {
     Action { tool: "Init", arguments, title: title(offer), fill: vec!["taskFilePath"], delegate: Vec::new() }
 }
 
-/// What must happen first.
+/// Returns what must happen first.
 fn lifted(by: &BlockedBy, address: &Address) -> String {
     match by {
         BlockedBy::Untrusted(untrusted) => lifted_by(untrusted),

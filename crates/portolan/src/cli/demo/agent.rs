@@ -1,4 +1,4 @@
-//! The scripted agent: a real MCP client that shows each call and each answer.
+//! The scripted agent: a real MCP client that prints each call and each answer.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ use crate::cli::output::{Output, Paint};
 pub(super) struct Agent {
     client: RunningService<RoleClient, ClientConfig>,
     output: Output,
-    /// The latest situation: what the agent knows.
+    /// The latest situation, which is all that the agent knows.
     situation: Value,
 }
 
@@ -41,7 +41,7 @@ impl Agent {
         self.situation["position"]["revision"].clone()
     }
 
-    /// Makes a call that is expected to be accepted.
+    /// Makes a call that must be accepted.
     pub(super) async fn call(&mut self, tool: &'static str, arguments: Value) -> anyhow::Result<Value> {
         let (answer, is_error) = self.send(tool, &arguments).await?;
         ensure!(!is_error, "{tool} was refused: {}", answer["message"]);
@@ -50,7 +50,7 @@ impl Agent {
         Ok(answer)
     }
 
-    /// Sends the first required action back as it stands, which is always accepted; returns its arguments.
+    /// Sends the first required action unchanged, which must be accepted. Returns its arguments.
     pub(super) async fn offered(&mut self, tool: &'static str) -> anyhow::Result<Value> {
         let action = self.situation["actions"]["required"][0].clone();
         ensure!(action["tool"] == tool, "the situation offers {action}, not {tool}");
@@ -58,14 +58,14 @@ impl Agent {
         Ok(action["arguments"].clone())
     }
 
-    /// Sends the first required action, a claim that the checks then refute.
+    /// Sends the first required action as a claim that the checks refute.
     pub(super) async fn unproven(&mut self) -> anyhow::Result<()> {
         self.offered("Next").await?;
         ensure!(self.situation["claim"]["held"] == json!(false), "the claim was believed");
         Ok(())
     }
 
-    /// Makes a call that is expected to be refused.
+    /// Makes a call that must be refused.
     pub(super) async fn refused(&mut self, tool: &'static str, arguments: Value, code: &str) -> anyhow::Result<()> {
         let (answer, is_error) = self.send(tool, &arguments).await?;
         ensure!(is_error && answer["error"] == code, "{tool} was answered with {answer}");

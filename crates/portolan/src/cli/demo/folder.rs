@@ -1,4 +1,4 @@
-//! The scratch repository of the demo, and the person's own folder beside it.
+//! The demo's temporary repository, and the person's data folder beside it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ fn a_greeting_names_the_user() {
 pub(super) const BROKEN: &str = "pub fn greet(name: &str) -> String {\n    format!(\"Hello, {name\")\n}\n";
 pub(super) const MENDED: &str = "pub fn greet(name: &str) -> String {\n    format!(\"Hello, {name}.\")\n}\n";
 
-/// A folder that stays after the demo, so that it can be looked at.
+/// A folder that remains after the demo, for inspection.
 pub(super) struct DemoFolder {
     folder: PathBuf,
 }
@@ -37,7 +37,7 @@ impl DemoFolder {
         Ok(scene)
     }
 
-    /// A repository as `git init` makes it; where git is not installed, the same few files by hand.
+    /// Creates a repository with `git init`, or writes the same few files if git is not installed.
     fn init_repository(&self) -> std::io::Result<()> {
         let git =
             Command::new("git").args(["init", "--quiet"]).current_dir(self.project()).stderr(Stdio::null()).status();
@@ -65,10 +65,10 @@ impl DemoFolder {
         std::fs::write(path, text)
     }
 
-    /// A command as it runs in the demo: in the project, with the person's records in a folder of their own.
+    /// Prepares a command of the demo: it runs in the project, with the person's records in a separate folder.
     pub(super) fn command(&self, mut command: Command) -> Command {
         command.current_dir(self.project()).env("PORTOLAN_DATA_DIR", self.folder.join("person")).env("NO_COLOR", "1");
-        // The tests of the scratch crate build where it is, not where this program is being developed.
+        // The demo's crate must not build in the target folder of Portolan's own development.
         command.env("CARGO_TARGET_DIR", self.folder.join("target")).env_remove("RUSTFLAGS").stdin(Stdio::null());
         command
     }

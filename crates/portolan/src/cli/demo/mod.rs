@@ -1,7 +1,7 @@
-//! `portolan demo`: a scripted agent is led through a workflow over real MCP, and tries to cheat.
+//! `portolan demo`: a scripted agent follows a workflow over real MCP, and tries to cheat.
 //!
-//! Everything is the real thing: a repository, `portolan serve` as a child process, an MCP client, `cargo test` as a
-//! check, and `portolan runs answer` for the person. Only the agent's lines are written down beforehand.
+//! Everything but the agent's lines is real: a repository, `portolan serve` as a child process, an MCP client, `cargo
+//! test` as a check, and `portolan runs answer` for the person.
 
 mod agent;
 mod folder;
@@ -17,7 +17,7 @@ use super::{Common, Exit, block_on};
 use agent::Agent;
 use folder::DemoFolder;
 
-/// Watch an agent being led, and refused where it cheats.
+/// Watch an agent follow a workflow, and be refused when it cheats.
 ///
 /// Example: portolan demo
 #[derive(Args)]
@@ -99,7 +99,7 @@ async fn approve(stage: &Stage<'_>, agent: &mut Agent, run: &str) -> anyhow::Res
     Ok(())
 }
 
-/// Where the demo tells what it does.
+/// The demo's folder and output.
 struct Stage<'a> {
     scene: &'a DemoFolder,
     output: Output,

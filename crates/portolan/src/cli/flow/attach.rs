@@ -1,4 +1,4 @@
-//! `portolan flow attach`: a session of a coding agent works at a run.
+//! `portolan flow attach`: attaches a session of a coding agent to a run.
 
 use clap::Args;
 use portolan_runtime::hook::Gatekeeper;
@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::super::{Common, Exit, block_on};
 
-/// Attach a session of a coding agent to a run: its steps say from then on which tools may be used.
+/// Attach a session of a coding agent to a run.
+///
+/// The steps of the run then decide which tools the session may use.
 ///
 /// Example: portolan flow attach k7m2qx4p --session 5f0c1f2e
 #[derive(Args)]
@@ -20,7 +22,7 @@ pub(super) struct Attach {
     /// The run.
     #[arg(value_name = "RUN")]
     run: String,
-    /// The session, by the name that its host gives it.
+    /// The session, by its host's name for it.
     #[arg(long, value_name = "ID")]
     session: String,
 }

@@ -1,4 +1,4 @@
-//! `portolan flow events`: the event log is listed, followed or verified.
+//! `portolan flow events`: lists, follows or verifies the event log.
 
 use std::path::Path;
 use std::thread;
@@ -14,13 +14,13 @@ use super::super::output::{Output, is_broken_pipe, table};
 use super::super::{Common, Exit};
 use super::words::words;
 
-/// How many are shown in a table when nobody says.
+/// The default number of events in a table.
 const SHOWN: usize = 50;
-/// How often a log that is followed is looked at. Nothing tells of writers in other processes on every file system, a
-/// network's among them, and whoever reads along does not notice a quarter of a second.
+/// How often a followed log is polled. Some file systems, such as network ones, do not report writers in other
+/// processes. A reader does not notice a delay of a quarter second.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// List what was put on record: phases that were left, checks, guards, what was got past, and by whom.
+/// List recorded events: transitions, checks, guards, bypasses, and actors.
 ///
 /// Example: portolan flow events --type "flow.guard.*" --since 12h
 #[derive(Args)]
@@ -29,36 +29,38 @@ const INTERVAL: Duration = Duration::from_millis(250);
                   `XCODER_EVENTS_PATH`) names. Exit code 1 when `--verify` finds a fault, or `--fail-if-any` an event."
 )]
 pub(super) struct Events {
-    /// Only those of a type, or of all types that begin so: `flow.bypass`, `flow.guard.*`.
+    /// Only events of a type, or of all types with a prefix.
+    /// For example `flow.bypass`, `flow.guard.*`.
     #[arg(long = "type", value_name = "TYPE")]
     types: Option<Types>,
-    /// Only those of a task.
+    /// Only events of a task.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Only those of a run.
+    /// Only events of a run.
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Only those since then: `2026-11-22T10:00:00Z`, `2026-11-22`, or `12h` for how long ago.
+    /// Only events since a time.
+    /// `2026-11-22T10:00:00Z`, `2026-11-22`, or `12h` for how long ago.
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// At most so many, the newest [default: 50; with `--json`, all].
+    /// The most events, the newest ones [default: 50; with `--json`, all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     limit: Option<u32>,
-    /// Go on with what is put on record from now on, until interrupted.
+    /// Continue with new events until interrupted.
     #[arg(long)]
     follow: bool,
     /// Print the lines as they are in the log, one JSON value each.
     #[arg(long)]
     json: bool,
-    /// Tell instead whether the log is whole: no line changed, left out or put in between.
+    /// Verify the log instead: no line was changed, removed or inserted.
     #[arg(long, conflicts_with_all = ["types", "task", "run", "since", "limit", "follow", "fail_if_any"])]
     verify: bool,
-    /// Fail when there is any such event.
+    /// Fail if there is any such event.
     #[arg(long, conflicts_with = "follow")]
     fail_if_any: bool,
 }
 
-/// A time as it was given: what it means depends on when it is asked.
+/// A time, resolved against the clock when the argument is parsed.
 #[derive(Clone, Debug)]
 struct Since(portolan_core::value::Timestamp);
 
@@ -98,14 +100,14 @@ fn list(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {
         Ok(skipped) => {
             output.remark(format!("{skipped} lines of the log are no events; `--verify` says where they begin"));
         }
-        // Whoever closed the pipe has read enough; whether there is any is told by the status all the same.
+        // A reader that closed the pipe has read enough. The exit code still says whether there is any event.
         Err(error) if args.fail_if_any && is_broken_pipe(&error) => {}
         Err(error) => return Err(error),
     }
     Ok(if args.fail_if_any && any { Exit::Failed } else { Exit::Done })
 }
 
-/// Prints lines as they are; how many lines were no events. `any` becomes true when there is one, printed or not.
+/// Prints lines as they are, and returns the number of lines that are not events. Sets `any` if there is an event.
 fn stream(args: &Events, output: Output, path: &Path, any: &mut bool) -> anyhow::Result<u64> {
     let mut lines = read(path, &args.filter(None)).map_err(ServiceError::from)?;
     for line in &mut lines {
@@ -143,7 +145,7 @@ fn shown(args: &Events, output: Output, path: &Path, any: &mut bool) -> anyhow::
 }
 
 fn follow(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {
-    // Before what is there is read, so that nothing is missed in between.
+    // Opened before the present lines are read, so that none is missed in between.
     let mut reader = audit::follow(path, &args.filter(None)).map_err(ServiceError::from)?;
     let before = read(path, &args.filter(Some(SHOWN))).map_err(ServiceError::from)?;
     let mut news = before.collect::<Result<Vec<Line>, _>>().map_err(ServiceError::from)?;

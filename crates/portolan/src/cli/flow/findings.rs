@@ -1,4 +1,4 @@
-//! `portolan flow findings`: what the log shows of how work goes.
+//! `portolan flow findings`: what the event log shows about the course of work.
 
 use clap::Args;
 use portolan_gates::findings::{LogFinding, Sort};
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::output::{Output, table};
 use super::super::{Common, Exit};
 
-/// Tell what could go better, and what goes worse than it did, by the event log alone.
+/// Report from the event log what could improve, and what got worse.
 ///
 /// Example: portolan flow findings
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub(super) struct Findings {
     /// Print one JSON value.
     #[arg(long)]
     json: bool,
-    /// Keep how tasks went until now as what later ones are compared with, instead.
+    /// Instead, record the present statistics of tasks as the baseline for later ones.
     #[arg(long)]
     baseline: bool,
 }

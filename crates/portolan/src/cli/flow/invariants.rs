@@ -1,4 +1,4 @@
-//! `portolan flow invariants`: the rules, what keeps them, and who may get past them.
+//! `portolan flow invariants`: the rules, what enforces them, and who may bypass them.
 
 use portolan_gates::guidelines::{Level, Who};
 use portolan_gates::{RULES, Rule};

@@ -1,4 +1,4 @@
-//! `portolan flow`: the phases of a project's work, and what was put on record at its gates.
+//! `portolan flow`: the phases of a project's work, and the records of its gates.
 
 mod attach;
 mod events;
@@ -13,7 +13,7 @@ use super::{Common, Exit};
 
 /// Lead a task through its phases.
 ///
-/// And look at what was put on record at the gates of a project.
+/// It shows the records of a project's gates, too.
 ///
 /// Example: portolan flow status
 #[derive(Args)]
@@ -25,11 +25,13 @@ pub(super) struct Flow {
 #[derive(Subcommand)]
 enum Verb {
     Start(task::StartArgs),
-    /// Show how the task stands.
+    /// Show the state of the task.
     ///
     /// Example: portolan flow status
     Status,
-    /// Move the task on by one phase, if the repository is in the state that the phase claims. Exit code 1 when it is not.
+    /// Move the task to its next phase, if the repository satisfies the present one.
+    ///
+    /// Exit code 1 if it does not.
     ///
     /// Example: portolan flow tick
     Tick,
@@ -39,7 +41,7 @@ enum Verb {
     Abort(task::AbortArgs),
     Override(task::OverrideArgs),
     Events(events::Events),
-    /// List the rules, what keeps them, and who may get past them.
+    /// List the rules, what enforces them, and who may bypass them.
     ///
     /// Example: portolan flow invariants
     Invariants,

@@ -1,4 +1,4 @@
-//! `portolan flow start`, `status`, `tick` and the rest: the task of the project, in its phases.
+//! `portolan flow start`, `status`, `tick` and others: the task of the project, and its phases.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -19,12 +19,12 @@ use super::super::{Common, Exit, block_on};
 /// The longest answer that is read at the terminal, in bytes.
 const MAX_TYPED: u64 = 4 << 10;
 
-/// Begin a task: one at a time in a checkout.
+/// Begin a task. A checkout has one at a time.
 ///
 /// Example: portolan flow start build-auth
 #[derive(Args)]
 pub(super) struct StartArgs {
-    /// What the task is called: letters, digits, `.`, `_` and `-`.
+    /// The name of the task: letters, digits, `.`, `_` and `-`.
     task: String,
     /// The phase to begin at; no phase before it may have a check.
     #[arg(long, value_name = "PHASE")]
@@ -34,70 +34,72 @@ pub(super) struct StartArgs {
     workflow: Option<String>,
 }
 
-/// Say what the task claims. Nothing is verified before its phase is left.
+/// Set what the task claims. It is verified when the phase is left.
 ///
 /// Example: portolan flow patch issueNumber=42 branch=feat/42-login
 #[derive(Args)]
 pub(super) struct PatchArgs {
-    /// A field and its value: JSON, or else a text.
+    /// A field and its value: JSON, or else text.
     #[arg(required = true, value_name = "FIELD=VALUE", value_parser = assignment)]
     values: Vec<(String, Value)>,
 }
 
-/// Go back to the work: the tests fail, or a reviewer wants something changed. It counts against the cap.
+/// Return to the work: the tests fail, or a reviewer wants a change.
+///
+/// This counts against the limit.
 ///
 /// Example: portolan flow back --reason "the tests fail on Windows"
 #[derive(Args)]
 pub(super) struct BackArgs {
-    /// Why: it is put on record.
+    /// The reason, for the record.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Call the task off.
+/// Cancel the task.
 ///
 /// Example: portolan flow abort --as escalated --reason "the API it needs does not exist"
 #[derive(Args)]
 pub(super) struct AbortArgs {
-    /// What it came to.
+    /// The outcome of the task.
     #[arg(long = "as", value_enum, value_name = "OUTCOME")]
     ending: Outcome,
-    /// Why: it is put on record.
+    /// The reason, for the record.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// What a task came to that is called off.
+/// The outcome of a cancelled task.
 #[derive(Clone, Copy, ValueEnum)]
 enum Outcome {
-    /// Less was done than was asked for.
+    /// Less was done than was requested.
     ScopedDown,
-    /// Somebody else has to see to it.
+    /// Another person must take care of it.
     Escalated,
 }
 
-/// Get past one rule in one phase. It is on record before anything follows from it.
+/// Bypass one rule in one phase. The bypass is recorded before it takes effect.
 ///
 /// Example: portolan flow override I-3 --reason "a spike: no issue is filed yet"
 #[derive(Args)]
 pub(super) struct OverrideArgs {
     /// The rule: exactly one.
     invariant: String,
-    /// Why: it is put on record.
+    /// The reason, for the record.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// The phase in which it is not to count; otherwise the present one.
+    /// The phase in which the rule is bypassed [default: the present one].
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
-    /// For so long only: `30m`, `12h`, `2d`.
+    /// How long the bypass lasts: `30m`, `12h`, `2d`.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     lasts: Option<i64>,
-    /// Once only.
+    /// Bypass the rule only once.
     #[arg(long)]
     once: bool,
 }
 
-/// What is done with the task.
+/// A command on the task.
 pub(super) enum TaskAction<'a> {
     Start(&'a StartArgs),
     Status,
@@ -139,7 +141,7 @@ async fn done(deed: &TaskAction<'_>, service: &Service, output: Output) -> anyho
     }
 }
 
-/// Who says it: nobody who can be told from the agent, unless a person at a terminal confirms it.
+/// Returns an agent as the caller: a process cannot be told from the agent, unless a person confirms at a terminal.
 fn whoever() -> Caller {
     Caller { by: Actor::Agent("portolan flow".to_owned()), can_ask: false }
 }
@@ -159,7 +161,7 @@ async fn get_past(args: &OverrideArgs, service: &Service, output: Output) -> any
     shown(output, &flow.get_past(&wanted, &caller).await?)
 }
 
-/// The person at this terminal, who knows the passphrase, or else has typed the name of the rule.
+/// Returns the person at this terminal, who knows the passphrase, or else has typed the name of the rule.
 fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
     let act = format!("may get past `{}`", safe(&args.invariant));
     at_terminal(&act)?;
@@ -183,7 +185,7 @@ fn ticked(output: Output, tick: Result<Tick, ServiceError>) -> anyhow::Result<Ex
     heard::rub_out(output);
     let tick = tick?;
     match told(output, &tick) {
-        // A reader that closed the pipe has what it wanted; what the tick came to is told by the status.
+        // A reader that closed the pipe has read enough. The exit code still has the result.
         Err(error) if !is_broken_pipe(&error) => Err(error),
         _ => Ok(if tick.advanced { Exit::Done } else { Exit::Failed }),
     }
@@ -250,7 +252,7 @@ fn status(status: TaskStatus) -> &'static str {
     }
 }
 
-/// Milliseconds.
+/// Parses a duration, in milliseconds.
 fn duration(text: &str) -> Result<i64, String> {
     let wrong = || "write a number and `m`, `h` or `d`, such as `12h`".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;

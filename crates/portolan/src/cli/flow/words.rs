@@ -1,9 +1,9 @@
-//! What a line of the event log tells, in words.
+//! The wording of a line of the event log.
 
 use portolan_runtime::audit::{Kind, Line};
 use serde_json::Value;
 
-/// What happened. A line that lacks what its kind holds, and one of a kind that is not known here, is told as it is.
+/// Words an event. A line of an unknown kind, or without a field of its kind, is shown as plain data.
 pub(super) fn words(line: &Line) -> String {
     let got_past = line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
     let told = Kind::of(&line.kind).and_then(|kind| match kind {
@@ -13,7 +13,7 @@ pub(super) fn words(line: &Line) -> String {
     told.unwrap_or_else(|| plainly(&line.data))
 }
 
-/// How each kind is told; what stands in braces is a field of its `data`.
+/// Returns the sentence of a kind. A name in braces is a field of its `data`.
 fn sentence(kind: Kind) -> &'static str {
     match kind {
         Kind::Boot => "began, version {version}",
@@ -51,7 +51,7 @@ fn sentence(kind: Kind) -> &'static str {
     }
 }
 
-/// The sentence with its fields in their places; nothing when one of them is not there.
+/// Fills the fields of a sentence. Returns `None` if one is missing.
 fn filled(sentence: &str, data: &Value) -> Option<String> {
     let mut parts = sentence.split('{');
     let mut told = parts.next()?.to_owned();

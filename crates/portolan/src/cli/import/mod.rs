@@ -1,4 +1,4 @@
-//! `portolan import`: what a project wrote down for another program becomes its own.
+//! `portolan import`: converts another program's files of a project.
 
 mod states;
 
@@ -19,7 +19,7 @@ use super::check::drawn;
 use super::output::{Output, safe};
 use super::{Common, Exit};
 
-/// Take over rules or workflows of another program.
+/// Import rules or workflows of another program.
 ///
 /// Example: portolan import xcoder
 #[derive(Args)]
@@ -28,14 +28,16 @@ use super::{Common, Exit};
                   `--write`, and nothing that is there is replaced."
 )]
 pub(super) struct Import {
-    /// Which program. The rules of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and
-    /// `.claude/settings.json`; a workflow of fsm-agent-flow is in FILE.
+    /// The other program.
+    /// The rules of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and `.claude/settings.json`; a
+    /// workflow of fsm-agent-flow is in FILE.
     #[arg(value_enum, value_name = "PROGRAM")]
     program: Program,
     /// The workflow, as fsm-agent-flow writes it.
     #[arg(value_name = "FILE", required_if_eq("program", "fsm-agent-flow"))]
     file: Option<PathBuf>,
-    /// Write rules to `.portolan/guidelines.yaml` and `.portolan/merge-policy.yaml`, a workflow to `.flow/workflows`.
+    /// Write the imported files into the project.
+    /// Rules go to `.portolan/guidelines.yaml` and `.portolan/merge-policy.yaml`, a workflow to `.flow/workflows`.
     #[arg(long)]
     write: bool,
 }
@@ -77,7 +79,7 @@ pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
         return Err(ServiceError::refused("nothing_to_import", message, "name the project with `--project`").into());
     }
     let mut imported = xcoder::import(guidelines.as_ref(), settings.as_ref());
-    // Both programs write a merge policy alike: one that is understood here is taken over as it stands.
+    // Both programs use the same format of a merge policy, so a valid one is copied unchanged.
     let faults = policy.as_ref().map(|policy| Policy::read(policy).1).unwrap_or_default();
     imported.notes.extend(policy.iter().flat_map(|policy| faults.iter().map(|fault| (policy.clone(), fault.clone()))));
     let text = write(&imported.rules);
@@ -112,7 +114,7 @@ fn policy_exists() -> ServiceError {
     ServiceError::refused("policy_exists", message, "move it away first, or copy what is missing into it")
 }
 
-/// Writes the merge policy of a project that has none yet.
+/// Writes the merge policy of a project that has none.
 fn begin_policy(project: &Path, text: &str) -> Result<(), ServiceError> {
     begin(&project.join(OUR_POLICY), text).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => policy_exists(),
@@ -120,7 +122,7 @@ fn begin_policy(project: &Path, text: &str) -> Result<(), ServiceError> {
     })
 }
 
-/// Writes a file that is not there yet.
+/// Creates a file, which must not exist.
 fn begin(path: &Path, text: &str) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes())

@@ -1,4 +1,4 @@
-//! A workflow of fsm-agent-flow becomes one of the project: the same definition in YAML, and what is something else here.
+//! Imports a workflow of fsm-agent-flow: writes the same definition in YAML, and reports what behaves differently here.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::cli::check::{Lines, drawn, fault_json};
 use crate::cli::output::safe;
 use crate::cli::{Exit, Output};
 
-/// Where the workflows of a project are.
+/// The folder of a project's workflows.
 const WORKFLOWS: &str = ".flow/workflows";
 
 pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> anyhow::Result<Exit> {
@@ -52,7 +52,7 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     Ok(if is_faulty { Exit::InvalidDefinition } else { Exit::Done })
 }
 
-/// Writes a workflow that is not there yet, inside the project, wherever links lead.
+/// Creates the file of a workflow. It must not exist, and must be inside the project after links are resolved.
 fn begin(project: &Path, id: &str, text: &str) -> Result<String, ServiceError> {
     let name = format!("{id}.yaml");
     let (path, place) = (inside(project, Path::new(WORKFLOWS))?.join(&name), format!("{WORKFLOWS}/{name}"));

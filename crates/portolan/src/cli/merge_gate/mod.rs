@@ -1,4 +1,4 @@
-//! `portolan merge-gate`: whether a branch may be merged.
+//! `portolan merge-gate`: decides whether a branch may be merged.
 
 mod report;
 
@@ -18,7 +18,7 @@ use super::{Common, Exit, block_on};
 
 /// Rule whether a branch may be merged.
 ///
-/// What it removes must have been announced, and somebody must have looked at what needs it.
+/// Its removals must have been announced, and whatever requires a review must have been reviewed.
 ///
 /// Example: portolan merge-gate --base origin/main --head HEAD
 #[derive(Args)]
@@ -27,27 +27,28 @@ use super::{Common, Exit, block_on};
                   may be merged, 1 when it may not, 3 when a person decides, 2 when nothing could be ruled."
 )]
 pub(super) struct MergeGate {
-    /// The commit or branch that is merged into.
+    /// The commit or branch to merge into.
     #[arg(long, value_name = "COMMIT")]
     base: String,
-    /// The commit or branch that would be merged.
+    /// The commit or branch to merge.
     #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
     head: String,
-    /// Its pull request: `gh` is asked what people said of it.
+    /// Its pull request, whose reviews are read by `gh`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pr: Option<u64>,
     /// A text with `Removes:` lines, or with lists below a heading `Removals`.
     #[arg(long, value_name = "FILE")]
     intent: Option<PathBuf>,
-    /// What was looked at elsewhere: JSON such as `{"owasp": {"ok": true, "summary": "…"}}`.
+    /// The results of other reviews, as JSON.
+    /// For example `{"owasp": {"ok": true, "summary": "…"}}`.
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// Print a report in this form; `--format json` prints the ruling as it is.
+    /// Print a report in this format; `--format json` prints the complete ruling.
     #[arg(long, value_enum, value_name = "FORM")]
     report: Option<Form>,
 }
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// Markdown, for a comment on the pull request.
@@ -69,7 +70,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
     let ruled = match block_on(rule(&Repository::of(&project), &question)).context("the commits cannot be looked at")? {
         Ok(ruled) => ruled,
         Err(MergeRulingError::Failed(error)) => {
-            // 1 and 3 are verdicts: what could not be ruled has another code.
+            // 1 and 3 are verdicts, so a failure to rule needs another code.
             output.error(error.code, &error.message, &error.help);
             return Ok(Exit::Refused);
         }
@@ -84,7 +85,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
         None if output.is_json() => output.json(&report::json(&ruled)),
         None => text(output, &ruled),
     };
-    // A reader that closed the pipe has what it wanted; the ruling is told by the status.
+    // A reader that closed the pipe has read enough. The exit code still has the ruling.
     told.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })?;
     Ok(match ruled.ruling.verdict {
         MergeVerdict::Pass => Exit::Done,
@@ -93,7 +94,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
     })
 }
 
-/// What is wrong with the policy.
+/// Prints the faults of the policy.
 fn tell(output: Output, source: &Source, faults: &[Diagnostic]) {
     let message = "the merge policy of the base commit has faults";
     let help = "mend it there first: the policy of a branch is not asked";

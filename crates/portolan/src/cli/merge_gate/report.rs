@@ -1,4 +1,4 @@
-//! A ruling as it is told: in words, in Markdown, in SARIF.
+//! Renders a ruling: as text, Markdown and SARIF.
 
 use portolan_gates::merge::{MergeVerdict, Reason};
 use portolan_runtime::merge_gate::MergeRuling;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::output::one_line;
 
-/// What came of it, in a sentence.
+/// Returns the verdict in one sentence.
 pub(super) fn headline(ruled: &MergeRuling) -> String {
     let verdict = match ruled.ruling.verdict {
         MergeVerdict::Pass => "it may be merged",
@@ -30,7 +30,7 @@ fn weight(reason: &Reason) -> &'static str {
     }
 }
 
-/// The reasons, a row each.
+/// Returns the reasons, one row each.
 pub(super) fn rows(ruled: &MergeRuling) -> Vec<Vec<String>> {
     let row = |reason: &Reason| {
         vec![weight(reason).to_owned(), format!("{}:{}", reason.path, reason.line), reason.message.clone()]
@@ -38,12 +38,12 @@ pub(super) fn rows(ruled: &MergeRuling) -> Vec<Vec<String>> {
     ruled.ruling.reasons.iter().map(row).collect()
 }
 
-/// The ruling as it is.
+/// Returns the complete ruling.
 pub(super) fn json(ruled: &MergeRuling) -> Value {
     json!({ "base": ruled.base, "head": ruled.head, "ruling": ruled.ruling })
 }
 
-/// For a comment on a pull request. Names of files are the branch's own words: none of them ends its cell.
+/// Renders a comment on a pull request. Names of files are escaped: they come from the branch, and could end a cell.
 pub(super) fn markdown(ruled: &MergeRuling) -> String {
     let mut text = format!("**Merge gate: {}**\n", headline(ruled));
     if ruled.ruling.reasons.is_empty() {
@@ -61,7 +61,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace('@', "&#64;").replace("](", "]&#40;")
 }
 
-/// For tools that show findings beside the code.
+/// Renders SARIF, for tools that show findings beside the code.
 pub(super) fn sarif(ruled: &MergeRuling) -> Value {
     let results: Vec<Value> = ruled.ruling.reasons.iter().map(result).collect();
     json!({

@@ -1,4 +1,4 @@
-//! A run is driven while somebody looks on, may step through it, and may stop it.
+//! Drives a run at the terminal, where a person can watch it, step through it, and stop it.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -32,10 +32,10 @@ use crate::cli::runs::person;
 use crate::cli::signals::asked_to_end;
 use crate::cli::{Exit, Output, block_on, report};
 
-/// How long a server may take to end by itself when the run was interrupted, and again once it was asked to.
+/// How long a server may take to end by itself after an interruption, and again once it was asked to.
 const HURRY: Duration = Duration::from_millis(300);
 
-/// A run that is about to be driven: everything is checked.
+/// A run that is checked and ready to be driven.
 pub(super) struct PreparedRun<'d> {
     pub(super) output: Output,
     pub(super) service: &'d Service,
@@ -46,14 +46,14 @@ pub(super) struct PreparedRun<'d> {
     pub(super) remembered: Option<Remembered>,
     pub(super) written: Option<Arc<RecordedAnswers>>,
     pub(super) breaks: Vec<Breakpoint>,
-    /// Who works on states.
+    /// The models that work on states.
     pub(super) cast: ModelBindings,
-    /// Whether it is kept.
+    /// Whether the run is stored.
     pub(super) kept: bool,
     pub(super) hidden: Redaction,
 }
 
-/// How a run is looked on.
+/// How a run is driven and shown.
 pub(in crate::cli) struct Look<'l> {
     pub(in crate::cli) output: Output,
     pub(in crate::cli) workflow: &'l Arc<Workflow>,
@@ -61,27 +61,27 @@ pub(in crate::cli) struct Look<'l> {
     pub(in crate::cli) control: Control,
     /// Whether a person steps through it.
     pub(in crate::cli) steps: bool,
-    /// Whether every node is to be told afterwards.
+    /// Whether to trace every node.
     pub(in crate::cli) trace: bool,
-    /// Who works on states.
+    /// The models that work on states.
     pub(in crate::cli) cast: ModelBindings,
-    /// Where their checks look.
+    /// The workspace of the states' checks.
     pub(in crate::cli) ground: Option<Arc<CheckWorkspace>>,
-    /// Whether it is kept, so that it can be left where it is.
+    /// Whether the run is stored, so that it can be left where it is.
     pub(in crate::cli) kept: bool,
-    /// The servers that are ended afterwards.
+    /// The servers to close afterwards.
     pub(in crate::cli) servers: Option<Arc<Servers>>,
 }
 
-/// What became of a run that was looked on.
+/// The result of a drive.
 pub(in crate::cli) struct Over {
-    /// What it came to; nothing when it was left where it was.
+    /// The outcome of the run. `None` if it was left where it was.
     pub(in crate::cli) finished: Option<Finished>,
-    /// What each node did, where that was asked for.
+    /// The trace of each node, if requested.
     pub(in crate::cli) rows: Option<Vec<TraceRow>>,
 }
 
-/// Drives a run to its end. A person who interrupts it stops it; one that is kept is left where it is.
+/// Drives a run to its end. An interruption stops it. A stored run is left where it is.
 pub(in crate::cli) async fn drive(
     look: Look<'_>,
     tools: Tools,
@@ -120,7 +120,7 @@ pub(in crate::cli) async fn drive(
                     break None;
                 }
                 stopping = true;
-                // It may be over in the same moment.
+                // The run may end at the same moment.
                 let _ = control.stop();
             }
             _ = ticks.tick(), if progress.is_some() => progress.iter().for_each(Progress::tick),
@@ -130,7 +130,7 @@ pub(in crate::cli) async fn drive(
         progress.finish();
     }
     if let Some(servers) = servers {
-        // Whoever interrupts it waits for it.
+        // A person who has interrupted the run waits for this.
         match stopping || finished.is_none() {
             true => servers.close_within(HURRY).await,
             false => servers.close().await,
@@ -194,7 +194,7 @@ pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
     if let (Some(recorder), Some(path)) = (&recorder, &args.record)
         && let Err(error) = record(&driven, recorder, path, &finished, &hidden)
     {
-        // What the run did is done, and how it went is what its caller acts on.
+        // The run's own outcome decides the exit code, not the failed recording.
         report(&output, &error);
     }
     Ok(exit)
@@ -207,7 +207,7 @@ fn may_be_written(path: &Path) -> Result<(), ServiceError> {
         let message = format!("`{}` is there already", path.display());
         return refused("exists", message, "name another file for `--record`; nothing was started");
     }
-    // Only the attempt tells: rights, a full disk, a name that the disk does not take.
+    // Only an attempt detects missing permissions, a full disk, or an invalid name.
     if let Err(error) = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path)) {
         let help = "name a file in a folder that exists with `--record`; nothing was started";
         return refused("unwritable", unwritable(path, &error), help);
@@ -219,7 +219,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("`{}` cannot be written: {}", path.display(), plain(error))
 }
 
-/// A run that is kept was interrupted.
+/// Reports that a stored run was interrupted.
 pub(in crate::cli) fn left(output: Output, run: Option<&RunId>) -> Exit {
     let run = run.map(ToString::to_string).unwrap_or_default();
     let help = format!("`portolan runs resume {run}` goes on with it");
@@ -233,7 +233,7 @@ fn remark_on_unused(output: Output, written: Option<&RecordedAnswers>) {
     }
 }
 
-/// Writes a test of what happened.
+/// Writes a test from the recorded run.
 fn record(
     driven: &PreparedRun<'_>,
     recorder: &CallRecorder,
@@ -269,7 +269,7 @@ fn record(
     Ok(())
 }
 
-/// Goes as far as is possible without calling anything, and shows what would be called next.
+/// Drives a run as far as possible without calls, and prints the next ones.
 pub(super) fn dry_run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
     let PreparedRun { output, service, definition, input, written, breaks, .. } = driven;
     let hidden = driven.hidden.learning(&input);

@@ -1,4 +1,4 @@
-//! The input of a run as the command line has it: fields, JSON, a file, or standard input.
+//! The input of a run on the command line: fields, JSON, a file, or standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,14 +15,14 @@ use serde_json::{Map, Value};
 use super::Run;
 use crate::cli::output::{plain, unread};
 
-/// What stands before the whole input of states that say nothing of theirs.
+/// The prefix of the whole input, for states without an input schema.
 const WHOLE: &str = "input=";
 
-/// The input, held against what the function takes: everything that is wrong with it at once.
+/// Reads the input and checks it against the function's schema. Reports all faults at once.
 pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, ServiceError> {
     let program = definition.workflow.root().interface.as_ref();
     let schema = program.and_then(|program| program.input.as_ref()).map(|schema| &schema.value);
-    // States work on whatever they are given; the arguments of a graph of tool calls have names.
+    // States accept any input; the arguments of a graph of tool calls have names.
     let any = program.is_some_and(|program| program.waits_at_limits);
     let (input, mut faults) = match (&args.input, args.fields.as_slice()) {
         (Some(given), _) => (whole(given, any)?, Vec::new()),
@@ -40,7 +40,7 @@ pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, Service
     Err(ServiceError::refused("bad_input", message, "`portolan show` tells what it takes; nothing was started"))
 }
 
-/// What a run begins with that remembers another one.
+/// Reads the saved context of another run.
 pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<Remembered, ServiceError> {
     if definition.workflow.root().interface.as_ref().is_none_or(|program| !program.waits_at_limits) {
         let message = format!("`--context` is for states, and `{}` is none of theirs", definition.workflow.id());
@@ -93,7 +93,7 @@ fn unreadable(what: &str, error: &io::Error) -> ServiceError {
     ServiceError::failed("unreadable", message, "check the path and its permissions")
 }
 
-/// The fields of the command line, and what is wrong with them besides their values.
+/// Parses the fields of the command line, and returns faults other than those of their values.
 fn fields(given: &[String], schema: &Value) -> (Value, Vec<String>) {
     let mut input = Map::new();
     let mut faults = Vec::new();
@@ -111,7 +111,7 @@ fn fields(given: &[String], schema: &Value) -> (Value, Vec<String>) {
     (Value::Object(input), faults)
 }
 
-/// A field that the schema neither has nor lets in.
+/// Returns the fault of a field that the schema does not allow.
 fn unknown(key: &str, schema: &Value) -> Option<String> {
     let properties = schema["properties"].as_object()?;
     let open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
@@ -129,7 +129,7 @@ fn unknown(key: &str, schema: &Value) -> Option<String> {
     })
 }
 
-/// A value as its schema wants it. What is not of the type stays a text, and the schema says what is wrong with it.
+/// Parses a value by its schema. A value of another type stays a text, and the schema reports the fault.
 fn typed(text: &str, schema: &Value) -> Value {
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one.as_str()],
@@ -140,7 +140,7 @@ fn typed(text: &str, schema: &Value) -> Value {
         return Value::from(text);
     }
     let parsed: Option<Value> = serde_json::from_str(text).ok();
-    // Where a text would do, only what is plainly something else is not one.
+    // If the schema allows a string, other types count only if it allows them, too.
     let taken = parsed.filter(|value| !types.contains(&"string") || types.contains(&type_of(value)));
     taken.filter(|value| !(types.contains(&"string") && value.is_string())).unwrap_or_else(|| Value::from(text))
 }

@@ -1,4 +1,4 @@
-//! States at work, while they work: each attempt, each tool, each key result as it is met or not, and what it has cost.
+//! The live progress of states: each attempt, each tool, each key result, and the cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use portolan_runtime::drive::Talked;
 use crate::cli::Output;
 use crate::cli::output::{Paint, one_line};
 
-/// What states have done so far.
+/// The progress of states so far.
 pub(super) struct Live {
     output: Output,
     workflow: Arc<Workflow>,
     hidden: Redaction,
-    /// The tools that were asked for and are not done, by the name of the call in its state.
+    /// The pending tool calls, by state and call.
     asked: BTreeMap<(String, String), String>,
-    /// The attempt that each state is at.
+    /// The current attempt of each state.
     attempts: BTreeMap<String, u32>,
-    /// What was used up before what is told now, and with it.
+    /// The usage before the current batch of changes, and with it.
     before: Spend,
     spent: Spend,
 }
@@ -34,15 +34,15 @@ impl Live {
         Live { output, workflow, hidden, asked, attempts, before: none, spent: none }
     }
 
-    /// Whether anything is never shown.
+    /// Returns whether anything is hidden.
     pub(super) fn hides(&self) -> bool {
         !self.hidden.is_empty()
     }
 
-    /// The lines that tell of it. All else is in the events of the run.
+    /// Returns the lines for a change. The events of the run have everything else.
     pub(super) fn lines(&mut self, talked: &Talked<'_>) -> Vec<String> {
         let name = way(talked.path, talked.node);
-        // What happens at once is told one by one, each with what was used up before all of it.
+        // Changes of one batch come one by one, each with the usage before all of them.
         if talked.spent != self.before {
             (self.before, self.spent) = (talked.spent, talked.spent);
         }
@@ -67,14 +67,14 @@ impl Live {
         }
     }
 
-    /// How far a state is, for the line of what runs.
+    /// Returns the progress of a state, for the line of running nodes.
     pub(super) fn running(&self, name: &str) -> Option<String> {
         let attempt = self.attempts.get(name)?;
         let cost = cost(&self.spent).map(|cost| format!(", {cost}")).unwrap_or_default();
         Some(format!("attempt {}, {} tokens{cost}", attempt + 1, grouped(self.spent.tokens())))
     }
 
-    /// What all states have used up together; nothing where nobody was asked.
+    /// Returns the usage of all states together, or `None` if no model was called.
     pub(super) fn total(&self) -> Option<String> {
         (self.spent.model_calls > 0).then(|| spending(&self.spent))
     }
@@ -122,7 +122,7 @@ impl Live {
         }
     }
 
-    /// An attempt is over: what came of each key result, and what has been used up by then.
+    /// Returns the lines for the end of an attempt: each key result, and the usage so far.
     fn over(&mut self, name: &str, talked: &Talked<'_>, attempt: &Attempt, held: bool) -> Vec<String> {
         let mut lines: Vec<String> = attempt.found.iter().map(|found| self.result(talked, found)).collect();
         let spent = self.total().map(|total| format!("; {total}")).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Live {
     }
 }
 
-/// What stands before what a state does: in a branch its name, since others are at work at the same time.
+/// Returns the prefix of a state's lines. In a branch it has the state's name, since states run in parallel.
 fn indent(talked: &Talked<'_>) -> String {
     match talked.path.0.as_slice() {
         [] => "  ".to_owned(),
@@ -157,7 +157,7 @@ fn indent(talked: &Talked<'_>) -> String {
     }
 }
 
-/// What was used up, in words.
+/// Formats the usage.
 fn spending(spend: &Spend) -> String {
     let mut parts = vec![counted(spend.model_calls, "model call")];
     if spend.tool_calls > 0 {
@@ -172,7 +172,7 @@ fn spending(spend: &Spend) -> String {
     parts.join(", ")
 }
 
-/// The money, as far as it is known; nothing where no answer has a price.
+/// Formats the cost as far as it is known. Returns `None` if no answer has a price.
 fn cost(spend: &Spend) -> Option<String> {
     let dollars = || format!("${}.{:06}", spend.microdollars / 1_000_000, spend.microdollars % 1_000_000);
     let short = || {
@@ -192,7 +192,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{end}", grouped(count))
 }
 
-/// `12,345`
+/// Formats a number as `12,345`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! `portolan run`: a graph is run from the shell.
+//! `portolan run`: runs a graph from the shell.
 
 mod driven;
 mod input;
@@ -49,49 +49,53 @@ use driven::PreparedRun;
     after_help = "Whatever is wrong with the file or the input is said before any server is started. Exit code 1 when the run fails."
 )]
 pub(super) struct Run {
-    /// The file of the graph, or the name of a workflow: of the project's, or of the catalogue's such as `ooda`.
+    /// The file of the graph, or the name of a workflow.
+    /// The workflow is one of the project, or of the catalogue, such as `ooda`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The input, a field at a time. A value is JSON where the input schema wants no text.
+    /// The input, one field per argument.
+    /// A value is JSON unless the input schema has a string.
     #[arg(value_name = "KEY=VALUE", conflicts_with = "input")]
     fields: Vec<String>,
-    /// Which of the file's tools; it may be left out where there is only one.
+    /// The tool of the file; required if it has several.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// The whole input: JSON, `@file`, or `-` for standard input.
     #[arg(long, value_name = "JSON|@FILE|-")]
     input: Option<String>,
-    /// Begin with the variables and the history of this file, and at its `state`: what fsm-agent-flow saves of a run, or the
-    /// `context` of `portolan runs show --format json`.
+    /// Begin with the variables, the history and the `state` of this file.
+    /// It is a context that fsm-agent-flow has saved, or the `context` of `portolan runs show --format json`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "mock", "record"])]
     context: Option<PathBuf>,
-    /// Your own file of MCP servers, as other clients have it: for servers that the graph does not define.
+    /// Your own file of MCP servers, for servers that the graph does not define.
+    /// It has the format of other MCP clients.
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
-    /// The model that works on states where the file names none: `openai:gpt-4o-mini`, `ollama:llama3@http://localhost:11434`,
-    /// `scripted:answers.yaml`.
+    /// The model for states whose file names none.
+    /// For example `openai:gpt-4o-mini`, `ollama:llama3@http://localhost:11434`, `scripted:answers.yaml`.
     #[arg(long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
-    /// What `ooda` of the catalogue may act by, with commas between: `server/tool`, with the servers of `--mcp`, or
-    /// `run:workflow`.
+    /// The tools of the catalogue's `ooda`, separated by commas.
+    /// `server/tool` with a server of `--mcp`, or `run:workflow`.
     #[arg(long, value_delimiter = ',', value_name = "TOOL")]
     tools: Vec<String>,
     /// Show every node with its time afterwards.
     #[arg(long)]
     trace: bool,
-    /// Show what would be called next, and call nothing.
+    /// Show the next calls without making them.
     #[arg(long)]
     dry_run: bool,
-    /// Take the answers of this file first: an object `mock` from node to answer, as in a test.
+    /// Take answers from this file first: an object `mock` as in a test.
     #[arg(long, value_name = "FILE")]
     mock: Option<PathBuf>,
-    /// Keep the run in the store, so that `portolan runs resume` can go on with it.
+    /// Store the run, so that `portolan runs resume` can continue it.
     #[arg(long, conflicts_with_all = ["dry_run", "mock"])]
     durable: bool,
-    /// Write a test of what happened, for `portolan test`.
+    /// Write a test of this run, for `portolan test`.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
-    /// Wait before each node: Enter goes on by one, `c` to the end, `p` shows the context, `q` stops.
+    /// Wait before each node.
+    /// Enter continues by one node, `c` to the end, `p` shows the context, `q` stops.
     #[arg(long)]
     step: bool,
     /// Wait before this node; may be given several times.
@@ -114,7 +118,8 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         Err(refused) => return refuse_files(&output, &args.file.to_string_lossy(), refused),
     };
     let definition = loaded.functions.called(args.tool.as_deref())?.clone();
-    // Something else runs than the file names: that is said each time, and all other warnings by `portolan check`.
+    // This warning is printed at each run, since another implementation runs than the file names. Others are left to
+    // `portolan check`.
     for (_, fault) in loaded.functions.warnings.iter().filter(|(_, fault)| fault.code == "not-imported") {
         output.remark(one_line(&format!("warning: {}", fault.message)));
     }
@@ -154,7 +159,7 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     driven::run(driven, args)
 }
 
-/// What is in the file; where there is none of that name, in the workflow of that name.
+/// Loads the file, or the workflow of that name if there is no such file.
 fn opened(args: &Run, service: &Service) -> Result<GraphVersion, DefinitionError> {
     let library = service.library();
     let name = args.file.to_str().filter(|name| is_plain(name) && !args.file.exists());
@@ -195,19 +200,19 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
     Ok(options)
 }
 
-/// Whether the run is kept: where it is asked for, and where models work in it. What they have said has cost something, and
-/// a state may wait for a person at any time.
+/// Returns whether the run is stored: on request, and if models work in it. Their answers have cost money, and a state
+/// may wait for a person at any time.
 fn keeps(args: &Run, options: &Options, definition: &Definition) -> bool {
     args.durable || (has_states(definition) && !matches!(options.store, StoreAt::Memory))
 }
 
-/// Whether a definition has states, which models work on.
+/// Returns whether a definition has states, which models work on.
 fn has_states(definition: &Definition) -> bool {
     let mut steps = definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     steps.any(|step| matches!(step.node.kind, Kind::State(_)))
 }
 
-/// The nodes to wait before.
+/// Returns the nodes to wait before.
 fn breaks(args: &Run, definition: &Definition) -> Result<Vec<Breakpoint>, ServiceError> {
     let nodes = || definition.workflow.flows().flat_map(|(_, flow)| flow.steps.keys());
     if (args.step || !args.breaks.is_empty()) && args.input.as_deref() == Some("-") {
@@ -233,7 +238,7 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<Breakpoint>, Servic
     Ok(args.breaks.iter().map(|name| name.as_str().into()).collect())
 }
 
-/// The models that work on states: the one that is named is opened before anything is begun.
+/// Returns the models that work on states. The named one is opened before anything begins.
 pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> anyhow::Result<ModelBindings> {
     if !has_states && model.is_none() {
         return Ok(ModelBindings::default());
@@ -241,7 +246,7 @@ pub(super) fn cast(service: &Service, model: Option<&str>, has_states: bool) -> 
     Ok(service.cast(model, std::env::current_dir()?)?)
 }
 
-/// A run that nobody keeps cannot wait for an agent or a person.
+/// Refuses an unstored run that may wait for an agent or a person.
 fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
     let Some((who, node)) = awaited(&definition.workflow) else { return Ok(()) };
     Err(ServiceError::refused(
@@ -251,7 +256,7 @@ fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
     ))
 }
 
-/// The folder of the file that functions came from, as a run keeps it.
+/// Returns the folder of the functions' file, in the form that a run stores.
 fn folder(definition: &Definition) -> PathBuf {
     let folder = definition.folder();
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())

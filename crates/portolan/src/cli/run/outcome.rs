@@ -1,4 +1,4 @@
-//! What a run came to, as it is told: its result on standard output, everything else on standard error.
+//! Prints the outcome of a run: its result on standard output, everything else on standard error.
 
 use std::io::{IsTerminal, stdout};
 
@@ -12,17 +12,17 @@ use super::waterfall;
 use crate::cli::output::{one_line, safe};
 use crate::cli::{Exit, Output};
 
-/// What is to be told of a run.
+/// The outcome of a run, with the trace and the redaction of its output.
 pub(in crate::cli) struct OutcomeReport<'t> {
-    /// How it ended.
+    /// How the run ended.
     pub(in crate::cli) finished: &'t Finished,
-    /// What each of its nodes did, where that was asked for.
+    /// The trace of each node, if requested.
     pub(in crate::cli) rows: Option<Vec<TraceRow>>,
-    /// What is not shown.
+    /// The values to mask.
     pub(in crate::cli) hidden: &'t Redaction,
 }
 
-/// Tells it.
+/// Prints the outcome.
 pub(in crate::cli) fn tell(output: Output, told: &OutcomeReport<'_>) -> anyhow::Result<Exit> {
     if !output.is_json()
         && let Some(rows) = &told.rows
@@ -57,7 +57,7 @@ fn done(output: Output, told: &OutcomeReport<'_>, result: &Value) -> anyhow::Res
     output.json(&with_trace(told, json!({ "outcome": "done", "output": result })))
 }
 
-/// The report of a program: the run, how many nodes it executed, and the trace where that was asked for.
+/// Completes the JSON report with the run, the number of executed nodes, and the trace if requested.
 fn with_trace(told: &OutcomeReport<'_>, mut report: Value) -> Value {
     report["run"] = json!(told.finished.run.as_ref().map(ToString::to_string));
     report["executed"] = json!(told.finished.executed);
@@ -88,7 +88,7 @@ fn waiting(output: Output, told: &OutcomeReport<'_>, node: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// How wide the terminal is, as far as that can be known.
+/// Returns the width of the terminal, or 100 if it is unknown.
 pub(in crate::cli) fn width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     said.or_else(|| terminal_size::terminal_size_of(std::io::stderr()).map(|size| usize::from(size.0.0))).unwrap_or(100)

@@ -1,5 +1,4 @@
-//! What a run is doing, while it does it: lines for the nodes that are done, and one that is drawn again and again for
-//! those that run.
+//! The live progress of a run: a line for each finished node, and a redrawn line for the running ones.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,18 +15,18 @@ use super::outcome::width;
 use super::waterfall::milliseconds;
 use crate::cli::output::one_line;
 
-/// How often the last line is drawn again.
+/// How often the last line is redrawn.
 pub(super) const TICK: Duration = Duration::from_millis(100);
-/// How many nodes get a line of their own; after that, they are counted.
+/// How many nodes get a line of their own. Further ones are only counted.
 const MAX_LINES: u64 = 200;
-/// What takes the cursor to the beginning of an empty line.
+/// Moves the cursor to the beginning of the line, and erases it.
 const CLEAR: &str = "\r\u{1b}[2K";
 
-/// The progress of a run. All clones are the same one.
+/// The progress of a run. Clones share their state.
 #[derive(Clone)]
 pub(super) struct Progress {
     state: Arc<Mutex<State>>,
-    /// Whether there is a line that is drawn again and again, and nodes have lines of their own.
+    /// Whether the last line is redrawn, and nodes have lines of their own.
     drawn: bool,
 }
 
@@ -36,7 +35,7 @@ struct State {
     running: BTreeMap<String, Running>,
     done: u64,
     failed: u64,
-    /// The end of what a model is just saying.
+    /// The end of a model's present message.
     heard: String,
 }
 
@@ -50,7 +49,7 @@ impl Progress {
         Progress { state: Arc::new(Mutex::new(State::new(live))), drawn }
     }
 
-    /// Draws to standard error what the run does.
+    /// Returns an observer that draws the progress to standard error.
     pub(super) fn watch(&self) -> ExecutionObserver {
         let (begins, ends, talks) = (self.clone(), self.clone(), self.clone());
         let watch = match self.drawn {
@@ -69,8 +68,8 @@ impl Progress {
         })
     }
 
-    /// Who hears what models say while they say it. Where anything is hidden nobody does: a piece of a secret is not known
-    /// to be one.
+    /// Returns a listener of models' text. Returns `None` if anything is hidden: a piece of a secret cannot be
+    /// recognized as one.
     pub(super) fn hears(&self) -> Option<ModelListener> {
         if !self.drawn || self.state().live.hides() {
             return None;
@@ -79,7 +78,7 @@ impl Progress {
         Some(Arc::new(move |_, text| heard.state().hear(text)))
     }
 
-    /// Draws the last line again.
+    /// Redraws the last line.
     pub(super) fn tick(&self) {
         if self.drawn {
             let line = self.state().line(Instant::now(), width());
@@ -87,7 +86,7 @@ impl Progress {
         }
     }
 
-    /// Takes the last line away, and tells what states have used up.
+    /// Erases the last line, and prints the usage of states.
     pub(super) fn finish(&self) {
         if self.drawn {
             draw(CLEAR);
@@ -96,7 +95,7 @@ impl Progress {
         total.iter().for_each(|total| self.put(total));
     }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     fn put(&self, line: &str) {
         draw(&format!("{}{line}\n", if self.drawn { CLEAR } else { "" }));
     }
@@ -157,7 +156,7 @@ impl State {
         if running.is_empty() {
             return String::new();
         }
-        // A line that is wrapped could not be taken away again.
+        // A wrapped line could not be erased.
         let room = width.saturating_sub(1);
         let line = format!("… {} done{failed}; running: {}", self.done, running.join(", "));
         let mut line: String = line.chars().take(room).collect();
@@ -172,14 +171,14 @@ impl State {
     }
 }
 
-/// So much of what a model says is kept, in characters: more has no room on a line.
+/// The most characters kept of a model's text. More do not fit on a line.
 const MAX_HEARD: usize = 500;
-/// What stands before it.
+/// The prefix of a model's text.
 const SAYS: &str = "  » ";
 
 fn draw(text: &str) {
     let mut err = std::io::stderr().lock();
-    // Nothing more can be done about a standard error that is closed.
+    // A closed standard error cannot be reported anywhere.
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 

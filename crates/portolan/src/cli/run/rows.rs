@@ -1,4 +1,4 @@
-//! What each node does, while it is told: the rows of a trace, with fine times.
+//! Collects the rows of a trace while a run is driven, with times in microseconds.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use portolan_core::present::{CANCELLED, Redaction, TraceRow, UNDER_WAY, expressi
 use portolan_core::run::FramePath;
 use portolan_runtime::drive::{Began, ExecutionObserver, NodeEnd, SpanId};
 
-/// The most nodes that are remembered.
+/// The most rows that are kept.
 const MAX_ROWS: usize = 20_000;
 
-/// The rows of a run. All clones are the same ones.
+/// The rows of a run. Clones share their state.
 #[derive(Clone)]
 pub(super) struct Rows {
     began: Instant,
@@ -25,7 +25,7 @@ pub(super) struct Rows {
 #[derive(Default)]
 struct State {
     done: Vec<Row>,
-    /// What has begun and takes its time.
+    /// The nodes that have begun and have not ended.
     open: HashMap<[u8; 8], Row>,
 }
 
@@ -47,12 +47,12 @@ impl Rows {
             .dropping(move |span| drops.drops(span))
     }
 
-    /// The rows in the order in which their nodes began. What is under way still is so no longer when the run is over.
+    /// Returns the rows in the order in which their nodes began. Open nodes count as cancelled if the run is over.
     pub(super) fn take(&self, over: bool) -> Vec<TraceRow> {
         let State { mut done, open } = std::mem::take(&mut *self.state());
         let now = micros(self.began.elapsed());
         let mut open: Vec<Row> = open.into_values().collect();
-        // What stands around others ended with the last of them that was dropped: the innermost first.
+        // A node ended with the last dropped node inside it, so the innermost nodes come first.
         open.sort_by_key(|row| Reverse(row.start));
         let mut ends: HashMap<[u8; 8], u64> = HashMap::new();
         let lost = |row: &Row, ends: &mut HashMap<[u8; 8], u64>| {
@@ -91,7 +91,7 @@ impl Rows {
         if open.is_none() && state.done.len() + state.open.len() >= MAX_ROWS {
             return;
         }
-        // What was told to have begun began exactly then; what is told in one go began about when it took that long.
+        // Without an event for the beginning, it is computed from the duration.
         let about = || self.began.elapsed().saturating_sub(ended.took);
         let start = open.map_or_else(about, |open| open.start);
         let row = TraceRow {

@@ -1,4 +1,4 @@
-//! A person at the terminal steps through a run: one command a line.
+//! Stepping through a run at the terminal: one command per line.
 
 use std::io::BufRead;
 
@@ -13,7 +13,7 @@ use crate::cli::output::{one_line, safe};
 
 const COMMANDS: &str = "Enter: next node, c: continue, p: print the context, q: stop";
 
-/// Takes commands whenever the run waits, until it is over.
+/// Reads commands whenever the run waits, until it is over.
 pub(super) async fn steps(output: Output, control: &Control, workflow: &Workflow, hidden: &Redaction) {
     let mut lines = lines();
     while control.paused().await == Phase::Paused {
@@ -25,7 +25,7 @@ pub(super) async fn steps(output: Output, control: &Control, workflow: &Workflow
     }
 }
 
-/// Takes one command that lets the run go on; whether there may be more.
+/// Reads a command that continues the run. Returns `false` if no more can follow.
 async fn command(
     output: Output,
     control: &Control,
@@ -34,13 +34,13 @@ async fn command(
     hidden: &Redaction,
 ) -> bool {
     loop {
-        // Without anybody to ask, a run that waits would wait for ever.
+        // At the end of the input a waiting run would wait for ever.
         let line = lines.recv().await.unwrap_or_else(|| "q".to_owned());
         let moved = match line.trim() {
             "" | "s" => control.step(),
             "c" => control.resume(),
             "q" => {
-                // It may have ended meanwhile, which is as good.
+                // The run may have ended meanwhile, which has the same result.
                 let _ = control.stop();
                 return false;
             }
@@ -68,7 +68,7 @@ fn print(output: Output, control: &Control, workflow: &Workflow, hidden: &Redact
     }
 }
 
-/// The lines of standard input. The thread that reads them cannot be interrupted, and ends with the process.
+/// Returns the lines of standard input. The thread that reads them cannot be interrupted, and ends with the process.
 fn lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {

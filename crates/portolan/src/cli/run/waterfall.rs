@@ -1,17 +1,17 @@
-//! The nodes of a run as bars over its time.
+//! Draws the nodes of a run as bars over its time.
 
 use portolan_core::present::TraceRow;
 
 use crate::cli::output::one_line;
 
-/// The most rows that are drawn: nobody reads on. `--format json` has them all.
+/// The most rows that are drawn. `--format json` has all of them.
 const MAX_ROWS: usize = 500;
 /// The longest name that is shown in full.
 const MAX_NAME: usize = 40;
-/// How wide the bars may become together.
+/// The least and the greatest width of the bars.
 const BARS: std::ops::RangeInclusive<usize> = 10..=40;
 
-/// One line for each node, in the order of the rows: that in which nodes began.
+/// Draws one line per row, in the order in which nodes began.
 pub(in crate::cli) fn waterfall(rows: &[TraceRow], width: usize) -> String {
     let shown = &rows[..rows.len().min(MAX_ROWS)];
     let cells: Vec<[String; 4]> = shown.iter().map(cells).collect();
@@ -41,7 +41,7 @@ fn cells(row: &TraceRow) -> [String; 4] {
     [row.index.to_string(), at, row.kind.to_owned(), milliseconds(row.took_us)]
 }
 
-/// `0.4 ms`, `12 ms`, `3.2 s`.
+/// Formats a duration, such as `0.4 ms`, `12 ms`, `3.2 s`.
 pub(super) fn milliseconds(micros: u64) -> String {
     match micros {
         0..10_000 => format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100),

@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::face::result;
 
-/// The most findings that are told at once: nobody reads on.
+/// The most findings in an answer.
 const MAX_FINDINGS: usize = 100;
 
 pub(super) fn done(value: Value) -> CallToolResult {
     result(value, false)
 }
 
-/// A call that failed with more to tell than why.
+/// Returns a failed call with additional members.
 pub(super) fn failed(error: Value, more: Map<String, Value>) -> CallToolResult {
     let mut value = Map::new();
     value.insert("error".to_owned(), error);
@@ -24,7 +24,7 @@ pub(super) fn failed(error: Value, more: Map<String, Value>) -> CallToolResult {
     result(Value::Object(value), true)
 }
 
-/// A call that was not done.
+/// Returns a refused call.
 pub(super) fn refused(refused: &DefinitionError) -> CallToolResult {
     let error = &refused.error;
     let mut told = error_of(error.code, &error.message, &error.help);
@@ -38,7 +38,7 @@ pub(super) fn error_of(code: &str, message: &str, help: &str) -> Value {
     json!({ "code": code, "message": message, "help": help })
 }
 
-/// What was found in a definition, each with its place.
+/// Returns the findings of a definition, each with its place.
 pub(super) fn findings(findings: &Findings) -> Value {
     findings.iter().take(MAX_FINDINGS).map(|(source, fault)| finding(source, fault)).collect()
 }
@@ -59,7 +59,7 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
     told
 }
 
-/// What is to be done about a fault that says nothing more of itself.
+/// Returns the general help for a fault without its own.
 fn usual_help(code: &str) -> &'static str {
     validate::codes().into_iter().find(|known| known.code == code).map_or("mend it", |known| known.fix)
 }

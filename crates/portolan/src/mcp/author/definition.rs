@@ -1,4 +1,4 @@
-//! The definition of the file, whatever its format: looked at, and edited piece by piece.
+//! Shows and edits the definition of the file, in any format.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use similar::{Algorithm, TextDiff};
 use super::{Server, answers};
 use crate::mcp::arguments::Arguments;
 
-/// What of a definition can be asked for.
+/// The parts of a definition that can be requested.
 pub(super) const PARTS: [&str; 6] = ["nodes", "edges", "fields", "kinds", "diagnostics", "texts"];
-/// What is shown where nothing is asked for.
+/// The parts that are shown by default.
 pub(super) const USUAL: [&str; 4] = ["nodes", "edges", "fields", "diagnostics"];
 
-/// The field of a file of graphs that these tools neither show nor write: it may hold secrets, and is a person's.
+/// The field of a graph file that these tools neither show nor write: it may hold secrets, and only a person edits it.
 const SERVERS: &str = "mcpServers";
-/// How long a difference may be looked for: after that it says more than it must.
+/// The time limit of computing a difference. After it the difference is larger than necessary.
 const DIFF_TIME: Duration = Duration::from_millis(500);
-/// The longest difference that is told, in bytes.
+/// The longest difference in an answer, in bytes.
 const MAX_DIFF_BYTES: usize = 64 << 10;
 
 pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -53,10 +53,10 @@ fn parts(show: Option<Vec<String>>) -> Result<Vec<String>, ServiceError> {
     }
 }
 
-/// What of a definition is wanted.
+/// The requested view of a definition.
 struct View {
     parts: Vec<String>,
-    /// The nodes that are shown, with the edges that touch them; nothing for all.
+    /// The nodes to show, with the edges that touch them. `None` shows all.
     nodes: Option<Vec<String>>,
 }
 
@@ -115,7 +115,7 @@ impl View {
         if self.has("nodes") {
             let told_of = |node: &Node| match forms.as_ref().and_then(|forms| forms.node(node)) {
                 Some(shown) => Some(json!({ "id": node.id, "kind": shown.word, "values": shown.values })),
-                // What is made of the others is nothing to be edited, and there may be as many of them.
+                // Implied nodes cannot be edited, and may be as many as the others.
                 None => self.nodes.is_some().then(|| json!({ "id": node.id, "implied": true })),
             };
             let nodes = graph.nodes.iter().filter(|node| self.wants(node.id.as_str()));
@@ -142,7 +142,7 @@ fn edge_told(edge: &Edge, name: &str) -> Value {
     told
 }
 
-/// A kind of node, without what forms for people have besides.
+/// Returns a kind of node, without the parts of a form that are only for people.
 fn kind(form: &NodeForm) -> Value {
     let fields: Vec<Value> = form.fields.iter().map(field).collect();
     let mut told = json!({ "kind": form.kind, "help": form.help, "fields": fields });
@@ -203,7 +203,7 @@ fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
     answers::done(Value::Object(told))
 }
 
-/// What an edit changes in the texts, as a unified diff.
+/// Returns the changes of an edit as a unified diff.
 fn difference(edited: &Edited) -> String {
     let mut all = String::new();
     for (name, before, after) in &edited.files {

@@ -1,4 +1,4 @@
-//! What servers there are, and what they offer. One that cannot be asked is listed with the reason.
+//! Lists servers and their tools. A server that cannot be asked is listed with the reason.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
     Ok(answers::done(told))
 }
 
-/// The name of a server that there is.
+/// Returns the name of an existing server.
 pub(super) fn exists<'n>(known: &ServerList, name: &'n str) -> Result<&'n str, ServiceError> {
     let names: Vec<&str> = known.servers.names().collect();
     if names.contains(&name) {
@@ -112,7 +112,7 @@ fn no_tool(server: &str, wanted: &str, tools: &[Tool]) -> ServiceError {
     ServiceError::refused("unknown_tool", message, help)
 }
 
-/// Why a server could not be asked, with what it said at the end.
+/// Returns why a server could not be asked, with its last output.
 pub(super) fn failure(error: &CallError, hidden: &Redaction) -> Value {
     let mut told = answers::error_of(error.code, &hidden.text(&error.message), &hidden.text(&error.help));
     if !error.stderr.is_empty() {
@@ -121,7 +121,7 @@ pub(super) fn failure(error: &CallError, hidden: &Redaction) -> Value {
     told
 }
 
-/// Asks all servers at the same time; answers come in the order of the names.
+/// Asks all servers in parallel. The answers are in the order of the names.
 async fn each<T: Send + 'static, F>(
     known: &ServerList,
     names: &[String],

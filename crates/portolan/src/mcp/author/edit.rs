@@ -1,4 +1,4 @@
-//! The tools of the file: looked at, added, changed, deleted.
+//! Shows, adds, changes and deletes the tools of the file.
 
 use portolan_runtime::author::{AppliedChange, Change};
 use portolan_runtime::definition::DefinitionError;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Server, answers};
 use crate::mcp::arguments::Arguments;
 
-/// The member of a definition that says which version of the tool it is. It is never written.
+/// The member of a sent definition with the tool's revision. It is never written to the file.
 const REVISION: &str = "revision";
 
 pub(super) fn server(server: &Server, arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -75,7 +75,7 @@ pub(super) async fn delete(server: &Server, mut arguments: Arguments) -> Result<
     Ok(told(&written, "deleted"))
 }
 
-/// A definition that was looked at carries its revision, and is sent back with it.
+/// Takes the revision out of a definition that a client has read and sends back.
 fn revision_in(tool: &mut Map<String, Value>) -> Result<Option<String>, ServiceError> {
     match tool.shift_remove(REVISION) {
         None => Ok(None),

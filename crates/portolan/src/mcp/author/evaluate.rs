@@ -1,4 +1,4 @@
-//! Expressions are tried out, bounded as in a run.
+//! Evaluates expressions within the limits of a run.
 
 use portolan_core::expr::{EvalFault, Expr, JsonLogic, Jsonata, ParseFault, Scope};
 use portolan_runtime::clock::Clock;

@@ -1,4 +1,4 @@
-//! What the nodes of a run did, as mcpGraph tells it, without what must not be shown.
+//! The history of a run's nodes in mcpGraph's format, with hidden values masked.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,15 +8,15 @@ use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::drive::{Began, ExecutionObserver, NodeEnd};
 use serde_json::{Map, Value, json};
 
-/// The most nodes that are told; of a longer run the last ones.
+/// The most nodes in a history. A longer run shows the last ones.
 const MAX_ROWS: usize = 1_000;
 /// The most lines of a log.
 const MAX_LINES: usize = 2_000;
-/// The largest value that a row shows, in bytes of JSON; and all of them together.
+/// The largest value in a row, in bytes of JSON.
 const MAX_SHOWN: usize = 64 << 10;
 const MAX_ALL: usize = 4 << 20;
 
-/// The history of a run. All clones are the same one.
+/// The history of a run. Clones share their state.
 #[derive(Clone)]
 pub(super) struct History(Arc<Shared>);
 
@@ -44,7 +44,7 @@ impl History {
         ExecutionObserver::new(move |began| begins.began(began), move |ended| ends.ended(ended))
     }
 
-    /// The members of an answer that tell of it.
+    /// Takes the members of an answer with the history.
     pub(super) fn told(&self) -> Map<String, Value> {
         let told = std::mem::take(&mut *self.lock());
         let mut members = Map::new();
@@ -119,7 +119,7 @@ impl History {
 }
 
 impl HistoryEntry {
-    /// A value, unless it would make the answer too long.
+    /// Returns a value, or a placeholder if it would make the answer too long.
     fn shown(&mut self, value: Value) -> Value {
         let bytes = value.to_string().len();
         if bytes > MAX_SHOWN || self.shown + bytes > MAX_ALL {

@@ -1,8 +1,8 @@
-//! The `author` toolset: an agent writes one definition. A file of graphs of tool calls it writes tool by tool, finds out
-//! what servers offer, and tries things out; a definition of any format it looks at and edits piece by piece.
+//! The `author` toolset: an agent writes one definition. For a file of graphs of tool calls it writes tools, lists
+//! servers, and tries things out. It shows and edits a definition of any format by operations.
 //!
-//! Thirteen tools, as mcpGraph's toolkit has them, and two for all formats. They translate; what may be written is decided
-//! by the runtime's `author`, and what may be started by trust.
+//! It has the thirteen tools of mcpGraph's toolkit, and two for all formats. They translate. The runtime's `author`
+//! decides what may be written, and trust decides what may be started.
 
 mod answers;
 mod definition;
@@ -34,7 +34,7 @@ use super::transport::Bounds;
 #[cfg(test)]
 pub(crate) use schemas::tools;
 
-/// What a client is told once, when it connects, of a file of graphs.
+/// The instructions for a client of a file of graphs.
 const GRAPHS: &str = "You write tools that are graphs of MCP tool calls, kept in one YAML file. First see what \
 there is: listGraphTools, listMcpServers, listMcpServerTools. Try each part: testMcpTool for a call, testJSONata and \
 testJSONLogic for an expression. Then run the whole definition with runGraphTool and `toolDefinition`, which writes \
@@ -44,7 +44,7 @@ the file's comments and layout stay. Servers that come with the file are started
 `portolan trust`. A small change of a tool that is there needs no whole definition: getDefinition shows nodes and edges, \
 and editDefinition sets a field, adds, connects, renames or deletes a node.";
 
-/// The same of a file of any other format.
+/// The instructions for a client of a file of any other format.
 const ANY: &str = "You edit one workflow definition, piece by piece. First look at it: getDefinition gives its format, its \
 revision, its nodes with the values of their fields, its edges by the names that edits use, and what is wrong with it; \
 `show: [\"kinds\"]` says which kinds of node can be added and which fields they have. Then edit it: editDefinition takes the \
@@ -53,10 +53,10 @@ difference. Every write is checked first, and refused with all the faults that i
 comments and layout stay. Where it answers `stale`, somebody else has changed the definition: look at it again. Nothing \
 that you write is trusted before a person has run `portolan trust`.";
 
-/// An expression that is tried keeps its thread for up to its second, and the others go on meanwhile.
+/// The least number of threads. An expression that is tried may occupy one for up to a second.
 const MIN_WORKERS: usize = 4;
 
-/// The tools with which the graphs of one file are written. The servers that are started end with them.
+/// Returns the toolset that edits one file. The servers that it starts end with it.
 pub(crate) fn serving(service: Arc<Service>, author: Author) -> ServedTools {
     let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
     let is_of_graphs = author.is_of_graphs();
@@ -71,7 +71,7 @@ pub(crate) fn serving(service: Arc<Service>, author: Author) -> ServedTools {
 struct Server {
     service: Arc<Service>,
     author: Author,
-    /// Whether its graphs are written tool by tool. What a person makes of the file later is looked at by each call.
+    /// Whether the file had graphs of tool calls at the start. Each call checks what the file is by then.
     is_of_graphs: bool,
     tools: Vec<Tool>,
 }

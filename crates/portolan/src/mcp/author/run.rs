@@ -1,4 +1,4 @@
-//! Graphs and tools are run to see what they come to.
+//! Runs graphs and tools to try them out.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use super::{Server, answers, discover, evaluate};
 use crate::mcp::arguments::Arguments;
 use crate::mcp::{face, graph::trace};
 
-/// Runs a tool of the file, or a draft. A draft is run whatever tool of its name there is, and is not kept.
+/// Runs a tool of the file, or a draft. A draft takes precedence over a tool of its name, and is not stored.
 pub(super) async fn graph(
     server: &Server,
     mut arguments: Arguments,
@@ -81,7 +81,7 @@ pub(super) async fn graph(
     })
 }
 
-/// What is wrong with the input may repeat what must not be shown.
+/// Masks an error: it may repeat hidden values of the input.
 fn masked(error: ServiceError, hidden: &Redaction) -> ServiceError {
     ServiceError { message: hidden.text(&error.message), help: hidden.text(&error.help), ..error }
 }
@@ -140,7 +140,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
     })
 }
 
-/// An expression in the arguments failed: as an error of the call.
+/// Converts the failure of an expression in the arguments into an error of the call.
 fn evaluate_error(error: Value) -> Value {
     let help = error["details"]["help"].as_str().unwrap_or("try the expression with testJSONata").to_owned();
     let code = error["details"]["code"].as_str().unwrap_or("expression-error").to_owned();

@@ -1,7 +1,7 @@
-//! What the tools of the `author` set are called, take and give. Text for models: every word of it is read.
+//! The names, inputs and outputs of the tools of the `author` set. Their texts are for models, which read every word.
 //!
-//! Names and members of all but two are those of mcpGraph's toolkit. Where any JSON may stand, the schema says so: clients hold
-//! answers against it.
+//! Names and members of all but two are those of mcpGraph's toolkit. Schemas state where any JSON is allowed, since
+//! clients validate answers against them.
 
 mod pieces;
 
@@ -29,12 +29,12 @@ pub(crate) const NAMES: [&str; 15] = [
     "editDefinition",
 ];
 
-/// All of the tools.
+/// Returns all tools.
 pub(crate) fn tools() -> Vec<Tool> {
     [looking(), discovering(), writing(), trying(), pieces::tools()].concat()
 }
 
-/// Those that fit a file: all of them where it is of graphs of tool calls, and those for any format where it is another.
+/// Returns the tools for a file: all of them for graphs of tool calls, or else those for any format.
 pub(super) fn listed(is_of_graphs: bool) -> Vec<Tool> {
     if is_of_graphs { tools() } else { pieces::tools() }
 }
@@ -292,7 +292,7 @@ fn joined(mut members: Value, more: &Value) -> Value {
     members
 }
 
-/// Why an expression has no value.
+/// Returns the schema of the reason why an expression has no value.
 fn tried() -> Value {
     json!({
         "type": "object",
@@ -335,12 +335,12 @@ fn failure() -> Value {
     })
 }
 
-/// What a tool answers: this, or an error.
+/// Returns the schema of an answer: these properties, or an error.
 fn gives(properties: Value, required: &[&str]) -> Value {
     either(properties, required, json!({}))
 }
 
-/// The same, where an error tells more.
+/// Returns the schema of an answer whose error has more members.
 fn either(properties: Value, required: &[&str], more: Value) -> Value {
     let error = joined(json!({ "error": failure() }), &more);
     json!({
@@ -379,7 +379,7 @@ fn described(mut schema: Value, description: &str) -> Value {
     schema
 }
 
-/// What a client may think of a tool before it is called.
+/// The annotations of a tool.
 #[derive(Clone, Copy)]
 struct Hints {
     read_only: bool,

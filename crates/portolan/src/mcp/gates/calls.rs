@@ -1,4 +1,4 @@
-//! What calls of the tools of the gates ask for.
+//! Reads the calls of the gates' tools.
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::BypassSource;

@@ -1,5 +1,5 @@
-//! Open questions are put to the client's user in a dialog, each once in a session. No call waits for that: whoever asked
-//! has gone on, and the answer goes the way of `portolan supervisor reply`.
+//! Asks the client's user open questions in dialogs, each once per session. No call waits for an answer, which is
+//! handled as one of `portolan supervisor reply`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use super::Tell;
 use super::watched::{LOOK, Watched};
 use crate::mcp::{ask, leading};
 
-/// How many dialogs a client may have open: what it never answers holds up few others.
+/// The most open dialogs of a client, so that unanswered ones delay few others.
 const MOST: usize = 3;
-/// The name of the one input that is asked for.
+/// The name of the single input.
 const INPUT: &str = "answer";
 
-/// Whom open questions are put to.
+/// The dialogs of a session.
 #[derive(Clone)]
 pub(super) struct Dialogs {
     pub(super) service: Arc<Service>,
@@ -38,7 +38,7 @@ pub(super) struct Dialogs {
 }
 
 impl Dialogs {
-    /// Puts questions for as long as it is awaited; dialogs that are open then are left to the client.
+    /// Asks questions while it is awaited. Dialogs that are open when it is dropped are left to the client.
     pub(super) async fn put(self) {
         if !self.peer.peer_info().is_some_and(|client| leading::can_ask(&client.capabilities)) {
             return;
@@ -66,7 +66,7 @@ impl Dialogs {
         }
     }
 
-    /// Whether it is a person who would answer; why not is said once.
+    /// Returns whether the answer would be a person's. Reports the reason once if not.
     fn may_ask(&self, offered: &mut Offered) -> bool {
         let Err(error) = self.service.people().client_may_ask("portolan supervisor reply") else { return true };
         if !std::mem::replace(&mut offered.is_explained, true) {
@@ -83,13 +83,13 @@ impl Dialogs {
                     (self.tell)(&format!("the answer to `{token}` from the client's dialog does not count: {error}"));
                 }
             }
-            // It stays open, and is not put again in this session.
+            // The question stays open, and is not asked again in this session.
             Ok(None) => {}
             Err(why) => (self.tell)(&format!("the client could not ask its user `{token}`: {why}")),
         }
     }
 
-    /// What the user answers; nothing where they do not want to, or somebody else has answered.
+    /// Asks the user. Returns `None` if the user declines, or the question was answered elsewhere.
     async fn answer(&self, question: &Question) -> Result<Option<String>, String> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(form(question)?));
         let asked = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
@@ -118,16 +118,16 @@ impl Dialogs {
     }
 }
 
-/// What was put to the user in this session.
+/// The questions that the user was asked in this session.
 #[derive(Default)]
 struct Offered {
     tokens: BTreeSet<String>,
-    /// Whether it was said why nothing is.
+    /// Whether the reason for asking none was reported.
     is_explained: bool,
 }
 
 impl Offered {
-    /// The next question to be put. One that its default has answered by now is none.
+    /// Returns the next question to ask. Skips those that their default has answered by now.
     fn next<'q>(&mut self, open: &'q [Question], now: Timestamp) -> Option<&'q Question> {
         self.tokens.retain(|token| open.iter().any(|question| question.token == *token));
         open.iter().find(|question| {
@@ -137,7 +137,7 @@ impl Offered {
     }
 }
 
-/// The question as the user reads it.
+/// Returns the dialog's form.
 fn form(question: &Question) -> Result<ElicitRequestParams, String> {
     let about = question.task.as_deref().map_or_else(String::new, |task| format!("About the task {}: ", clip(task)));
     let message = format!(
@@ -153,14 +153,14 @@ fn form(question: &Question) -> Result<ElicitRequestParams, String> {
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-/// No word twice: clients refuse such a form.
+/// Removes duplicates: clients refuse a form with any.
 fn distinct(choices: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     choices.iter().filter(|choice| seen.insert(*choice)).cloned().collect()
 }
 
-/// The answer that a result brings; nothing where the user gives none. What is no text can only be one of the choices,
-/// and where there are none it is no answer.
+/// Returns the answer of a result, or `None` if the user gave none. A value other than text can only be a choice, and
+/// without choices it is an empty answer.
 fn said(result: &ElicitResult, question: &Question) -> Option<String> {
     if result.action != ElicitationAction::Accept {
         return None;

@@ -1,6 +1,6 @@
-//! The `gates` toolset: the task of the project, moved on only as far as the repository shows.
+//! The `gates` toolset: moves the project's task only as far as the repository shows.
 //!
-//! It translates calls and answers; what a phase wants, and whether the repository has it, is the service's.
+//! It translates calls and answers. The service decides what a phase requires, and whether the repository satisfies it.
 
 mod calls;
 mod dialogs;
@@ -32,16 +32,16 @@ use watched::Watched;
 #[cfg(test)]
 pub(crate) use schemas::tools;
 
-/// What a client is told once, when it connects.
+/// The instructions for a client.
 const INSTRUCTIONS: &str = "Portolan leads a task through phases. flow_status says where it is; do what the phase asks \
 for, say with flow_claim what you have made (issueNumber, branch, specPath, prNumber), and call flow_tick: it moves the \
 task one phase on when the repository shows what the phase claims, and otherwise says what is missing. When tests fail or \
 a reviewer wants changes, flow_back. A rule is got past only by flow_override, by name and with a reason, on record.";
 
-/// Says something to whoever serves.
+/// Reports something to the person who serves.
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The tools of the gates, and the questions that are open.
+/// Returns the tools of the gates, and the open questions.
 pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> ServedTools {
     let watched = Arc::new(Watched::new(Arc::clone(&service)));
     let looking = Arc::clone(&watched);
@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Where only a person may, the person is asked in the client's own dialog.
+    /// Bypasses a rule. If only a person may, asks the person in the client's own dialog.
     async fn get_past(
         &self,
         wanted: &Override,
@@ -112,7 +112,7 @@ impl Server {
             Err(error) if error.code == "needs_person" && caller.can_ask => error,
             done => return Ok(state(&done?)),
         };
-        // The agent is not shown the way that a person takes.
+        // The agent is not shown how a person does it.
         let unshown = |error: ServiceError| ServiceError { help: refused.help.clone(), ..error };
         self.service.people().client_may_ask("portolan flow override").map_err(unshown)?;
         let question = question(wanted, &flow.status().await?);
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// The answer that gets past a rule.
+/// The answer that bypasses a rule.
 const PAST: &str = "get-past";
 
 fn question(wanted: &Override, state: &FlowState) -> Question {
@@ -154,7 +154,7 @@ fn state(state: &FlowState) -> CallToolResponse {
     done(json!({ "success": true, "state": shown(state) }))
 }
 
-/// The state without what an agent has no use for: the log can be read elsewhere.
+/// Returns the state without parts that an agent does not need. The log can be read elsewhere.
 fn shown(state: &FlowState) -> Value {
     let mut value = valued(state);
     for (list, most) in [("recentEvents", 0), ("acceptanceLog", 20)] {
@@ -214,7 +214,7 @@ impl Toolset for Server {
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
             let answer = self.perform(&request, &context).await;
-            // A task that is over takes its questions with it.
+            // The end of a task closes its questions.
             self.watched.look_soon();
             Ok(answer.unwrap_or_else(|error| refused(&error)))
         })

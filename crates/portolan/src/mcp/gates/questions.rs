@@ -1,4 +1,4 @@
-//! What people are asked, as a resource: a client whose user cannot be asked in a dialog shows it.
+//! The open questions as a resource, which a client shows if it cannot ask its user in a dialog.
 
 use portolan_runtime::service::ServiceError;
 use rmcp::model::Resource;
@@ -20,7 +20,7 @@ pub(super) fn resources() -> Vec<Resource> {
     ]
 }
 
-/// The text of a resource; nothing where there is none of this address.
+/// Returns the text of a resource, or `None` if there is none of this address.
 pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<String, ServiceError>> {
     if uri != QUESTIONS {
         return None;

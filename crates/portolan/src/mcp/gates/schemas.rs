@@ -1,11 +1,11 @@
-//! What the tools of the gates are called and take. Text for models: every word of it is read.
+//! The names and inputs of the gates' tools. Their texts are for models, which read every word.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 use crate::mcp::schema::{hints, properties, text, tool};
 
-/// The tools, in the order in which they are listed.
+/// Returns the tools, in the order in which they are listed.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
         tool(
@@ -113,7 +113,7 @@ fn ticked() -> Value {
     answer(json!({ "tick": tick }))
 }
 
-/// An answer that has these fields, or an error.
+/// Returns the schema of an answer with these fields, or an error.
 fn answer(fields: Value) -> Value {
     let mut properties = json!({
         "success": { "type": "boolean" },

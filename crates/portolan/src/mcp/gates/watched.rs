@@ -1,5 +1,4 @@
-//! The questions that are open, looked at again and again while somebody wants to be told of them: most are asked and
-//! answered by other processes.
+//! The open questions, polled while there are receivers, since other processes ask and answer most of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use portolan_runtime::supervisor::Mark;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often it is looked whether anything was put on record.
+/// How often to check for new records.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Watched {
@@ -20,10 +19,10 @@ pub(super) struct Watched {
     soon: Notify,
 }
 
-/// What somebody saw last.
+/// The state at the last check.
 struct LastSeen {
     mark: Mark,
-    /// The questions that were open; nothing before the first look.
+    /// The questions that were open. `None` before the first check.
     open: Option<Vec<Question>>,
 }
 
@@ -34,31 +33,31 @@ impl Watched {
         Watched { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
     }
 
-    /// Changes whenever the open questions are others than they were when somebody looked last. They are looked at for as
-    /// long as anybody holds this.
+    /// Returns a receiver that changes when the open questions differ from those of the last check. They are polled
+    /// while a receiver exists.
     pub(super) fn updates(&self) -> watch::Receiver<u64> {
         let updates = self.news.subscribe();
         self.look_soon();
         updates
     }
 
-    /// Has them looked at without waiting for the next turn.
+    /// Requests a check without waiting for the next tick.
     pub(super) fn look_soon(&self) {
         self.soon.notify_one();
     }
 
-    /// The questions that are open now.
+    /// Returns the questions that are open now.
     pub(super) async fn open(&self) -> Result<Vec<Question>, ServiceError> {
         self.read(&mut *self.seen.lock().await).await
     }
 
-    /// Whether a question was open when somebody looked last.
+    /// Returns whether a question was open at the last check.
     pub(super) async fn was_open(&self, token: &str) -> bool {
         let seen = self.seen.lock().await;
         seen.open.as_ref().is_none_or(|open| open.iter().any(|question| question.token == token))
     }
 
-    /// Looks for as long as the process lives.
+    /// Polls until the process ends.
     pub(super) async fn look(self: Arc<Self>) {
         let mut ticks = interval(LOOK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -68,7 +67,7 @@ impl Watched {
                 () = self.soon.notified() => {}
             }
             if self.news.receiver_count() > 0 {
-                // A log that cannot be read is looked at again; who reads the questions is told why it cannot.
+                // An unreadable log is read again at the next tick. A reader of the questions receives the error.
                 let _unread = self.look_once().await;
             }
         }
@@ -83,12 +82,13 @@ impl Watched {
     }
 
     async fn read(&self, seen: &mut LastSeen) -> Result<Vec<Question>, ServiceError> {
-        // Taken first: what is put on record while the board is read has another one, and is seen at the next look.
+        // Taken before the board is read: a record written meanwhile changes the mark, and is detected by the next
+        // check.
         let mark = self.service.supervisor().mark();
         let open: Vec<Question> = self.service.supervisor().board().await?.open().cloned().collect();
         let is_news = match &seen.open {
             Some(known) => *known != open,
-            // What was open before the first look nobody knows: where the log has grown, it may have been others.
+            // The questions before the first check are unknown, and may have been others if the log has grown.
             None => seen.mark != mark,
         };
         *seen = LastSeen { mark, open: Some(open.clone()) };

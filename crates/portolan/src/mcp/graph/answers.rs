@@ -1,4 +1,4 @@
-//! What a call came to, as MCP has it: content for models, structured content for programs, failures as results.
+//! Results of calls in MCP's form: content for models, structured content for programs, and failures as results.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::listing::{RESULT, Shape};
 
-/// Where a failure stands whose structured content would not fit the schema of the tool's output.
+/// The key of a failure's metadata, if structured content would violate the output schema of the tool.
 const ERROR_META: &str = "portolan/error";
 /// The kinds of content items besides text.
 const ITEMS: [&str; 4] = ["image", "audio", "resource", "resource_link"];
@@ -32,9 +32,9 @@ pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
     }
 }
 
-/// A call that did not begin, or whose run was lost.
+/// Returns the result of a call that did not begin, or whose run was lost.
 pub(super) fn refused(error: &ServiceError, shape: &Shape) -> CallToolResult {
-    // As a graph that calls another is told of it.
+    // The code that a graph receives when it calls another.
     let code = if error.code == "bad_input" { "bad-input" } else { error.code };
     failed(&fault("", code, &error.message, &error.help), shape)
 }
@@ -52,7 +52,7 @@ fn done(output: Value, shape: &Shape) -> CallToolResult {
     result
 }
 
-/// The output as JSON; content items in it as what they are.
+/// Returns the output as JSON, with content items as items.
 fn content(output: &Value) -> Vec<ContentBlock> {
     let items = match output {
         Value::Array(items) => items.as_slice(),
@@ -65,7 +65,7 @@ fn content(output: &Value) -> Vec<ContentBlock> {
     blocks.into_iter().zip(items).map(|(block, item)| block.unwrap_or_else(|| text(item))).collect()
 }
 
-/// The content item that a value is; nothing for any other value.
+/// Returns a value as a content item, or `None` if it is not one.
 fn item(value: &Value) -> Option<ContentBlock> {
     let kind = value.get("type")?.as_str()?;
     if !ITEMS.contains(&kind) {
@@ -74,7 +74,7 @@ fn item(value: &Value) -> Option<ContentBlock> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// What stands beside content items: a text as it is, anything else as JSON.
+/// Returns a value among content items: a text as it is, anything else as JSON.
 fn text(value: &Value) -> ContentBlock {
     let said = match value {
         Value::String(text) => Some(text.as_str()),
@@ -86,7 +86,7 @@ fn text(value: &Value) -> ContentBlock {
     ContentBlock::text(said.map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// A failure is a result, so that the model gets to read it, and never an error of the protocol.
+/// Returns a failure as a result, so that the model reads it, never as an error of the protocol.
 pub(super) fn failed(fault: &Fault, shape: &Shape) -> CallToolResult {
     let Fault { node, code, message, .. } = fault;
     match node.as_str() {
@@ -101,8 +101,8 @@ fn failure(fault: &Fault, said: &str, shape: &Shape) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(said)]);
     let told = json!({ "code": code, "message": message, "node": node, "detail": detail });
     let structured = json!({ "error": told });
-    // Some clients hold structured content against the schema also where it reports an error, and would show their own
-    // complaint instead of this one.
+    // Some clients validate the structured content of an error, too, and would show their own error instead of this
+    // one.
     let fits = match shape {
         Shape::Open => true,
         Shape::Object(schema) => schema.check(&structured).is_empty(),
@@ -122,7 +122,7 @@ fn failure(fault: &Fault, said: &str, shape: &Shape) -> CallToolResult {
 mod tests {
     use super::*;
 
-    /// The content and the structured content of an output of which nothing is said.
+    /// Returns the content and the structured content of an output without a schema.
     fn told(output: Value) -> String {
         let result = done(output, &Shape::Open);
         let content = serde_json::to_value(&result.content).expect("content is JSON");

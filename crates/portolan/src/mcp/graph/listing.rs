@@ -1,4 +1,4 @@
-//! The tools as clients see them: what the files say of each, in MCP's words.
+//! The tools as clients see them: the content of the files in MCP's terms.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -16,14 +16,14 @@ use portolan_runtime::library::FunctionSet;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-/// The member that holds an output which is no object.
+/// The member that holds an output that is not an object.
 pub(super) const RESULT: &str = "result";
 
 /// One version of the files, and its tools.
 pub(super) struct Listing {
     pub(super) loaded: Arc<GraphVersion>,
     entries: IndexMap<String, Entry>,
-    /// The functions that are no tools, each with the reason.
+    /// The functions that are not served, with the reasons.
     left_out: IndexMap<String, String>,
 }
 
@@ -34,14 +34,14 @@ pub(super) struct Entry {
     tool: Tool,
 }
 
-/// How an output becomes structured content, which has to be an object.
+/// How an output becomes structured content, which must be an object.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
-    /// Nothing is said of the output: an object stays as it is, anything else is wrapped.
+    /// Without a schema: an object is kept, anything else is wrapped.
     Open,
-    /// It is an object, of this schema.
+    /// An object of this schema.
     Object(Schema),
-    /// It need not be an object, so that it is always wrapped: clients hold it against a schema.
+    /// Possibly not an object, so it is always wrapped: clients validate it against a schema.
     Wrapped,
 }
 
@@ -57,7 +57,7 @@ impl Listing {
         Listing { loaded, entries, left_out }
     }
 
-    /// The functions that are no tools, each with the reason.
+    /// Returns the functions that are not served, with the reasons.
     pub(super) fn left_out(&self) -> &IndexMap<String, String> {
         &self.left_out
     }
@@ -70,13 +70,13 @@ impl Listing {
         self.entries.values().map(|entry| &entry.tool)
     }
 
-    /// The name that somebody may have meant.
+    /// Returns the most similar name of a tool.
     pub(super) fn closest(&self, name: &str) -> Option<&str> {
         closest(name, self.entries.keys().map(String::as_str))
     }
 }
 
-/// Why a function is no tool: its caller cannot wait for an agent or a person.
+/// Returns why a function is not served: its caller cannot wait for an agent or a person.
 fn cannot_be_served(functions: &FunctionSet, name: &str, definition: &Definition) -> Option<String> {
     let (who, node) = awaited(&definition.workflow)?;
     let by = begun_as(functions, name, definition);
@@ -86,7 +86,7 @@ fn cannot_be_served(functions: &FunctionSet, name: &str, definition: &Definition
     ))
 }
 
-/// How an agent can be led through a function: a file stands for the one that is called like it, or for its first.
+/// Returns how an agent can follow a function. A file stands for the function of its name, or else for its first one.
 fn begun_as(functions: &FunctionSet, name: &str, definition: &Definition) -> String {
     let file = definition.file.as_deref().unwrap_or_default();
     let beside = |other: &&String| functions.definitions[*other].file == definition.file;
@@ -102,7 +102,7 @@ fn begun_as(functions: &FunctionSet, name: &str, definition: &Definition) -> Str
     }
 }
 
-/// Whom a run may wait for, and where; nothing where it needs nobody.
+/// Returns for whom a run may wait, and where, or `None` if it never waits.
 pub(crate) fn awaited(workflow: &Workflow) -> Option<(&'static str, &NodeId)> {
     let steps = workflow.flows().flat_map(|(_, flow)| &flow.steps);
     let mut awaited = steps.filter_map(|(node, step)| match &step.node.kind {
@@ -136,7 +136,7 @@ impl Entry {
     }
 }
 
-/// The schema of the arguments, as it is written. Arguments are always an object, and clients insist on reading that.
+/// Returns the schema of the arguments, as written. Clients require `type: object`, which arguments always are.
 fn arguments(schema: Option<&Schema>) -> JsonObject {
     let mut schema = schema.and_then(|schema| schema.value().as_object()).cloned().unwrap_or_default();
     schema.entry("type").or_insert_with(|| json!("object"));
@@ -153,16 +153,16 @@ fn shape(program: Option<&Interface>) -> Shape {
     }
 }
 
-/// The schema of `{"result": …}` around one of any value. References within the schema go on leading where they led.
+/// Returns the schema of `{"result": …}` around another one. References within it are adapted.
 fn wrapped(schema: &Value) -> JsonObject {
     let mut inner = schema.clone();
     let mut outer = Map::new();
     if let Some(fields) = inner.as_object_mut() {
-        // Which draft it is written in is said at the root alone.
+        // Only the root may name the draft.
         if let Some(draft) = fields.shift_remove("$schema") {
             outer.insert("$schema".to_owned(), draft);
         }
-        // One with an address of its own is a document of its own, also in here.
+        // A schema with its own `$id` is the root of its references.
         if !fields.contains_key("$id") {
             redirect(&mut inner);
         }
@@ -173,12 +173,12 @@ fn wrapped(schema: &Value) -> JsonObject {
     outer
 }
 
-/// Words of a schema whose members are schemas by name, whatever they are called.
+/// Keywords whose members are schemas by name.
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
-/// Words of a schema that hold any values.
+/// Keywords that hold arbitrary values.
 const VALUES: [&str; 5] = ["const", "enum", "default", "examples", "example"];
 
-/// Makes references that begin at the root of a schema begin where it stands within the wrapped one.
+/// Adapts references from the root of a schema to its place in the wrapped one.
 fn redirect(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(redirect),

@@ -1,7 +1,7 @@
-//! The `graph` toolset: each function of the files that are served is a tool.
+//! The `graph` toolset: each function of the served files is a tool.
 //!
-//! It lists them as they are written, hands calls to the service, and makes MCP's answers of what they come to. The
-//! files are looked at before every call and once a second: what a change comes to is taken by the next call.
+//! It lists the functions as written, passes calls to the service, and converts their outcomes to MCP results. The
+//! files are checked before every call and once a second. The next call uses the changed version.
 
 mod answers;
 mod listing;
@@ -36,27 +36,27 @@ use veil::Veil;
 pub(crate) use listing::awaited;
 pub(crate) use notes::Notes;
 
-/// How often the files are looked at while nobody calls.
+/// How often the files are checked without calls.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long servers are waited for at the end; whatever is left of them then is killed.
+/// How long servers may take to end. They are killed afterwards.
 pub(super) const CLOSING: Duration = Duration::from_millis(700);
-/// One thread serves all calls: waking another costs more than most calls take. What takes long is computed beside it.
+/// One thread serves all calls: waking another costs more than most calls take. Long computations run beside it.
 const WORKERS: usize = 1;
 
-/// Is told what the person who serves should know.
+/// Receives the news for the person who serves.
 pub(crate) type Report = Box<dyn Fn(News<'_>) + Send + Sync>;
 
-/// What the person who serves should know.
+/// News for the person who serves.
 pub(crate) enum News<'n> {
-    /// Files were changed, and cannot be served as they are.
+    /// Files were changed, and are invalid.
     Faulty(&'n DefinitionError),
-    /// A function is no tool, for this reason.
+    /// A function is not served, for this reason.
     LeftOut(&'n str),
 }
 
-/// The functions of the files that are served, each as a tool. The servers that are started end with them.
+/// Returns the functions of the served files as tools. The servers that are started end with the toolset.
 ///
-/// `notes` is where the servers' standard error goes.
+/// `notes` receives the servers' standard error.
 pub(crate) fn serving(
     service: Arc<Service>,
     graphs: Graphs,
@@ -80,7 +80,7 @@ pub(crate) fn serving(
 struct Server {
     service: Arc<Service>,
     graphs: Graphs,
-    /// Who works on states.
+    /// The models and programs that work on states.
     workers: Workers,
     listing: Mutex<Arc<Listing>>,
     changes: watch::Sender<u64>,
@@ -100,7 +100,7 @@ impl Server {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is served now; the files are read again first, when they have changed.
+    /// Returns the present listing. Reads the files again first if they have changed.
     fn current(&self) -> Arc<Listing> {
         if self.graphs.refresh(self.service.library()) {
             match self.graphs.faulty() {
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// Looks at the files for as long as the process lives, so that clients are told of changes before they call.
+    /// Checks the files until the process ends, so that clients are notified of changes before they call.
     async fn look(self: Arc<Self>) {
         let mut ticks = interval(LOOK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -151,14 +151,14 @@ impl Server {
             workers: self.workers.clone(),
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
-        // What is awaited in two places is held twice, and every call is moved to a task of its own.
+        // Boxed: a future that is awaited in two places takes its size twice, and every call is moved to its own task.
         let running = Box::pin(self.finish(entry, input, face::caller(context), how));
         let finished = match &progress {
             Some(progress) => progress.told_during(running, &context.peer).await,
             None => running.await,
         };
         match finished {
-            // A server's last words may hold what it was told in confidence.
+            // A server's last output may repeat confidential values.
             Ok(Outcome::Failed(fault)) => answers::failed(&self.veil.fault(&fault), &entry.shape),
             Ok(outcome) => answers::of(outcome, &entry.shape),
             Err(error) => answers::refused(&self.veil.error(error), &entry.shape),
@@ -180,7 +180,7 @@ impl Toolset for Server {
 
     fn about(&self) -> ServerConfig {
         let face = self.listing().loaded.functions.face.clone();
-        // A file of states says nothing of how it presents itself.
+        // A file of states has no server information.
         let mut server = match face.name.as_str() {
             "" => Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
             _ => Implementation::new(face.name, face.version),
@@ -211,7 +211,7 @@ impl Toolset for Server {
     }
 }
 
-/// Where the run stands in a trace: within the caller's, if that has one.
+/// Returns the trace context of the run: within the caller's trace, if it has one.
 pub(super) fn trace(context: &RequestContext<RoleServer>) -> TraceContext {
     let meta: &Map<String, Value> = &context.meta;
     let protocol = context.protocol_version().map(|version| version.as_str().to_owned());

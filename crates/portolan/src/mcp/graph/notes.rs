@@ -1,7 +1,7 @@
-//! What is said on standard error while standard output belongs to the protocol.
+//! Notes on standard error, while standard output belongs to the protocol.
 //!
-//! Whoever started us may not read it. A full pipe must not hold up a call, so that a thread of its own writes, and
-//! what it cannot keep up with is left out and counted.
+//! The parent process may not read them. A full pipe must not delay a call, so a separate thread writes. What exceeds
+//! its queue is dropped and counted.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use portolan_runtime::servers::OnStderr;
 
 use super::veil::Veil;
 
-/// How many notes may wait.
+/// The most notes in the queue.
 const WAITING: usize = 1_000;
-/// How long the last notes are waited for.
+/// How long to wait for the last notes.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Where notes go. All clones are the same one.
+/// The sender of notes. Clones share their queue.
 #[derive(Clone)]
 pub(crate) struct Notes {
     queue: SyncSender<Note>,
@@ -33,7 +33,7 @@ enum Note {
 }
 
 impl Notes {
-    /// Notes that are written to `out`.
+    /// Writes notes to `out`.
     pub(crate) fn to(out: impl Write + Send + 'static) -> Notes {
         let (queue, notes) = sync_channel(WAITING);
         let left_out = Arc::new(AtomicU64::new(0));
@@ -48,18 +48,18 @@ impl Notes {
         }
     }
 
-    /// Notes what servers write to their standard error, each line with the server's name.
+    /// Returns the receiver of servers' standard error. It notes each line with the server's name.
     pub(crate) fn of_servers(&self) -> OnStderr {
         let notes = self.clone();
         Arc::new(move |server, line| notes.note(format!("{server}: {}", notes.veil.text(line))))
     }
 
-    /// What is left out of the servers' lines.
+    /// Returns the redaction of the servers' lines.
     pub(super) fn veil(&self) -> Veil {
         self.veil.clone()
     }
 
-    /// Waits until all notes are written, but not for ever.
+    /// Waits until all notes are written, or a time limit is reached.
     pub(crate) fn flush(&self) {
         let (written, all) = sync_channel(1);
         if self.queue.try_send(Note::Flush(written)).is_ok() {
@@ -71,7 +71,7 @@ impl Notes {
 fn write(mut out: impl Write, notes: &Receiver<Note>, left_out: &AtomicU64) {
     for note in notes {
         let lost = left_out.swap(0, Ordering::Relaxed);
-        // Nothing more can be done about a standard error that is closed.
+        // A closed standard error cannot be reported anywhere.
         if lost > 0 {
             let _closed = writeln!(out, "[{lost} lines left out: nobody read them]");
         }
@@ -105,7 +105,7 @@ mod tests {
         String::from_utf8(page.0.lock().expect("nobody panics").clone()).expect("text")
     }
 
-    /// Waits for all notes however long they take.
+    /// Waits for all notes without a time limit.
     fn written(notes: &Notes) {
         let (written, all) = sync_channel(1);
         notes.queue.send(Note::Flush(written)).expect("it is there");

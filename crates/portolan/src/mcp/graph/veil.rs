@@ -1,5 +1,5 @@
-//! What must not be shown of calls that are under way, or were lately: a server repeats what it was given on its standard
-//! error, and in the errors of later calls, which know nothing of it.
+//! The hidden values of current and recent calls: a server repeats its input on standard error, and in the errors of
+//! later calls, whose own redaction does not cover it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use portolan_core::present::Redaction;
 use portolan_core::run::Fault;
 use portolan_runtime::service::ServiceError;
 
-/// How many calls that are over are remembered.
+/// The most ended calls that are remembered.
 const LATELY: usize = 100;
 
-/// What none of the calls wants shown. All clones are the same one.
+/// The hidden values of all calls. Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Veil(Arc<Mutex<Calls>>);
 
@@ -22,14 +22,14 @@ struct Calls {
     over: VecDeque<Redaction>,
 }
 
-/// A call under way.
+/// A call in progress.
 pub(crate) struct Veiled {
     veil: Veil,
     call: u64,
 }
 
 impl Veil {
-    /// A call begins, of which this is hidden; it is over when the answer is dropped.
+    /// Registers the hidden values of a call. The call ends when the returned guard is dropped.
     pub(crate) fn over(&self, hidden: Redaction) -> Veiled {
         let mut calls = self.calls();
         calls.begun += 1;
@@ -38,19 +38,19 @@ impl Veil {
         Veiled { veil: self.clone(), call }
     }
 
-    /// The text as it may be shown.
+    /// Masks a text.
     pub(crate) fn text(&self, text: &str) -> String {
         let calls = self.calls();
         calls.under_way.values().chain(&calls.over).fold(text.to_owned(), |text, hidden| hidden.text(&text))
     }
 
-    /// The fault as it may be shown.
+    /// Masks a fault.
     pub(crate) fn fault(&self, fault: &Fault) -> Fault {
         let (message, detail) = (self.text(&fault.message), self.text(&fault.detail));
         Fault { message, detail, ..fault.clone() }
     }
 
-    /// What is wrong with the input may repeat what must not be shown.
+    /// Masks an error: it may repeat hidden values of the input.
     pub(crate) fn error(&self, error: ServiceError) -> ServiceError {
         ServiceError { message: self.text(&error.message), help: self.text(&error.help), ..error }
     }

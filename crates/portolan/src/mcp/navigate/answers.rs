@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use crate::mcp::face::result;
 use crate::words::navigation::guidance;
 
-/// A call that did what was asked.
+/// Returns the result of an accepted call.
 pub(super) fn led(view: &View) -> CallToolResult {
     result(Value::Object(envelope(true, view)), false)
 }
 
-/// A call that was refused: why, what to do about it, and where the run is.
+/// Returns the result of a refused call: the reason, the help, and the situation of the run.
 pub(super) fn refused(refused: &ServiceError) -> CallToolResult {
     let mut value = match &refused.view {
         Some(view) => envelope(false, view),

@@ -1,4 +1,4 @@
-//! What calls of the navigation tools ask for.
+//! Reads the calls of the navigation tools.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn request(arguments: &mut Arguments) -> Request {
     Request { workflow, effectivities: arguments.strings("effectivities"), ..Request::led(state) }
 }
 
-/// The workflows that an agent can be led through, and those that it could be if they had no faults.
+/// Lists the workflows for agents, including those with faults.
 pub(super) fn list(service: &Service, arguments: Arguments) -> Result<Vec<Overview>, ServiceError> {
     arguments.finish()?;
     Ok(service.library().overview())

@@ -1,6 +1,6 @@
-//! The `navigate` toolset: an agent is led one step at a time, and is shown only what it can do.
+//! The `navigate` toolset: leads an agent one step at a time, and shows only what it can do.
 //!
-//! It translates calls and answers; what is open, and what a call comes to, is the service's.
+//! It translates calls and answers. The service decides which actions are open, and the result of a call.
 
 mod answers;
 mod calls;
@@ -23,24 +23,24 @@ use super::several::ServedTools;
 #[cfg(test)]
 pub(crate) use schemas::tools;
 
-/// What a client is told once, when it connects.
+/// The instructions for a client.
 const INSTRUCTIONS: &str = "Portolan leads you through a workflow, one step at a time. list_workflows, then \
 start_workflow. Each answer says in `message` what to do now, and in `availableActions` every call that is open: do the \
 work, then send the action back as it stands, with what its `fill` names added. `required` leads on; `optional` may be \
 done instead; `blocked` says what lifts it. Always send the newest `state`. Where a `checkpoint` is open, the person \
 decides. A refused call changes nothing and answers with the present situation. After a loss of context, get_position.";
 
-/// Who uses the tools.
+/// The user of the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// An agent: nothing is shown that is not open now.
+    /// An agent: it sees only what is open now.
     #[default]
     Strict,
-    /// Whoever writes workflows: definitions can be read.
+    /// An author of workflows: definitions can be read.
     Author,
 }
 
-/// The tools by which an agent is led.
+/// Returns the tools that lead an agent.
 pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
     ServedTools::alone(Arc::new(Server {
         service,
@@ -93,13 +93,14 @@ impl Server {
         }
     }
 
-    /// What ends a run is nothing to be tried because it is spelt alike.
+    /// Returns the error of an unknown tool. It never suggests `end_workflow`, which must not be tried because of a
+    /// typo.
     fn unknown(&self, name: &str) -> ServiceError {
         let names = self.tools.iter().map(|tool| tool.name.as_ref());
         leading::unknown(name, names.filter(|known| *known != "end_workflow"))
     }
 
-    /// Only a person's own word counts, and the client can ask its user.
+    /// Asks the person by the client, if only a person may answer and the client can ask.
     async fn have_asked(
         &self,
         wanted: &Request,
@@ -123,7 +124,7 @@ impl Server {
     }
 }
 
-/// The question at which a call was refused. `state` names the run and its revision.
+/// Returns the question at which a call was refused. Its `state` identifies the run and its revision.
 fn question(refused: &ServiceError) -> Option<Question> {
     let view = refused.view.as_deref()?;
     let asked = &view.situation.question.as_ref()?.asked;
@@ -157,7 +158,7 @@ impl Toolset for Server {
 }
 
 impl Server {
-    /// A call whose arguments are at fault is answered with where its run is, as far as it names one.
+    /// Adds the situation of the run to the error of invalid arguments, if they name a run.
     async fn situated(
         &self,
         refused: ServiceError,

@@ -1,4 +1,4 @@
-//! What the navigation tools are called and take. Text for models: every word of it is read.
+//! The names and inputs of the navigation tools. Their texts are for models, which read every word.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Profile;
 use crate::mcp::schema::{action, actions, hints, properties, text, texts, tool};
 
-/// The tools, in the order in which they are listed.
+/// Returns the tools, in the order in which they are listed.
 pub(crate) fn tools(profile: Profile) -> Vec<Tool> {
     let mut tools = vec![
         list_workflows(),
@@ -171,7 +171,7 @@ fn able() -> Value {
     texts("What you are able to do, by the names that steps use. Steps that need more are offered to be delegated.")
 }
 
-/// The answer of every tool that is about a run. Clients check refusals against it too.
+/// Returns the schema of the answer of all tools that concern a run. Clients validate refusals against it, too.
 fn situation() -> Value {
     let mut given = json!({
         "success": { "type": "boolean" },

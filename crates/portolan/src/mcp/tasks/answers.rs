@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use crate::mcp::face::result;
 use crate::words::tasks as words;
 
-/// The version of the answers' shape, as Navigator counts it.
+/// The version of the answers' format, in Navigator's numbering.
 const SCHEMA_VERSION: u32 = 3;
-/// How many arguments an error repeats.
+/// The most arguments that an error repeats.
 const MAX_ECHOED: usize = 16;
-/// The longest string that an error repeats as it stands.
+/// The longest string that an error repeats in full, in bytes.
 const MAX_ECHOED_BYTES: usize = 400;
 
 pub(super) fn success(mut value: Map<String, Value>) -> CallToolResult {
@@ -20,7 +20,7 @@ pub(super) fn success(mut value: Map<String, Value>) -> CallToolResult {
     result(Value::Object(value), false)
 }
 
-/// A call that was not done: why, what to do about it, and where the run is. `args` and `metadata` are Navigator's.
+/// Returns a refused call: the reason, the help, and the situation of the run. `args` and `metadata` are Navigator's.
 pub(super) fn failure(
     request: &CallToolRequestParams,
     error: &ServiceError,
@@ -50,7 +50,7 @@ pub(super) fn failure(
     result(Value::Object(value), true)
 }
 
-/// The arguments of a call, short enough to be read: what was sent is not sent back a second time at its length.
+/// Shortens the arguments of a call for an error.
 fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
     let short = |value: &Value| match value {
         Value::String(text) if text.len() > MAX_ECHOED_BYTES => json!(clip(text)),
@@ -63,7 +63,7 @@ fn echoed(arguments: Option<&JsonObject>) -> Map<String, Value> {
     shown.map(|(name, value)| (clip(name), short(value))).collect()
 }
 
-/// Navigator's fields first, then the situation.
+/// Returns Navigator's fields, followed by the situation.
 pub(super) fn navigation(view: &View) -> Map<String, Value> {
     let mut value = Map::new();
     if let Some(id) = view.address.handle() {

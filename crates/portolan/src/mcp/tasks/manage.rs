@@ -74,7 +74,7 @@ pub(super) fn diagram(service: &Service, mut arguments: Arguments) -> Answer {
     })))
 }
 
-/// Writes a diagram inside the project, over nothing but another diagram.
+/// Writes a diagram inside the project. It replaces nothing but another diagram.
 fn write_diagram(project: &Path, given: &str, markdown: &str) -> Result<(), ServiceError> {
     let path = Path::new(given);
     let markdown_file = path.extension().is_some_and(|extension| extension == "md");

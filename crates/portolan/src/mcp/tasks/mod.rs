@@ -1,4 +1,4 @@
-//! The `tasks` toolset: an agent is led through workflows by Navigator's eleven tools.
+//! The `tasks` toolset: leads an agent through workflows with Navigator's eleven tools.
 
 mod answers;
 mod manage;
@@ -22,19 +22,19 @@ use super::several::ServedTools;
 #[cfg(test)]
 pub(crate) use schemas::tools;
 
-/// What a client is told once, when it connects.
+/// The instructions for a client.
 const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
 instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` back as it \
 stands. Every offered call is accepted; every other call is refused, changes nothing, and answers with the present \
 situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
 After a loss of context call Current. Never edit a task file's position by hand.";
 
-/// Navigator's tools; without those that draw a workflow, where it is not to be seen as a whole.
+/// Returns Navigator's tools. Without `draws`, it omits the tool that shows a whole workflow.
 pub(crate) fn serving(service: Arc<Service>, draws: bool) -> ServedTools {
     ServedTools::alone(Arc::new(Server::new(service, draws)))
 }
 
-/// The tool that shows a workflow as a whole.
+/// The tool that shows a whole workflow.
 const DRAWING: &str = "Diagram";
 
 /// The server of one connection.

@@ -49,14 +49,14 @@ pub(super) async fn current(service: &Service, mut arguments: Arguments, caller:
     Ok(navigation(&service.view(&request, caller).await?))
 }
 
-/// The run that a call names. Its faults are reported after those of the arguments' types.
+/// Returns the run that a call names. Its errors are reported after those of the arguments' types.
 fn address(arguments: &mut Arguments) -> Result<Address, ServiceError> {
     let task_file = arguments.string("taskFilePath");
     let run = arguments.string("run");
     Service::address(run.as_deref(), task_file.as_deref())
 }
 
-/// The metadata of the run that a refused call was about, as Navigator's clients look for it in errors too.
+/// Returns the metadata of a refused call's run, which Navigator's clients read in errors, too.
 pub(super) async fn metadata(
     service: &Service,
     request: &CallToolRequestParams,
@@ -72,7 +72,7 @@ pub(super) async fn metadata(
 }
 
 impl Server {
-    /// Next, with a question to the person at the client where only a person's own answer counts.
+    /// Performs Next. If only a person may answer, asks the person at the client.
     pub(super) async fn next(
         &self,
         mut arguments: Arguments,
@@ -110,7 +110,7 @@ impl Server {
     }
 }
 
-/// The question at which a call was refused, and the revision of its position.
+/// Returns the question at which a call was refused, and the revision of its position.
 fn question(wanted: &Request, refused: &ServiceError) -> Option<(Question, u64)> {
     let situation = &refused.view.as_deref()?.situation;
     let revision = situation.position.revision;

@@ -1,4 +1,4 @@
-//! SelectWorkflow: a dialog that fits the clients' question tool, which takes two to four options a panel.
+//! SelectWorkflow: a dialog for the clients' question tool, whose panels have two to four options.
 
 use portolan_runtime::library::{Origin, WorkflowLine};
 use portolan_runtime::service::{Service, ServiceError};
@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 use super::manage::listed;
 use crate::mcp::arguments::Arguments;
 
-/// What a panel may hold.
+/// The most options of a panel.
 const MAX_OPTIONS: usize = 4;
 const MIN_OPTIONS: usize = 2;
 /// The most panels that clients show at once.
 const MAX_PANELS: usize = 4;
 
-/// The catalogue's workflows in the order in which most people want them.
+/// The catalogue's workflows, the most popular first.
 const PREFERRED: [&str; 12] = [
     "feature-development",
     "bug-fix",
@@ -53,7 +53,7 @@ pub(super) fn select_workflow(service: &Service, arguments: Arguments) -> Result
     Ok(answer)
 }
 
-/// The project's own first, then what most people want, then the rest by name.
+/// Returns the sort key: the project's own workflows first, then the popular ones, then the others by name.
 fn rank(workflow: &WorkflowLine) -> (usize, usize, String) {
     let origin = match workflow.origin {
         Origin::Project => 0,
@@ -64,7 +64,7 @@ fn rank(workflow: &WorkflowLine) -> (usize, usize, String) {
     (origin, preferred, workflow.id.clone())
 }
 
-/// Up to four panels of two to four; what does not fit is in the list all the same.
+/// Returns up to four panels of two to four options. The list has the remaining workflows, too.
 fn panels(workflows: &[WorkflowLine]) -> Vec<Vec<&WorkflowLine>> {
     let shown: Vec<&WorkflowLine> = workflows.iter().take(MAX_OPTIONS * MAX_PANELS).collect();
     let mut panels: Vec<Vec<&WorkflowLine>> = shown.chunks(MAX_OPTIONS).map(<[&WorkflowLine]>::to_vec).collect();

@@ -77,7 +77,8 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-/// The operations: one shape for each word, so that a client knows which fields go together.
+/// Returns the schema of the operations: one alternative per operation, so that a client knows which fields go
+/// together.
 fn operations() -> Value {
     let (node, to) = (text("The node, by its id."), text("The node that it enters."));
     let edge = text("The edge, by the name that getDefinition gives it.");

@@ -1,4 +1,4 @@
-//! What the tools of the `tasks` set are called and take. Text for models: every word of it is read.
+//! The names and inputs of the tools of the `tasks` set. Their texts are for models, which read every word.
 
 mod outputs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::schema::{hints, properties, text, texts, tool};
 
-/// The tools.
+/// Returns the tools.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
         init(),

@@ -1,4 +1,5 @@
-//! What the tools answer. Clients check `structuredContent` against this, of errors too; so each is either of the two.
+//! The schemas of the tools' answers. Clients validate the `structuredContent` of errors, too, so each schema allows
+//! both.
 
 use serde_json::{Value, json};
 
