@@ -1,4 +1,4 @@
-//! A finding about a definition, as data: code, severity, message, place, help. Faces draw it.
+//! A finding about a definition, as data: code, severity, message, place, help. Faces render it.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::source::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It cannot.
+    /// It cannot be used.
     Error,
-    /// It can, but something in it does not do what it seems to.
+    /// It can be used, but a part of it does not do what it seems to.
     Warning,
 }
 
-/// One finding. All findings of a file are reported together.
+/// A finding. All findings of a file are reported together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// A stable identifier such as `unknown-node`; `docs/diagnostics.md` has a paragraph for each.
@@ -23,60 +23,60 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// One lower-case sentence with the user's words in backticks.
     pub message: String,
-    /// Where it stands; nothing when it concerns the whole file.
+    /// Its place; `None` if it concerns the whole file.
     pub span: Option<Span>,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
-    /// What lenient reading makes of it; an error without a repair stays one.
+    /// The repair in lenient mode; an error without one stays an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<&'static str>,
 }
 
-/// What a diagnostic code means.
+/// The documentation of a diagnostic code.
 #[derive(Debug)]
 pub struct Code {
     /// The code.
     pub code: &'static str,
-    /// What is wrong, and why it matters.
+    /// The problem, and why it matters.
     pub what: &'static str,
-    /// How to mend it.
+    /// How to fix it.
     pub fix: &'static str,
 }
 
 impl Diagnostic {
-    /// An error without place or help.
+    /// Makes an error without place or help.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
         let message = one_line(message.into());
         Diagnostic { code, severity: Severity::Error, message, span: None, help: None, repair: None }
     }
 
-    /// A warning without place or help.
+    /// Makes a warning without place or help.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
     }
 
-    /// The same, at a place.
+    /// Sets the place.
     #[must_use]
     pub fn at(mut self, span: Span) -> Diagnostic {
         self.span = Some(span);
         self
     }
 
-    /// The same, with help.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(one_line(help.into()));
         self
     }
 
-    /// The same, with what lenient reading makes of it.
+    /// Sets the repair in lenient mode.
     #[must_use]
     pub fn repaired(mut self, repair: &'static str) -> Diagnostic {
         self.repair = Some(repair);
         self
     }
 
-    /// As lenient reading reports it: an error that has a repair becomes a warning.
+    /// Converts it for lenient mode: an error with a repair becomes a warning.
     #[must_use]
     pub fn lenient(mut self) -> Diagnostic {
         if self.is_error()
@@ -91,14 +91,14 @@ impl Diagnostic {
         self
     }
 
-    /// The same as an error: somebody wants no such warning.
+    /// Turns it into an error, for callers that deny this warning.
     #[must_use]
     pub fn denied(mut self) -> Diagnostic {
         self.severity = Severity::Error;
         self
     }
 
-    /// The same, with `did you mean …?` as help when one of `known` is close to `word`.
+    /// Sets the help `did you mean …?` if one of `known` is close to `word`.
     #[must_use]
     pub fn did_you_mean<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         match closest(word, known) {
@@ -107,18 +107,18 @@ impl Diagnostic {
         }
     }
 
-    /// Whether this is an error.
+    /// Checks whether this is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// The longest word that a meant one is guessed for.
+/// The maximum length of a word for which a correction is guessed.
 const MAX_GUESSED_BYTES: usize = 100;
 
-/// The word of `known` that `word` was most likely meant to be; nothing when none is near.
+/// Returns the word of `known` that is closest to `word`; `None` if none is close.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Comparing costs the product of the lengths; a word of a megabyte is no typing error.
+    // Comparing costs the product of the lengths, and a word of a megabyte is not a typing error.
     if word.len() > MAX_GUESSED_BYTES {
         return None;
     }
@@ -135,12 +135,12 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `lint-format`, `lint_format` and `lintFormat` are the same word to a person.
+/// Folds a word, so that `lint-format`, `lint_format` and `lintFormat` are equal.
 fn fold(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// `a`, `b` and `c`, each in backticks, and as many as fit a line.
+/// Lists words as `a`, `b` and `c`, each in backticks, up to a maximum number.
 pub fn list(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().take(MAX_LISTED).map(|word| format!("`{}`", clip(word))).collect();
     match quoted.split_last() {
@@ -151,15 +151,15 @@ pub fn list(words: &[&str]) -> String {
     }
 }
 
-/// The most words that a message lists.
+/// The maximum number of words in such a list.
 const MAX_LISTED: usize = 16;
 
-/// At most 80 characters of a word, so that a message stays a sentence whatever a file holds.
+/// Cuts a word to 80 characters, so that a message stays a sentence whatever a file contains.
 pub fn clip(text: &str) -> String {
     cut(text, 80)
 }
 
-/// The text as one line that can be shown anywhere: a definition must not steer a terminal through a message.
+/// Returns the text as one printable line, so that a definition cannot control a terminal through a message.
 fn one_line(text: String) -> String {
     let text = if text.len() > 2_000 { cut(&text, 1_000) } else { text };
     if !text.contains(is_unseen) {
@@ -175,7 +175,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether a character steers the display instead of being seen: controls, line separators, changes of direction.
+/// Checks whether a character controls the display: controls, line separators, changes of direction.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
