@@ -1,5 +1,5 @@
-//! What is said to a language model and what it says: messages, the tools it may ask for, what an answer cost. These are
-//! data that a run keeps; who carries them to a provider is no concern of this crate.
+//! The conversation with a language model: messages, the offered tools, and the cost of an answer. A run keeps these as
+//! data. This crate does not know how they get to a provider.
 
 pub mod prices;
 pub mod review;
@@ -10,78 +10,78 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-/// Who says a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Whoever sets the rules.
+    /// The author of the rules.
     System,
-    /// Whoever asks.
+    /// The author of the request.
     User,
     /// The model.
     Assistant,
-    /// A tool that the model asked for.
+    /// A tool that the model called.
     Tool,
 }
 
-/// One message of a conversation, in the shape that the providers share.
+/// A message of a conversation, in the form that providers share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who says it.
+    /// Its author.
     pub role: Role,
-    /// What is said; of a model that only asks for tools, perhaps nothing.
+    /// The text; a model that only calls tools may write none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The tools that the model asks for.
+    /// The tools that the model calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolUse>,
-    /// Of a tool's result, the call that it answers.
+    /// For the result of a tool, the call that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What the provider wants to be given back as it was: signatures of reasoning, for one.
+    /// Data to return to the provider unchanged, such as signatures of reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
 
 impl Message {
-    /// A message that is nothing but its text.
+    /// Makes a message of only a text.
     pub fn text(role: Role, content: impl Into<String>) -> Message {
         Message { role, content: Some(content.into()), tool_calls: Vec::new(), tool_call_id: None, extra: None }
     }
 
-    /// What a tool came to.
+    /// Makes the message with the result of a tool.
     pub fn of_tool(call: impl Into<String>, content: impl Into<String>) -> Message {
         Message { tool_call_id: Some(call.into()), ..Message::text(Role::Tool, content) }
     }
 }
 
-/// A tool that a model asks for.
+/// A call of a tool by a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
-    /// Its name in the conversation. Those of providers may repeat or be made up at random, so that they are numbered
-    /// anew before they are kept.
+    /// Its identifier in the conversation. Those of providers may repeat or be random, so they are renumbered before
+    /// they are kept.
     pub id: String,
     /// The tool.
     pub name: String,
     /// Its arguments.
     pub arguments: Arguments,
-    /// What the provider wants to be given back as it was.
+    /// Data to return to the provider unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
 
-/// The arguments of a call as a model wrote them.
+/// The arguments of a call as the model wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arguments {
     /// JSON.
     Json(Arc<Value>),
-    /// A text that is no JSON. It goes back to the model with what is wrong with it.
+    /// A text that is not JSON. It is returned to the model with the error.
     Text(String),
 }
 
 impl Arguments {
-    /// Reads what a provider passes on as text. No text at all is no arguments.
+    /// Parses the text from a provider. A blank text means no arguments.
     pub fn read(text: &str) -> Arguments {
         if text.trim().is_empty() {
             return Arguments::Json(Arc::new(Value::Object(serde_json::Map::new())));
@@ -91,133 +91,133 @@ impl Arguments {
     }
 }
 
-/// A tool as it is shown to a model.
+/// A tool as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name: letters, digits, `_` and `-`, at most 64 of them, which is what all providers take.
+    /// Its name: at most 64 letters, digits, `_` and `-`, which all providers accept.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// A JSON Schema of its arguments, of the type `object`.
+    /// The JSON Schema of its arguments, of the type `object`.
     pub parameters: Value,
 }
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The model, as `provider:name`; nothing means whichever the run is given.
+    /// The model, as `provider:name`; `None` for the model of the run.
     pub model: Option<String>,
     /// The conversation, the oldest message first.
     pub messages: Arc<Vec<Arc<Message>>>,
-    /// The names of the tools that are offered, as the definition has them.
+    /// The names of the offered tools in the definition.
     pub tools: Arc<Vec<String>>,
-    /// How it is asked.
+    /// The settings of the request.
     pub settings: ModelSettings,
-    /// The JSON Schema that the answer is to have, where one is wanted.
+    /// The JSON Schema of the answer, if one is required.
     pub answer_schema: Option<Arc<Value>>,
 }
 
-/// How a model is asked. What is not said is left to the provider.
+/// The settings of a request. The provider chooses the missing ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelSettings {
-    /// How much chance there is in the answer, from 0.
+    /// The randomness of the answer, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Number>,
-    /// How many tokens the answer may have.
+    /// The maximum number of tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How much it is to think first: `minimal`, `low`, `medium`, `high`, or a number of tokens.
+    /// The effort of reasoning: `minimal`, `low`, `medium`, `high`, or a number of tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
 }
 
-/// What a model said.
+/// The answer of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelAnswer {
-    /// The message. Its role is the assistant's.
+    /// The message, with the role of the assistant.
     pub message: Message,
-    /// Why it ended there.
+    /// The reason that it ended.
     pub finish: Finish,
-    /// What it took, as far as the provider says.
+    /// Its usage, as far as the provider reports it.
     #[serde(default)]
     pub usage: Usage,
-    /// The model that answered, as the provider calls it.
+    /// The model that answered, by the provider's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it cost, in millionths of a US dollar; nothing where that is not known.
+    /// Its cost in millionths of a US dollar; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_microdollars: Option<u64>,
 }
 
-/// Why a model stopped.
+/// The reason that a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It was done.
+    /// The answer is complete.
     Stop,
-    /// It had no more tokens: the answer is cut off.
+    /// The token limit cut the answer off.
     Length,
-    /// It waits for its tools.
+    /// It waits for the results of tools.
     Tools,
-    /// The provider kept back what it said.
+    /// The provider withheld the answer.
     Filtered,
-    /// Something else, or nothing was said of it.
+    /// Another reason, or none was given.
     Other(String),
 }
 
-/// What an answer took, in tokens. What a provider does not say is unknown, and not 0.
+/// The usage of an answer, in tokens. Unreported values are unknown, not 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// What was read, with what was read from a cache.
+    /// The input, with the part from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
-    /// What was written, with what was thought.
+    /// The output, with reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
-    /// How much of the input came from a cache.
+    /// The part of the input from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
-    /// How much of the output was thought and not said.
+    /// The part of the output that is reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
 }
 
-/// Why a model did not answer.
+/// A failure of a model request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelError {
-    /// A stable word for programs.
+    /// A stable code for programs.
     ///
-    /// | code | what happened |
+    /// | code | meaning |
     /// |---|---|
-    /// | `rate-limited` | too much was asked in a short time |
-    /// | `overloaded` | the provider has no room at the moment |
-    /// | `provider-failed` | the provider failed by itself |
-    /// | `unreachable` | nobody answers at its address |
+    /// | `rate-limited` | too many requests in a short time |
+    /// | `overloaded` | the provider has no capacity at the moment |
+    /// | `provider-failed` | an internal error of the provider |
+    /// | `unreachable` | the address does not answer |
     /// | `timed-out` | the answer did not come in time |
     /// | `cut-off` | the answer broke off before its end |
-    /// | `bad-answer` | what came is no answer |
-    /// | `too-large` | the answer is larger than any that is read |
-    /// | `too-long` | the conversation is longer than the model can read |
-    /// | `bad-request` | the provider does not take the request |
+    /// | `bad-answer` | the response is not an answer |
+    /// | `too-large` | the answer exceeds the size limit |
+    /// | `too-long` | the conversation is longer than the model accepts |
+    /// | `bad-request` | the provider rejects the request |
     /// | `unknown-model` | the provider has no such model |
-    /// | `refused-key` | the provider refuses the key |
-    /// | `no-credit` | the account is used up |
-    /// | `not-scripted` | nobody wrote an answer for the request |
+    /// | `refused-key` | the provider rejects the key |
+    /// | `no-credit` | the account has no credit left |
+    /// | `not-scripted` | the script has no answer for the request |
     pub code: String,
-    /// What went wrong, in one sentence.
+    /// The message, in one sentence.
     pub message: String,
-    /// Whether asking again may help.
+    /// Whether a retry may help.
     pub may_pass: bool,
-    /// How long the provider wants to be left alone, in milliseconds, where it says so.
+    /// The wait that the provider asks for, in milliseconds, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
-/// The longest name of a tool that all providers take.
+/// The longest tool name that all providers accept.
 const MAX_TOOL_NAME: usize = 64;
 
-/// Under which names tools are shown to a model, in their order: providers take letters, digits, `_` and `-` only, so that
-/// `files/read` is shown as `files_read`, and no two are shown alike.
+/// Returns the names under which a model sees tools, in order. Providers accept only letters, digits, `_` and `-`, so
+/// `files/read` becomes `files_read`. No two names are equal.
 ///
 /// ```
 /// use portolan_core::chat::shown;
@@ -241,7 +241,7 @@ pub fn shown<'t>(tools: impl IntoIterator<Item = &'t str>) -> Vec<String> {
     names
 }
 
-/// A word such as `change-1` that the text does not contain, so that the text cannot end where it is quoted.
+/// Returns a word such as `change-1` that the text does not contain, so that the text cannot end a quotation of itself.
 pub(crate) fn marker(word: &str, text: &str) -> String {
     let mut nth = 1_u64;
     while text.contains(&format!("{word}-{nth}")) {
@@ -250,7 +250,7 @@ pub(crate) fn marker(word: &str, text: &str) -> String {
     format!("{word}-{nth}")
 }
 
-/// A text without the fence around it, where it is nothing but one fenced block.
+/// Removes the fence around a text that is a single fenced block.
 pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
@@ -262,13 +262,13 @@ pub(crate) fn unfenced(text: &str) -> &str {
 }
 
 impl ModelError {
-    /// A failure with a code; whether it may pass is what [`ModelError::passes`] says.
+    /// Makes a failure with a code; [`ModelError::passes`] decides whether a retry may help.
     pub fn new(code: &str, message: impl Into<String>) -> ModelError {
         let (code, may_pass) = (code.to_owned(), ModelError::passes(code));
         ModelError { code, message: message.into(), may_pass, retry_after_ms: None }
     }
 
-    /// Whether a failure of this code usually passes by itself.
+    /// Checks whether failures with this code are usually temporary.
     pub fn passes(code: &str) -> bool {
         ["rate-limited", "overloaded", "provider-failed", "unreachable", "timed-out", "cut-off"].contains(&code)
     }

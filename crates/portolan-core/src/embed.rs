@@ -1,5 +1,5 @@
-//! What a program that embeds the engine does again and again, in one call each: a definition is read and checked, a run
-//! is opened and moved on. Decides nothing by itself.
+//! The repeated steps of a program that embeds the engine, in one call each: parsing and checking a definition, opening
+//! a run and advancing it. The module decides nothing itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::source::Source;
 use crate::validate;
 use crate::value::Outcome;
 
-/// Why a definition cannot be run: everything that was found in it, warnings too.
+/// A definition that cannot be run, with all findings about it, warnings included.
 #[derive(Clone, Debug)]
 pub struct DefinitionError {
-    /// The text that the findings point into.
+    /// The source of the spans in the findings.
     pub source: Source,
     /// The findings.
     pub found: Vec<Diagnostic>,
@@ -40,9 +40,8 @@ impl fmt::Display for DefinitionError {
 impl std::error::Error for DefinitionError {}
 
 impl Workflow {
-    /// Reads and checks a definition that needs no other one, in whichever format it is: the first workflow of it. For
-    /// its warnings, for files of several workflows and for subflows there are [`dialect::parse`] and
-    /// [`validate::validate`].
+    /// Parses and checks a definition without dependencies, in any format, and returns its first workflow. For
+    /// warnings, files with several workflows and subflows, use [`dialect::parse`] and [`validate::validate`].
     ///
     /// ```
     /// use portolan_core::Workflow;
@@ -53,7 +52,7 @@ impl Workflow {
     /// ```
     ///
     /// # Errors
-    /// It has faults: all of them.
+    /// If the definition has faults; the error contains all of them.
     pub fn read(name: impl Into<Arc<str>>, text: &str) -> Result<Workflow, DefinitionError> {
         let source = Source::new(name, text);
         let (graph, mut found) = dialect::parse(&source, Strictness::Strict).first();
@@ -65,22 +64,22 @@ impl Workflow {
 }
 
 impl Run {
-    /// Opens a run, and says what that made true: the first record of its journal, with the event
+    /// Opens a run, and returns the changes: the first record of its journal, with the event
     /// [`Opened`](EventKind::Opened).
     ///
     /// # Errors
-    /// The workflow does not take what it is given.
+    /// If the workflow rejects the opening.
     pub fn open(workflow: &Workflow, opening: &Opening) -> Result<(Run, Vec<Change>), Rejection> {
         let changes = engine::open(workflow, opening)?;
         let run = Run::fold(&changes).expect("what `open` decides begins a journal");
         Ok((run, changes))
     }
 
-    /// Decides an event, applies what it makes true, and returns that. A run that is to last keeps the event with these
-    /// changes before anything is done that is pending then; where they cannot be kept, it is loaded again.
+    /// Decides an event, applies its changes, and returns them. A durable run stores the event with these changes
+    /// before its pending effects are performed. If they cannot be stored, load the run again.
     ///
     /// # Errors
-    /// The event is not accepted here. The run is as it was.
+    /// If the event is rejected. The run is unchanged.
     pub fn step(&mut self, workflow: &Workflow, event: &Event) -> Result<Vec<Change>, Rejection> {
         let changes = engine::decide(workflow, self, event)?;
         changes.iter().for_each(|change| self.apply(change));
@@ -89,7 +88,7 @@ impl Run {
 }
 
 impl EventKind {
-    /// The outcome of the work of a run without branches, or the answer to its question.
+    /// Makes the report of an outcome, or the answer to the question, of a run without branches.
     pub fn reported(outcome: impl Into<Outcome>) -> EventKind {
         let (frame, outcome) = (FramePath::default(), outcome.into());
         EventKind::Reported { frame, outcome, revision: None, note: None, outputs: None }

@@ -1,7 +1,7 @@
-//! An expression that is being written is evaluated, over what a run has come to or over values of one's own: what names
-//! it sees, what it comes to, or what is wrong with it and where.
+//! Evaluates an expression while it is being edited, over the data of a run or over given values. The result has the
+//! visible names and the value, or the fault with its place.
 //!
-//! Nothing happens by it. It is bounded as every expression is; what a run hides is hidden before it is seen.
+//! Evaluation has no effects and the usual limits. Hidden values of a run are masked before evaluation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,72 +18,72 @@ use crate::run::{FramePath, Run};
 use crate::source::Span;
 use crate::value::{NodeId, Timestamp};
 
-/// The largest value that is told, in bytes of its JSON.
+/// The largest returned value, in bytes of its JSON.
 const MAX_TOLD: usize = 256 << 10;
 
-/// A field of a definition, and the text that stands in it.
+/// A field of a definition with its text.
 #[derive(Clone, Copy)]
 pub struct EvaluatedField<'f> {
     /// The format of the definition.
     pub dialect: &'f Dialect,
     /// The workflow.
     pub graph: &'f Graph,
-    /// The node; nothing is the workflow itself.
+    /// The node; `None` for the workflow itself.
     pub node: Option<&'f NodeId>,
-    /// The path of the field, as forms have it.
+    /// The path of the field, as in forms.
     pub path: &'f str,
     /// The text.
     pub text: &'f str,
 }
 
-/// What it is evaluated over.
+/// The data of an evaluation.
 pub enum EvaluationData<'d> {
-    /// What a run has come to.
+    /// The data of a run.
     Run(Moment<'d>),
-    /// Values of one's own.
+    /// Given values.
     Given(GivenValues),
 }
 
 /// A frame of a run at one moment.
 #[derive(Clone, Copy)]
 pub struct Moment<'d> {
-    /// The workflow that the run is held to.
+    /// The workflow of the run.
     pub workflow: &'d Workflow,
     /// The run.
     pub run: &'d Run,
     /// The frame: see [`frame_of`].
     pub frame: &'d FramePath,
-    /// What time it is.
+    /// The current time.
     pub at: Timestamp,
-    /// What is not shown.
+    /// The hidden values.
     pub hidden: &'d Redaction,
 }
 
-/// Values of one's own.
+/// Given values.
 #[derive(Clone, Debug, Default)]
 pub struct GivenValues {
-    /// What the workflow is given.
+    /// The input of the workflow.
     pub input: Option<Value>,
-    /// What nodes have come to.
+    /// The outputs of nodes.
     pub outputs: Map<String, Value>,
-    /// Variables.
+    /// The variables.
     pub variables: Map<String, Value>,
 }
 
-/// What came of it.
+/// The result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// The names that it may ask for: those that have a value first. Of variables of JSONata with their `$`.
+    /// The names that the expression may use, those with a value first. JSONata variables have their `$`.
     pub names: Vec<String>,
-    /// What it comes to; nothing where that is undefined, or too large to be told.
+    /// The value; `None` if it is undefined, or too large to return.
     pub value: Option<Value>,
-    /// The type of that; nothing where it comes to nothing.
+    /// The type of the value, or `undefined`; `None` if there is a fault.
     pub kind: Option<&'static str>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Option<ExpressionError>,
 }
 
-/// The frame of a run in which the node stands that a drawing calls so: the one that is at it, or else the outermost.
+/// Returns the frame of a drawn node in a run: the one that is at the node, or else the outermost.
 pub fn frame_of(run: &Run, drawn: &str) -> Option<FramePath> {
     let node = NodeId::from(drawn.rsplit('/').next().unwrap_or(drawn));
     let mut frames = run.frames(&|_| true);
@@ -93,7 +93,7 @@ pub fn frame_of(run: &Run, drawn: &str) -> Option<FramePath> {
     here.or_else(outermost).map(|at| frames.swap_remove(at).0)
 }
 
-/// Evaluates what stands in a field.
+/// Evaluates the text of a field.
 pub fn evaluate(field: &EvaluatedField<'_>, data: &EvaluationData<'_>) -> Evaluation {
     match data {
         EvaluationData::Run(moment) => over_run(field, moment),
@@ -109,7 +109,7 @@ fn over_run(field: &EvaluatedField<'_>, moment: &Moment<'_>) -> Evaluation {
         if hidden.is_empty() {
             return over(field, scope);
         }
-        // An expression could make something else of what must not be shown.
+        // Otherwise an expression could transform hidden values.
         let entries = scope.entries().into_iter();
         let shown = Value::Object(entries.map(|(name, value)| (name.to_owned(), hidden.value(value))).collect());
         over(field, &Scope { root: Some(&shown), at: scope.at, ..Scope::default() })
@@ -160,7 +160,7 @@ fn over(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Evaluation {
     }
 }
 
-/// A condition comes to whether it holds; everything else to its value.
+/// Returns whether a condition holds, or the value of any other expression.
 fn value(expr: &Expr, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
     match expr {
         Expr::When(_) | Expr::Condition(_) => expr.holds(scope).map(|holds| Some(Value::Bool(holds))),
@@ -174,7 +174,7 @@ fn told(names: Vec<String>, value: Option<Value>) -> Evaluation {
     Evaluation { names, value: value.filter(is_told), kind, fault: None }
 }
 
-/// The word for the type of a value.
+/// Returns the word for the type of a value.
 fn type_of(value: Option<&Value>) -> &'static str {
     match value {
         None => "undefined",
@@ -188,14 +188,14 @@ fn type_of(value: Option<&Value>) -> &'static str {
 }
 
 fn unvalued(field: &EvaluatedField<'_>, fault: EvalFault) -> ExpressionError {
-    // In arguments, it is one of several expressions that has no value.
+    // In arguments, only one of several expressions may have failed.
     let within = field.text.find(&fault.expression).filter(|_| !fault.expression.is_empty());
     let span = within
         .map_or(Span { start: 0, end: field.text.len() }, |start| Span { start, end: start + fault.expression.len() });
     ExpressionError { message: fault.message, help: None, span }
 }
 
-/// What is bound at a field besides: the item of a `forEach`, the output of a call that is made into something else.
+/// Returns further names at a field: the item of a `forEach`, or the output of a call in its transform.
 fn bound(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Vec<(&'static str, Value)> {
     let Some(node) = field.node() else { return Vec::new() };
     let output = || scope.name(node.id.as_str()).cloned();
@@ -234,7 +234,7 @@ fn names(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Vec<String> {
     names
 }
 
-/// Whether something may see what a node comes to.
+/// Checks whether a node has an output that expressions can see.
 fn comes_to_something(node: &Node) -> bool {
     node.span != Span::default() && !matches!(node.kind, Kind::End { .. } | Kind::Fork { .. })
 }

@@ -1,7 +1,7 @@
-//! The pure workflow engine of Portolan. It knows no clock, no file, no network and no randomness: time and chance
-//! arrive in events, and what is to be done in the world leaves as data.
+//! The pure workflow engine of Portolan. It has no clock, files, network or randomness: time and random numbers arrive
+//! in events, and effects leave as data.
 //!
-//! The path of the data, each arrow yielding diagnostics or a refusal beside its result:
+//! The path of the data; each arrow also yields diagnostics or a rejection:
 //!
 //! ```text
 //! text ─dialect::parse→ Graphs ─validate→ Workflow
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! # Example
-//! A task that is checked is read, opened and moved, and what is pending on the way performed:
+//! Reads a workflow with a checked task, opens a run, advances it, and performs the pending effects:
 //!
 //! ```
 //! use portolan_core::{Actor, Effect, EffectKind, EffectResult, Event, EventKind};
@@ -46,8 +46,8 @@
 //! assert!(run.step(&workflow, &by(me(), EventKind::reported("passed"))).is_err());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! What is kept of a run is its journal: each event with the changes that [`Run::step`] returns, before anything is
-//! performed. [`Run::fold`] makes the run of them again.
+//! The stored form of a run is its journal: each event with the changes that [`Run::step`] returns, stored before any
+//! effect is performed. [`Run::fold`] rebuilds the run from them.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod chat;
@@ -79,7 +79,7 @@ pub use run::{
 pub use source::Source;
 pub use value::{NodeId, Outcome, Timestamp, WorkflowId};
 
-/// Every code that a definition can be reported with, in alphabetical order; `docs/diagnostics.md` has a paragraph for each.
+/// Returns every diagnostic code of definitions, in alphabetical order; `docs/diagnostics.md` has a paragraph for each.
 pub fn codes() -> Vec<&'static diagnostic::Code> {
     let mut codes: Vec<&diagnostic::Code> = dialect::codes().chain(validate::codes()).chain(prove::CODES).collect();
     codes.sort_by_key(|code| code.code);

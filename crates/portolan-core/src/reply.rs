@@ -1,32 +1,32 @@
-//! What a tool's reply comes to: the one value that a workflow goes on with, made of a `tools/call` result.
+//! Converts a tool's reply, a `tools/call` result, to the one value that a workflow continues with.
 
 use serde_json::Value;
 
-/// Which part of a reply counts when it has both.
+/// The part of a reply that counts if it has both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefer {
-    /// `structuredContent`; without it the content, a text being read as JSON where it is JSON.
+    /// `structuredContent`; without it the content, with a text parsed as JSON if it is JSON.
     Structured,
-    /// The content, a text staying a text unless it is a JSON object or array; without it `structuredContent`.
+    /// The content, with a text parsed only if it is a JSON object or array; without it `structuredContent`.
     Text,
 }
 
-/// The tool failed, or its reply is none.
+/// A failure of the tool, or an unusable reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyError {
-    /// `tool-error` where the tool said that it failed, `malformed-reply` where it said nothing that can be used.
+    /// `tool-error` if the tool reported a failure, `malformed-reply` if the reply is unusable.
     pub code: &'static str,
-    /// What the tool said.
+    /// The tool's message, or the problem of the reply.
     pub message: String,
 }
 
-/// The longest message that is taken over from a tool.
+/// The maximum length of a tool's message.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// The value that `reply` comes to; nothing when the reply is empty.
+/// Returns the value of `reply`; `None` if the reply is empty.
 ///
-/// One text item comes to its text, or to the JSON in it; one item of another kind (an image, a link) to the item as it
-/// stands; several items to an array of these. A reply with `isError` is an error whatever else it holds.
+/// One text item becomes its text, or the JSON in it. One item of another kind (an image, a link) becomes the item as
+/// it is. Several items become an array of these. A reply with `isError` is an error whatever else it contains.
 ///
 /// ```
 /// use portolan_core::reply::{Prefer, output};
@@ -83,7 +83,7 @@ fn text(item: &Value) -> Option<&str> {
     item.get("text")?.as_str()
 }
 
-/// What a tool that failed has to say.
+/// Returns the message of a failed tool.
 fn complaint(content: &[Value]) -> String {
     let texts: Vec<&str> = content.iter().filter_map(text).collect();
     let joined = texts.join("\n");
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reply comes to, preferring structure and preferring text.
+    /// Formats the value of a reply with both preferences.
     fn told(reply: Value) -> String {
         let told = |prefer| match output(&reply, prefer) {
             Ok(Some(value)) => value.to_string(),

@@ -1,4 +1,4 @@
-//! The small words that every floor uses: identifiers, outcomes, points in time.
+//! The basic types of all layers: identifiers, outcomes, points in time.
 
 pub(crate) mod template;
 
@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-/// Makes a text newtype that clones in a few nanoseconds: moves carry several of them.
+/// Defines a string newtype that clones in a few nanoseconds: moves contain several of them.
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -17,7 +17,7 @@ macro_rules! word {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text itself.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -64,7 +64,7 @@ word! {
     WorkflowId
 }
 word! {
-    /// What came of a piece of work: `passed`, `failed`, or a word that the node declares in `outputs`.
+    /// The outcome of a piece of work: `passed`, `failed`, or a word that the node declares in `outputs`.
     Outcome
 }
 word! {
@@ -72,7 +72,7 @@ word! {
     CheckId
 }
 
-/// What kind of value JSON has here, as messages say it: `a string`.
+/// Describes the type of a JSON value for a message: `a string`.
 ///
 /// ```
 /// assert_eq!(portolan_core::value::described(&serde_json::json!([1])), "an array");
@@ -88,45 +88,45 @@ pub fn described(value: &serde_json::Value) -> &'static str {
     }
 }
 
-/// The outcome of work that was done.
+/// The outcome of completed work.
 pub const PASSED: &str = "passed";
-/// The outcome of work that could not be done, and of a claim that did not hold.
+/// The outcome of failed work, and of a report whose checks failed.
 pub const FAILED: &str = "failed";
-/// The outcome of what was passed over: a step that need not be done, an activity that an answer left out.
+/// The outcome of a skipped part: an unnecessary step, or an activity that an answer left out.
 pub const SKIPPED: &str = "skipped";
-/// The outcome by which a loop comes to a pass.
+/// The outcome by which a loop enters a pass.
 pub const PASS: &str = "pass";
-/// The answer with which a person ends a run at a question.
+/// The answer with which a person cancels a run at a question.
 pub const CANCELLED: &str = "cancelled";
-/// What the names of variables begin with in which a run remembers answers: no text can name one of them.
+/// The prefix of the variables in which a run stores answers: no text can name one of them.
 pub const ANSWERED: &str = "_answered_";
 
 impl Outcome {
-    /// `passed`
+    /// Returns `passed`.
     pub fn passed() -> Outcome {
         static WORD: LazyLock<Outcome> = LazyLock::new(|| PASSED.into());
         WORD.clone()
     }
 
-    /// `failed`
+    /// Returns `failed`.
     pub fn failed() -> Outcome {
         static WORD: LazyLock<Outcome> = LazyLock::new(|| FAILED.into());
         WORD.clone()
     }
 
-    /// Whether this is `failed`.
+    /// Checks whether this is `failed`.
     pub fn is_failed(&self) -> bool {
         self.as_str() == FAILED
     }
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z. The core has no clock: whoever makes an event reads one.
+/// Milliseconds since 1970-01-01T00:00:00Z. The core has no clock: the creator of an event reads one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// So many milliseconds later.
+    /// Returns the time `ms` milliseconds later.
     #[must_use]
     pub fn after_ms(self, ms: u64) -> Timestamp {
         Timestamp(self.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))

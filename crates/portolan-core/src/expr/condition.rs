@@ -1,7 +1,7 @@
-//! Conditions that are written as data and not as text: one comparison of a variable, or several joined.
+//! Conditions as data: one comparison of a variable, or several joined.
 //!
-//! They are evaluated as a [`When`](super::When) is, but that `<` and its like compare numbers alone, never text that
-//! looks like one.
+//! They are evaluated like a [`When`](super::When), except that `<` and its like compare only numbers and never text
+//! that looks like a number.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::jsonata::quoted;
 use super::truth::{Comparison, Numbers, Side, Truth};
 use super::{ParseFault, Scope};
 
-/// A condition, built from its parts. Cloning it is cheap.
+/// A condition built from parts. Cloning it is cheap.
 ///
 /// ```
 /// use portolan_core::expr::{Comparison, Condition, Scope};
@@ -36,14 +36,14 @@ struct Built {
 }
 
 impl Condition {
-    /// How deep conditions may stand inside each other.
+    /// The maximum nesting depth of conditions.
     pub const MAX_NESTING: usize = 100;
 
-    /// Whether what stands under a dotted path compares to a value. What is missing equals nothing, not even `null`.
+    /// Builds a comparison of the value at a dotted path. A missing value equals nothing, not even `null`.
     ///
     /// # Errors
-    /// When the path is none, or the comparison can never hold: with an array or object, or of the order of what is no
-    /// number.
+    /// If the path is invalid, or the comparison can never hold: with an array or object, or an ordering with a value
+    /// that is not a number.
     pub fn compare(path: &str, comparison: Comparison, value: Value) -> Result<Condition, ParseFault> {
         let path = read_path(path)?;
         if value.is_array() || value.is_object() {
@@ -64,56 +64,56 @@ impl Condition {
         Condition::of(Truth::Compare(Side::Path(path), comparison, Side::Literal(value)), 0)
     }
 
-    /// Whether something other than `null` stands under a dotted path.
+    /// Builds a condition that holds if the dotted path has a value other than `null`.
     ///
     /// # Errors
-    /// When the path is none.
+    /// If the path is invalid.
     pub fn exists(path: &str) -> Result<Condition, ParseFault> {
         Condition::of(Truth::Exists(read_path(path)?), 0)
     }
 
-    /// Whether all of them hold; without any, it does.
+    /// Joins conditions with "and". An empty list holds.
     ///
     /// # Errors
-    /// When they nest too deep.
+    /// If they nest too deep.
     pub fn all(parts: Vec<Condition>) -> Result<Condition, ParseFault> {
         Condition::joined(parts, Truth::All)
     }
 
-    /// Whether one of them holds; without any, it does not.
+    /// Joins conditions with "or". An empty list does not hold.
     ///
     /// # Errors
-    /// When they nest too deep.
+    /// If they nest too deep.
     pub fn any(parts: Vec<Condition>) -> Result<Condition, ParseFault> {
         Condition::joined(parts, Truth::Any)
     }
 
-    /// Whether it does not hold.
+    /// Negates a condition.
     ///
     /// # Errors
-    /// When it nests too deep.
+    /// If it nests too deep.
     #[expect(clippy::should_implement_trait, reason = "it can fail, which `!` cannot")]
     pub fn not(inner: Condition) -> Result<Condition, ParseFault> {
         let built = Arc::unwrap_or_clone(inner.0);
         Condition::of(Truth::Not(Box::new(built.truth)), built.nesting + 1)
     }
 
-    /// Whether it holds over the names of a scope.
+    /// Checks whether the condition holds over the names of a scope.
     pub fn eval(&self, scope: &Scope<'_>) -> bool {
         self.0.truth.holds(scope, Numbers::Only)
     }
 
-    /// The condition as a [`When`](super::When) would have it, with `exists` and `notExists` besides.
+    /// Returns the condition as a [`When`](super::When) writes it, with `exists` and `notExists` in addition.
     pub fn text(&self) -> String {
         self.0.truth.to_string()
     }
 
-    /// The names that it asks of the scope, in alphabetical order: of a dotted path, the first.
+    /// Returns the names that it reads from the scope, in alphabetical order; for a dotted path, the first segment.
     pub fn names(&self) -> Vec<&str> {
         self.0.truth.names()
     }
 
-    /// The names of which it asks whether they are there at all.
+    /// Returns the names whose existence it checks.
     pub fn existing(&self) -> Vec<&str> {
         self.0.truth.existing()
     }
@@ -171,7 +171,7 @@ mod tests {
         Condition::compare(path, comparison, value).expect("it can be compared")
     }
 
-    /// Each comparison of `path` with `value` that holds over the data.
+    /// Lists the comparisons of `path` with `value` that hold over the data.
     fn holding(data: &Value, path: &str, value: &Value) -> String {
         use Comparison::{Equal, Greater, GreaterEqual, Less, LessEqual, Unequal};
         let words = [Equal, Unequal, Greater, GreaterEqual, Less, LessEqual].into_iter().filter(|comparison| {

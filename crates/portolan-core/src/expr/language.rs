@@ -1,27 +1,27 @@
-//! The languages by their names: for texts that stand in no definition, but mean what they would mean there.
+//! The languages by name, for expressions outside a definition that mean the same as inside one.
 
 use serde_json::Value;
 
 use super::{Expr, JsonLogic, Jsonata, ParseFault, Python, When};
 
-/// The names that expressions of Python in definitions may read.
+/// The names that Python expressions in definitions may read.
 pub(crate) const CHECK_NAMES: [&str; 7] = ["output", "input", "shared", "attempt", "calls", "feedback", "history"];
 
-/// A language that expressions are written in.
+/// An expression language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// JSONata.
     Jsonata,
-    /// JSON Logic, as JSON.
+    /// JSON Logic, written as JSON.
     Logic,
-    /// Conditions of workflows that agents are led through.
+    /// Conditions of workflows that agents navigate.
     When,
-    /// Python, as the checks of states are written.
+    /// Python, as in the checks of states.
     Python,
 }
 
 impl Language {
-    /// Its name for people and programs.
+    /// Returns its name for people and programs.
     pub fn word(self) -> &'static str {
         match self {
             Language::Jsonata => "jsonata",
@@ -31,7 +31,7 @@ impl Language {
         }
     }
 
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
     /// The first fault, with its place.
@@ -50,11 +50,11 @@ impl Language {
         }
     }
 
-    /// Reads a condition. In graphs of tool calls these are rules of JSON Logic as well as JSONata: an object is a rule, for
-    /// as a value it would always hold.
+    /// Parses a condition. In graphs of tool calls a condition is JSONata or a JSON Logic rule. An object is parsed as
+    /// a rule, since as a value it would always hold.
     ///
     /// # Errors
-    /// As [`Language::read`].
+    /// As for [`Language::read`].
     pub fn read_condition(self, text: &str) -> Result<Expr, ParseFault> {
         match self {
             Language::Jsonata if text.trim_start().starts_with('{') => rule(text),
@@ -73,7 +73,7 @@ fn rule(text: &str) -> Result<Expr, ParseFault> {
     JsonLogic::parse(&rule).map(Expr::Logic)
 }
 
-/// Where a line and a column are, in bytes; both are counted from 1.
+/// Converts a line and a column, both counted from 1, to a byte offset.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     text.floor_char_boundary((before + column.saturating_sub(1)).min(text.len()))

@@ -1,9 +1,9 @@
-//! The expression languages: what a workflow says that is computed and not done.
+//! The expression languages, for values that a workflow computes.
 //!
-//! Four languages, one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions, which
-//! as data are a [`Condition`], and [`Python`] for checks. Each is parsed once and evaluated over a [`Scope`]; each is bounded in time, depth and
-//! memory, so that a runaway expression is a fault and not the end of the process. Knows no format of workflows and no
-//! engine.
+//! Four languages share one interface: [`Jsonata`] for values, [`JsonLogic`] for decisions, [`When`] for conditions,
+//! which as data are a [`Condition`], and [`Python`] for checks. An expression is parsed once and evaluated over a
+//! [`Scope`]. Evaluation is bounded in time, depth and memory, so that a runaway expression is a fault and does not end
+//! the process. The module knows no workflow format and no engine.
 
 mod condition;
 mod jsonata;
@@ -42,32 +42,32 @@ pub(crate) use sorted::{Cells, ConditionTruth, Sorted};
 pub use truth::Comparison;
 pub use when::When;
 
-/// The code of an evaluation that failed.
+/// The code of a failed evaluation.
 pub const EXPRESSION_ERROR: &str = "expression-error";
-/// The code of an evaluation that would have taken too much time or memory.
+/// The code of an evaluation that exceeds its time or memory limit.
 pub const EXPRESSION_BOUNDS: &str = "expression-bounds";
 
-/// Why a text is no expression.
+/// The reason that a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseFault {
     /// One lower-case sentence with the user's words in backticks.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
-    /// Where in the text, in bytes, when that is known.
+    /// The byte offset in the text, if known.
     pub offset: Option<usize>,
     /// The language's own code, such as JSONata's `S0201`.
     pub code: Option<String>,
 }
 
-/// Why an expression has no value.
+/// The reason that an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalFault {
     /// [`EXPRESSION_ERROR`] or [`EXPRESSION_BOUNDS`].
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The message, in one sentence.
     pub message: String,
-    /// The expression, as a trace shows it.
+    /// The expression as a trace shows it.
     pub expression: String,
 }
 
@@ -96,28 +96,28 @@ impl fmt::Display for EvalFault {
 impl std::error::Error for ParseFault {}
 impl std::error::Error for EvalFault {}
 
-/// Something that is evaluated. Cloning it is cheap but for templates.
+/// An expression of any language. Cloning is cheap except for templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
-    /// A value that stands for itself.
+    /// A constant value.
     Literal(Arc<Value>),
     /// A JSONata expression.
     Jsonata(Jsonata),
-    /// A rule of JSON Logic.
+    /// A JSON Logic rule.
     Logic(JsonLogic),
-    /// A condition, written as text.
+    /// A condition as text.
     When(When),
-    /// A condition, written as data.
+    /// A condition as data.
     Condition(Condition),
-    /// An expression of Python.
+    /// A Python expression.
     Python(Python),
-    /// An object whose members are evaluated: the arguments of a tool call.
+    /// An object whose members are evaluated, such as the arguments of a tool call.
     Object(Vec<(String, Expr)>),
     /// An array whose items are evaluated.
     Array(Vec<Expr>),
 }
 
-/// `{"jsonata": "…"}`, by the language that it is written in; `value`, `object` and `array` for templates.
+/// Serializes as `{"jsonata": "…"}`, keyed by language. Templates have the keys `value`, `object` and `array`.
 impl Serialize for Expr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
@@ -136,12 +136,12 @@ impl Serialize for Expr {
 }
 
 impl Expr {
-    /// The value over a scope; `None` is JSONata's undefined.
+    /// Evaluates the expression over a scope; `None` is JSONata's undefined.
     ///
     /// An undefined member is left out of an object; an undefined item of an array is `null`.
     ///
     /// # Errors
-    /// The first fault; of a template, that of the member evaluated first.
+    /// The first fault. For a template, the fault of the member evaluated first.
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
         match self {
             Expr::Literal(value) => Ok(Some((**value).clone())),
@@ -167,10 +167,11 @@ impl Expr {
         }
     }
 
-    /// Whether it holds over a scope: a rule by JSON Logic's truth, Python by its own, everything else by JSONata's `$boolean`.
+    /// Checks whether the expression holds over a scope. A rule uses JSON Logic's truth, Python its own, and everything
+    /// else JSONata's `$boolean`.
     ///
     /// # Errors
-    /// As [`Expr::eval`].
+    /// As for [`Expr::eval`].
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
         match self {
             Expr::Logic(logic) => logic.eval(scope).map(|value| logic::truthy(&value)),
@@ -181,7 +182,7 @@ impl Expr {
         }
     }
 
-    /// What a trace shows: the expression as it was written, a template as JSON with its expressions in place.
+    /// Returns the text for a trace: the expression as written, or a template as JSON with its expressions in place.
     pub fn text(&self) -> String {
         match self {
             Expr::Literal(value) => value.to_string(),
@@ -199,12 +200,12 @@ impl Expr {
         }
     }
 
-    /// Whether it looks back further than the latest output of each node, so that [`Outputs`] must keep their history.
+    /// Checks whether it reads outputs before the latest of each node, so that [`Outputs`] must keep their history.
     pub fn looks_back(&self) -> bool {
         self.any(&Jsonata::looks_back)
     }
 
-    /// Whether it reads nothing at all, so that it always comes to the same.
+    /// Checks whether it reads nothing, so that its value is always the same.
     pub(crate) fn is_constant(&self) -> bool {
         match self {
             Expr::Literal(_) => true,
@@ -218,8 +219,8 @@ impl Expr {
         }
     }
 
-    /// Whether it may compute for long whatever it is given: it has functions of its own, ranges or text to evaluate, or
-    /// goes through arrays in JSON Logic or Python.
+    /// Checks whether it may compute for long with any input: it has its own functions, ranges or text to evaluate, or
+    /// loops over arrays in JSON Logic or Python.
     pub fn is_heavy(&self) -> bool {
         self.any(&Jsonata::is_heavy)
             || match self {
@@ -242,7 +243,7 @@ impl Expr {
     }
 }
 
-/// Whether a text of JSONata has nothing but numbers, texts without escapes, comparisons and the words that join them.
+/// Checks whether a JSONata text has only numbers, strings without escapes, comparisons and the words that join them.
 fn reads_nothing(text: &str) -> bool {
     let mut words = String::new();
     let mut quote = None;
@@ -264,7 +265,7 @@ fn reads_nothing(text: &str) -> bool {
     words.split(|c: char| c.is_whitespace() || "=!<>()+-".contains(c)).all(is_known)
 }
 
-/// Whether a rule of JSON Logic has nothing but values and the operators that compare and join them.
+/// Checks whether a JSON Logic rule has only values and the operators that compare and join them.
 fn is_constant_rule(rule: &Value) -> bool {
     const OPERATORS: &[&str] = &["==", "===", "!=", "!==", "<", "<=", ">", ">=", "!", "!!", "and", "or"];
     match rule {

@@ -1,4 +1,4 @@
-//! What the nodes of a flow have come to so far: the data that expressions see.
+//! The outputs of a flow's nodes so far: the data that expressions see.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::value::NodeId;
 
-/// The outputs of a flow's nodes, in the order in which they came.
+/// The outputs of a flow's nodes, in recording order.
 ///
-/// Always known are the latest output of each node and how often it came to one. All earlier outputs are kept only when
-/// an expression looks back at them ([`crate::expr::Expr::looks_back`]).
+/// The latest output of each node and its number of outputs are always known. Earlier outputs are kept only if an
+/// expression looks back at them ([`crate::expr::Expr::looks_back`]).
 ///
-/// Recording takes constant time, cloning the time of the nodes: the outputs themselves are shared.
+/// Recording takes constant time. Cloning takes time linear in the nodes, since the outputs themselves are shared.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,11 +33,11 @@ pub struct Outputs {
     total: u64,
     /// The index of the node whose output was recorded last.
     newest: Option<usize>,
-    /// All outputs in order, when they are kept.
+    /// All outputs in order, if they are kept.
     history: Option<Arc<History>>,
 }
 
-/// One node: how often it came to an output, and its last one.
+/// One node: its number of outputs and the last one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Node {
     count: u64,
@@ -50,33 +50,33 @@ struct Node {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
     records: Vec<Record>,
-    /// For each node, in the order of `nodes`, which records are its.
+    /// For each node, in the order of `nodes`, the indexes of its records.
     of_node: Vec<Vec<usize>>,
 }
 
-/// An output, and the index of its node among `nodes`.
+/// An output and the index of its node in `nodes`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     node: usize,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_even_if_null")]
     value: Option<Arc<Value>>,
-    /// Of a state, whether each of its key results was met.
+    /// For a state, whether each of its key results was met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     met: Option<Arc<Value>>,
 }
 
 impl Outputs {
-    /// Nothing yet. `keep_history` is whether an expression of the flow looks back.
+    /// Makes an empty list. `keep_history` is whether an expression of the flow looks back.
     pub fn new(keep_history: bool) -> Outputs {
         Outputs { history: keep_history.then(Arc::default), ..Outputs::default() }
     }
 
-    /// Records what a node came to; `None` is undefined, which counts but is not in the context.
+    /// Records the output of a node; `None` is undefined, which counts but is not in the context.
     pub fn record(&mut self, node: &NodeId, value: Option<Arc<Value>>) {
         self.record_met(node, value, None);
     }
 
-    /// The same of a state, with an object of its key results and whether each was met.
+    /// Records the output of a state with an object that says of each key result whether it was met.
     pub(crate) fn record_met(&mut self, node: &NodeId, value: Option<Arc<Value>>, met: Option<Arc<Value>>) {
         self.total += 1;
         let at = self.total;
@@ -94,7 +94,7 @@ impl Outputs {
         }
     }
 
-    /// Has another value stand in the place of a node's latest output. A node that came to none is left as it is.
+    /// Replaces a node's latest output. A node without outputs is left as it is.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Outputs {
         }
     }
 
-    /// Records all that other nodes came to, after all that these did, in the order in which it came there.
+    /// Appends all outputs of other nodes, in their recording order.
     pub fn absorb(&mut self, others: &Outputs) {
         if let (Some(_), Some(history)) = (&self.history, &others.history) {
             for record in &history.records {
@@ -137,38 +137,38 @@ impl Outputs {
         }
     }
 
-    /// How often the node came to an output.
+    /// Returns the number of outputs of the node.
     pub fn count(&self, node: &str) -> u64 {
         self.nodes.get(node).map_or(0, |node| node.count)
     }
 
-    /// The node's latest output; nothing when it has none or that one is undefined.
+    /// Returns the node's latest output; `None` if it has none or that one is undefined.
     pub fn latest(&self, node: &str) -> Option<&Arc<Value>> {
         self.nodes.get(node)?.value.as_ref()
     }
 
-    /// How many outputs there were in all.
+    /// Returns the number of all outputs.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The output of the node recorded last; nothing when that one is undefined.
+    /// Returns the last recorded output; `None` if it is undefined.
     pub fn last(&self) -> Option<&Arc<Value>> {
         self.nodes.get_index(self.newest?)?.1.value.as_ref()
     }
 
-    /// The newest output that is defined.
+    /// Returns the newest defined output.
     pub(crate) fn newest(&self) -> Option<&Arc<Value>> {
         let defined = || self.nodes.values().filter(|node| node.value.is_some()).max_by_key(|node| node.at);
         self.last().or_else(|| defined()?.value.as_ref())
     }
 
-    /// Whether all outputs are kept.
+    /// Checks whether all outputs are kept.
     pub fn keeps_history(&self) -> bool {
         self.history.is_some()
     }
 
-    /// The defined latest outputs, newest first.
+    /// Returns the latest output of each node if it is defined, newest first.
     pub(crate) fn newest_first(&self) -> Vec<(&NodeId, &Arc<Value>)> {
         let mut known: Vec<(u64, &NodeId, &Arc<Value>)> =
             self.nodes.iter().filter_map(|(id, node)| Some((node.at, id, node.value.as_ref()?))).collect();
@@ -176,12 +176,12 @@ impl Outputs {
         known.into_iter().map(|(_, id, value)| (id, value)).collect()
     }
 
-    /// How many outputs can be looked back at: all, or without history the last one of each node.
+    /// Returns the number of outputs that can be looked back at: all, or without history at most the last.
     pub(crate) fn kept(&self) -> u64 {
         if self.history.is_some() { self.total } else { self.total.min(1) }
     }
 
-    /// The output `back` records before the end: 1 is the last.
+    /// Returns the output `back` records before the end: 1 is the last.
     pub(crate) fn back(&self, back: u64) -> Option<&Arc<Value>> {
         match &self.history {
             Some(history) => {
@@ -198,8 +198,8 @@ impl Outputs {
         }
     }
 
-    /// The last `most` outputs of the nodes that count, the oldest first, as the original of states writes its history;
-    /// empty where none are kept.
+    /// Returns the last `most` outputs of the nodes for which `counts` holds, oldest first, as the original states
+    /// program writes its history; empty if none is kept.
     pub(crate) fn history(&self, most: usize, counts: impl Fn(&NodeId) -> bool) -> Vec<Value> {
         let Some(history) = &self.history else { return Vec::new() };
         let entry = |record: &Record| {
@@ -212,7 +212,7 @@ impl Outputs {
         entries
     }
 
-    /// All outputs of a node that are kept, oldest first; `None` where one was undefined.
+    /// Returns the kept outputs of a node, oldest first; `None` for an undefined one.
     pub(crate) fn of_node(&self, node: &str) -> Vec<Option<&Arc<Value>>> {
         let Some((index, _, known)) = self.nodes.get_full(node) else { return Vec::new() };
         match &self.history {
@@ -233,7 +233,7 @@ impl History {
         self.records.push(record);
     }
 
-    /// Has another value stand in the last record of a node.
+    /// Replaces the value in the last record of a node.
     fn alter(&mut self, node: usize, value: Arc<Value>) {
         let last = self.of_node.get(node).and_then(|records| records.last());
         if let Some(record) = last.and_then(|at| self.records.get_mut(*at)) {
@@ -242,7 +242,7 @@ impl History {
     }
 }
 
-/// How outputs are written down: with history only the records, from which the rest follows.
+/// The serialized form. With history it has only the records, from which the rest follows.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -273,7 +273,7 @@ impl From<Stored> for Outputs {
             Stored::History { nodes, records } => {
                 let mut outputs = Outputs::new(true);
                 for record in records {
-                    // A record of no node can only come from a file that somebody changed: it is nobody's output.
+                    // Only an edited file has a record without a node. Such a record belongs to no node and is dropped.
                     if let Some(node) = nodes.get(record.node) {
                         outputs.record_met(node, record.value, record.met);
                     }
@@ -284,7 +284,7 @@ impl From<Stored> for Outputs {
     }
 }
 
-/// `null` is an output, not the absence of one.
+/// Deserializes `null` as an output, not as the absence of one.
 fn some_even_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Value>>, D::Error> {
     Arc::<Value>::deserialize(deserializer).map(Some)
 }

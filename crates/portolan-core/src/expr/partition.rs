@@ -1,7 +1,7 @@
-//! The values of a variable, sorted by what the conditions of a definition can tell apart.
+//! Partitions the values of a variable by the outcomes of a definition's comparisons.
 //!
-//! Conditions compare single values with values that are written out, so that there are finitely many cells: two values
-//! for which every comparison comes out alike are one. What is no such condition has no partition.
+//! Conditions compare single values with literals, so there are finitely many cells: two values with the same outcome
+//! for every comparison share a cell. Any other expression has no partition.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::Expr;
 use super::satisfy::samples;
 use super::truth::{Numbers, Truth};
 
-/// How many values are tried for what stands inside of an object; of more it is not found out which cells there are.
+/// The maximum number of combinations for the paths inside an object; beyond it there is no partition.
 const MAX_COMBINED: usize = 256;
-/// How many comparisons of one variable are looked at.
+/// The maximum number of comparisons per variable.
 const MAX_COMPARED: usize = 128;
-/// How long the arrays are that are tried: no longer one is accepted anywhere.
+/// The maximum length of a sample array: no longer array is accepted anywhere.
 const MAX_LENGTH: usize = 10_000;
 
-/// What a condition compares, where that can be told.
+/// Returns the comparisons of a condition; `None` for other expressions.
 pub(super) fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
     match expr {
         Expr::When(when) => Some((when.truth(), Numbers::OrText)),
@@ -27,29 +27,29 @@ pub(super) fn truth(expr: &Expr) -> Option<(&Truth, Numbers)> {
     }
 }
 
-/// The names that an expression reads, where it is a condition whose values can be sorted.
+/// Returns the names that an expression reads; `None` if it is not a condition whose values can be partitioned.
 pub(crate) fn condition_names(expr: &Expr) -> Option<Vec<&str>> {
     truth(expr).map(|(truth, _)| truth.names())
 }
 
-/// The items of the value of a cell in which all arrays have the same length.
+/// The item of a sample array that represents all arrays of its length.
 pub(crate) const KNOWN: Value = Value::Bool(true);
 
 /// The cells of one variable.
 pub(crate) struct Partition {
     leaves: Vec<(Truth, Numbers)>,
-    /// How many items loops go through at most: arrays count as empty, as no longer than that, or as longer.
+    /// The item limits of loops: arrays count as empty, as within a limit, or as longer.
     sizes: Vec<usize>,
-    /// Lengths of which arrays are told from all others.
+    /// Lengths of arrays that each form a class of their own.
     lengths: Vec<usize>,
     values: Vec<Value>,
     signatures: Vec<Vec<bool>>,
 }
 
 impl Partition {
-    /// Sorts the values of the variable `name` that `takes` accepts by what `exprs` compare of it; nothing where that
-    /// would take too many values. `sizes` are the limits of the loops that go through its items, and `lengths` those of
-    /// the arrays that the definition itself has for them.
+    /// Partitions the values of the variable `name` that `takes` accepts by the comparisons in `exprs`. Returns `None`
+    /// if that takes too many values. `sizes` are the limits of the loops over its items, and `lengths` those of the
+    /// arrays that the definition itself assigns.
     pub(crate) fn of<'e>(
         name: &str,
         exprs: impl Iterator<Item = &'e Expr>,
@@ -79,18 +79,18 @@ impl Partition {
         Some(partition)
     }
 
-    /// A value of each cell.
+    /// Returns a value of each cell.
     pub(crate) fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// The cell of a value: its place among [`Partition::values`].
+    /// Returns the cell of a value: its index in [`Partition::values`].
     pub(crate) fn cell_of(&self, value: &Value) -> Option<usize> {
         let signature = self.signature(value);
         self.signatures.iter().position(|known| *known == signature)
     }
 
-    /// How each comparison comes out.
+    /// Returns the outcome of each comparison.
     fn signature(&self, value: &Value) -> Vec<bool> {
         let at = |path: &[String]| path[1..].iter().try_fold(value, |value, name| value.as_object()?.get(name));
         let comparisons = self.leaves.iter().map(|(leaf, numbers)| leaf.holds_where(&at, *numbers));
@@ -102,7 +102,7 @@ impl Partition {
         comparisons.chain(items).chain(self.sizes.iter().map(|size| longer(*size))).chain(exactly).collect()
     }
 
-    /// Values of every type, and objects in which each path that is compared has one.
+    /// Returns values of every type, and objects with a value at each compared path.
     fn candidates(&self) -> Option<Vec<Value>> {
         let mut by_path: BTreeMap<&[String], Vec<(&Truth, Numbers)>> = BTreeMap::new();
         for (leaf, numbers) in &self.leaves {
@@ -137,13 +137,13 @@ impl Partition {
     }
 }
 
-/// An array; the items of one whose length is known say so.
+/// Makes an array. If its length is one of the known lengths, its items are `KNOWN`.
 fn items(length: usize, is_known: bool) -> Value {
     let item = if is_known { KNOWN } else { Value::from(0) };
     Value::Array(vec![item; length])
 }
 
-/// Of the values at one path, one for each way in which what compares them comes out.
+/// Returns one value at a path for each distinct outcome of the comparisons.
 fn told_apart(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     let mut kinds: BTreeMap<Vec<bool>, Option<Value>> = BTreeMap::new();
     for value in samples(leaves) {
@@ -154,7 +154,7 @@ fn told_apart(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     kinds.into_values().collect()
 }
 
-/// Puts a value under a path, over what stands in its way.
+/// Sets the value at a path and replaces what is in its way.
 fn put(object: &mut Value, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else { return };
     if !object.is_object() {

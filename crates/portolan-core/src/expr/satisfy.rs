@@ -1,8 +1,8 @@
-//! Whether a condition can hold at all, and what it compares in vain.
+//! Finds conditions that can never hold, and comparisons that can never match.
 //!
-//! Conditions compare single values with values that are written out, so that there are finitely many cases: each name is
-//! given one value for every way in which the comparisons can come out, and the conditions are evaluated as a run would
-//! evaluate them. What is no such condition (JSONata, JSON Logic, most of Python) may hold and may not.
+//! Conditions compare single values with literals, so there are finitely many cases. Each name gets one value for every
+//! outcome of its comparisons, and the conditions are evaluated as in a run. Other expressions (JSONata, JSON Logic,
+//! most of Python) are unknown.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use serde_json::{Number, Value};
 use super::Expr;
 use super::truth::{Comparison, Numbers, Side, Truth};
 
-/// Whether what stands under a path can be this value, or, with `None`, can be missing.
+/// Checks whether a path can have this value or, for `None`, can be missing.
 pub(crate) type CanBe<'a> = &'a dyn Fn(&[String], Option<&Value>) -> bool;
 
-/// How many cases are looked at; of more it is not known whether one of them fits.
+/// The maximum number of cases; with more it is unknown whether one of them fits.
 const MAX_CASES: usize = 4_000;
 
-/// Whether there are surely no values for which a condition holds.
+/// Checks whether a condition is certain to hold for no values.
 pub(crate) fn never(expr: &Expr, can_be: CanBe<'_>) -> bool {
     let Some(part) = Part::of(expr) else { return false };
     let names = values(&part, can_be);
@@ -26,10 +26,10 @@ pub(crate) fn never(expr: &Expr, can_be: CanBe<'_>) -> bool {
     cases.is_some_and(|cases| cases <= MAX_CASES && fitting(&part, &names, cases).is_none())
 }
 
-/// A value for each path, or that it is missing.
+/// A value for each path; `None` if it is missing.
 type Case<'v> = BTreeMap<&'v [String], Option<&'v Value>>;
 
-/// The first case in which the condition holds.
+/// Returns the first case in which the condition holds.
 fn fitting<'v>(part: &Part<'_>, names: &'v Names<'_>, cases: usize) -> Option<Case<'v>> {
     (0..cases).map(|case| chosen(names, case)).find(|case| {
         let value = |path: &[String]| case.get(path).copied().flatten();
@@ -37,15 +37,15 @@ fn fitting<'v>(part: &Part<'_>, names: &'v Names<'_>, cases: usize) -> Option<Ca
     })
 }
 
-/// A comparison with a value of another type than its variable has.
+/// A comparison with a value of another type than its variable.
 pub(crate) struct Misfit {
-    /// The path, with dots.
+    /// The dotted path.
     pub(crate) path: String,
     pub(crate) comparison: Comparison,
     pub(crate) value: Value,
 }
 
-/// The comparisons whose value, or whose order, the path can never have.
+/// Returns the comparisons with a value or an ordering that the path can never have.
 pub(crate) fn misfits(expr: &Expr, can_be: CanBe<'_>) -> Vec<Misfit> {
     let Some(part) = Part::of(expr) else { return Vec::new() };
     let misfit = |leaf: &Truth| {
@@ -57,7 +57,7 @@ pub(crate) fn misfits(expr: &Expr, can_be: CanBe<'_>) -> Vec<Misfit> {
     part.truth.leaves().into_iter().filter_map(misfit).collect()
 }
 
-/// A condition that compares.
+/// A condition that consists of comparisons.
 struct Part<'e> {
     truth: Cow<'e, Truth>,
     numbers: Numbers,
@@ -75,7 +75,7 @@ impl<'e> Part<'e> {
     }
 }
 
-/// The values to try for each path: of those for which all comparisons come out alike, one.
+/// The values to try for each path, one for each distinct outcome of all comparisons.
 type Names<'p> = BTreeMap<&'p [String], Vec<Option<Value>>>;
 
 fn values<'p>(part: &'p Part<'_>, can_be: CanBe<'_>) -> Names<'p> {
@@ -98,7 +98,7 @@ fn values<'p>(part: &'p Part<'_>, can_be: CanBe<'_>) -> Names<'p> {
     values.collect()
 }
 
-/// Whether a part of Python that counts something can come to this: a whole number from 0.
+/// Checks whether a path can have this value. Python's `len(…)` is a whole number from 0.
 fn counts(path: &[String], value: Option<&Value>) -> bool {
     let is_count = path.len() == 1 && path[0].starts_with("len(");
     !is_count || value.and_then(Value::as_f64).is_some_and(|number| number >= 0.0 && number.fract() == 0.0)
@@ -113,7 +113,7 @@ fn chosen<'v>(names: &'v Names<'_>, mut case: usize) -> Case<'v> {
     names.iter().map(choose).collect()
 }
 
-/// Values of every type, those that the comparisons name, and some between, below and above them.
+/// Returns values of every type, the values in the comparisons, and some between, below and above them.
 pub(super) fn samples(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     let mut named = Vec::new();
     for (leaf, _) in leaves {
@@ -128,7 +128,7 @@ pub(super) fn samples(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     samples.extend([Value::Array(Vec::new()), Value::Object(serde_json::Map::new())].map(Some));
     samples.extend(named.iter().map(|value| Some((*value).clone())));
     let numbers = numbers(&named);
-    // A text may stand for a number: never in the spelling of one that is named.
+    // A text may represent a number, but must not repeat the spelling of a value in the comparisons.
     let free = |text: String| {
         let mut text = text;
         while named.iter().any(|value| value.as_str() == Some(&text)) {
@@ -142,7 +142,8 @@ pub(super) fn samples(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     samples
 }
 
-/// The numbers that are named, also in texts, and others in each gap between them: where there is a whole one, that too.
+/// Returns the numbers in the comparisons, including those in texts, and others in each gap between them, with a whole
+/// number if the gap has one.
 fn numbers(named: &[&Value]) -> Vec<Number> {
     let number = |value: &&Value| match value {
         Value::Number(number) => number.as_f64(),
@@ -177,7 +178,7 @@ mod tests {
         Expr::Python(Python::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}")))
     }
 
-    /// Whether a text is surely never true; of `n` it is known that it is a number, of `b` that it is a boolean.
+    /// Checks whether a condition is never true if `n` is a number, `b` a boolean and `t` a text.
     fn is_never(text: &str) -> bool {
         never(&when(text), &known)
     }
@@ -291,7 +292,7 @@ mod tests {
         ]
     }
 
-    /// Data in which each path has its value.
+    /// Builds data with the value at each path.
     fn data(case: &Case<'_>) -> Value {
         let mut data = Map::new();
         for (path, value) in case {

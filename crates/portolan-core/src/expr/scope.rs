@@ -1,4 +1,4 @@
-//! What an expression is evaluated over: the outputs so far, further names and variables, the time, and a seed.
+//! The data of an evaluation: the outputs so far, further names and variables, the time, and a seed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::outputs::Outputs;
 use crate::value::Timestamp;
 
-/// Everything that an expression can see. The same scope gives the same answer, always.
+/// Everything that an expression can read. The same scope always gives the same result.
 ///
 /// ```
 /// use portolan_core::expr::{Expr, Jsonata, Scope};
@@ -20,43 +20,43 @@ use crate::value::Timestamp;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Scope<'a> {
-    /// The outputs that are seen as one object, innermost first: a parallel branch sees its own over those of the flow
-    /// that forked.
+    /// The outputs that appear as one object, innermost first: in a parallel branch, its own outputs hide those of the
+    /// flow that forked.
     pub outputs: Vec<&'a Outputs>,
-    /// Instead of outputs: the data itself.
+    /// The data itself, instead of outputs.
     pub root: Option<&'a Value>,
-    /// Further names at the top of the context; an output of the same name hides one.
+    /// Further names at the top of the context; an output of the same name hides them.
     pub names: Vec<(&'a str, &'a Value)>,
-    /// Variables, each without its `$`.
+    /// Variables without their `$`.
     pub bindings: Vec<(&'a str, &'a Value)>,
-    /// What `$now` and `$millis` say.
+    /// The time that `$now` and `$millis` return.
     pub at: Timestamp,
-    /// What `$random` and `$shuffle` draw from.
+    /// The seed of `$random` and `$shuffle`.
     pub seed: u64,
 }
 
 impl<'a> Scope<'a> {
-    /// The scope whose context is `root`.
+    /// Makes a scope with `root` as its context.
     pub fn of(root: &'a Value) -> Scope<'a> {
         Scope { root: Some(root), ..Scope::default() }
     }
 
-    /// The scope whose context is the outputs, innermost first.
+    /// Makes a scope with the outputs as its context, innermost first.
     pub fn over(outputs: impl IntoIterator<Item = &'a Outputs>) -> Scope<'a> {
         Scope { outputs: outputs.into_iter().collect(), ..Scope::default() }
     }
 
-    /// The same over other data: inside the array operators of JSON Logic.
+    /// Returns the same scope over other data, for the array operators of JSON Logic.
     pub(crate) fn inside(&self, root: &'a Value) -> Scope<'a> {
         Scope { outputs: Vec::new(), root: Some(root), names: Vec::new(), ..self.clone() }
     }
 
-    /// The value under a name of the context.
+    /// Returns the value of a name in the context.
     pub(crate) fn name(&self, name: &str) -> Option<&'a Value> {
         if let Some(root) = self.root {
             return root.as_object().and_then(|root| root.get(name));
         }
-        // The innermost flow that knows the node decides, even when its output there is undefined.
+        // The innermost flow that has the node decides, even if its output there is undefined.
         let of_node = self.outputs.iter().find(|outputs| outputs.count(name) > 0).copied();
         match of_node {
             Some(outputs) => outputs.latest(name).map(Arc::as_ref),
@@ -64,7 +64,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// All names of the context with their values, in the order in which they are seen.
+    /// Returns all visible names with their values, in lookup order.
     pub(crate) fn entries(&self) -> Vec<(&'a str, &'a Value)> {
         if let Some(root) = self.root {
             return root.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value)).collect();
@@ -88,7 +88,7 @@ impl<'a> Scope<'a> {
         entries
     }
 
-    /// The whole context as one value.
+    /// Returns the whole context as one value.
     pub(crate) fn whole(&self) -> Value {
         match self.root {
             Some(root) => root.clone(),

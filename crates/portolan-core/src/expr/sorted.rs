@@ -1,4 +1,4 @@
-//! What a condition comes to where of each variable only some cells are known.
+//! Evaluates conditions over variables of which only the possible cells are known.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -7,35 +7,36 @@ use super::Expr;
 use super::partition::{Partition, truth};
 use super::truth::{Numbers, Truth};
 
-/// Cells of a variable, one bit each; the first is that it has no value.
+/// A set of cells of a variable, one bit each; the first bit is that it has no value.
 pub(crate) type Cells = u64;
 
 /// A condition over cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sorted {
-    /// It comes to the same whatever the variables hold.
+    /// The same truth for any values of the variables.
     Always(bool),
-    /// It holds in these cells of the variable of a number.
+    /// Holds in these cells of the variable with this index.
     In(usize, Cells),
-    /// All of them hold.
+    /// Holds if all parts hold.
     All(Vec<Sorted>),
-    /// One of them holds.
+    /// Holds if one of the parts holds.
     Any(Vec<Sorted>),
-    /// It does not hold.
+    /// Holds if the inner condition does not.
     Not(Box<Sorted>),
 }
 
-/// What is known of a condition.
+/// The known truth of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConditionTruth {
-    /// Whether it holds.
+    /// The truth is known.
     Holds(bool),
-    /// It depends on whether the variable of a number is in these cells.
+    /// The truth depends on whether the variable with this index is in these cells.
     Depends(usize, Cells),
 }
 
 impl Sorted {
-    /// A condition over the cells of `names`; nothing where it is none whose values can be sorted.
+    /// Builds a condition over the cells of `names`; `None` if the expression is not a condition whose values can be
+    /// partitioned.
     pub(crate) fn of(expr: &Expr, names: &IndexMap<String, Partition>) -> Option<Sorted> {
         let (truth, numbers) = truth(expr)?;
         Some(Sorted::part(truth, numbers, names))
@@ -67,7 +68,7 @@ impl Sorted {
         }
     }
 
-    /// What is known of it where `cells` says which cells a variable may be in.
+    /// Returns what is known of its truth if each variable is in one of the cells that `cells` returns.
     pub(crate) fn told(&self, cells: &dyn Fn(usize) -> Cells) -> ConditionTruth {
         match self {
             Sorted::Always(holds) => ConditionTruth::Holds(*holds),
@@ -86,7 +87,7 @@ impl Sorted {
     }
 }
 
-/// What is known of parts that are decided by the first that comes to `decided`.
+/// Returns what is known of joined parts: the first part with the truth `decided` decides.
 fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> ConditionTruth {
     let mut depends = None;
     for part in parts {
@@ -104,7 +105,7 @@ mod tests {
     use super::super::When;
     use super::*;
 
-    /// The condition `text` over the booleans and texts of `names`.
+    /// Builds the condition `text` over the booleans and strings of `names`.
     fn sorted(text: &str, names: &[&str]) -> (Sorted, IndexMap<String, Partition>) {
         let expr = Expr::When(When::parse(text).expect("it can be read"));
         let partition = |name: &&str| {

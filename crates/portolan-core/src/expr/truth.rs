@@ -1,6 +1,6 @@
-//! What a condition comes to, however it is written: comparisons over the names of a scope, joined by and, or and not.
+//! The truth of a condition in any notation: comparisons over the names of a scope, joined by and, or and not.
 //!
-//! Fails closed: what is missing equals nothing, not even `null`, and is neither less nor more than anything.
+//! Fails closed: a missing value equals nothing, not even `null`, and is neither less nor greater than anything.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -15,21 +15,21 @@ pub(super) enum Truth {
     All(Vec<Truth>),
     Any(Vec<Truth>),
     Not(Box<Truth>),
-    /// Whether something is there and true.
+    /// Holds if the value exists and is true.
     Is(Side),
-    /// Whether something is there and not `null`.
+    /// Holds if the value exists and is not `null`.
     Exists(Vec<String>),
     Compare(Side, Comparison, Side),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The name in the scope, and the members of objects below it; never empty.
+    /// A name in the scope and the object members below it; never empty.
     Path(Vec<String>),
     Literal(Value),
 }
 
-/// How two values are compared. No coercion: `1` and `"1"` are not equal.
+/// How two values are compared. There is no coercion: `1` and `"1"` are not equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -46,12 +46,12 @@ pub enum Comparison {
     LessEqual,
 }
 
-/// What `<` and its like compare.
+/// The values that `<` and its like compare.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// Numbers alone.
+    /// Only numbers.
     Only,
-    /// Also text that is a number.
+    /// Numbers and text that is a number.
     OrText,
 }
 
@@ -60,7 +60,7 @@ impl Truth {
         self.holds_where(&|path: &[String]| at(path, scope), numbers)
     }
 
-    /// Whether it holds where `value` says what stands under each path.
+    /// Checks whether it holds if `value` returns the value at each path.
     pub(super) fn holds_where<'v>(&'v self, value: &impl Fn(&[String]) -> Option<&'v Value>, numbers: Numbers) -> bool {
         match self {
             Truth::All(parts) => parts.iter().all(|part| part.holds_where(value, numbers)),
@@ -72,7 +72,7 @@ impl Truth {
         }
     }
 
-    /// The parts that have no parts themselves, each as often as it stands there.
+    /// Returns the parts without parts of their own, with repetitions.
     pub(super) fn leaves(&self) -> Vec<&Truth> {
         match self {
             Truth::All(parts) | Truth::Any(parts) => parts.iter().flat_map(Truth::leaves).collect(),
@@ -81,7 +81,7 @@ impl Truth {
         }
     }
 
-    /// The path that a leaf reads; nothing for one that reads none, and for what is no leaf.
+    /// Returns the path that a leaf reads; `None` if it reads none or is not a leaf.
     pub(super) fn path(&self) -> Option<&[String]> {
         match self {
             Truth::Exists(path)
@@ -92,14 +92,14 @@ impl Truth {
         }
     }
 
-    /// The names that it asks of the scope, in alphabetical order.
+    /// Returns the names that it reads from the scope, in alphabetical order.
     pub(super) fn names(&self) -> Vec<&str> {
         let paths = self.leaves().into_iter().filter_map(Truth::path);
         let first = paths.filter_map(|path| path.first().map(String::as_str));
         first.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The names of which it only asks whether they are there.
+    /// Returns the names whose existence it checks. Dotted paths do not count.
     pub(super) fn existing(&self) -> Vec<&str> {
         match self {
             Truth::All(parts) | Truth::Any(parts) => parts.iter().flat_map(Truth::existing).collect(),
@@ -109,7 +109,7 @@ impl Truth {
         }
     }
 
-    /// As a part of something larger: in parentheses where it has parts itself.
+    /// Formats a part of a larger condition, in parentheses if it has parts itself.
     fn part(&self) -> String {
         match self {
             Truth::All(_) | Truth::Any(_) => format!("({self})"),
@@ -118,7 +118,7 @@ impl Truth {
     }
 }
 
-/// As a `when` has it, but for `exists` and `notExists`, which stand behind their name.
+/// Formats as a `when`, except for `exists` and `notExists`, which follow their name.
 impl fmt::Display for Truth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let joined = |parts: &[Truth], by: &str| parts.iter().map(Truth::part).collect::<Vec<_>>().join(by);
@@ -150,7 +150,7 @@ impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Side::Path(path) => f.write_str(&path.join(".")),
-            // A `when` knows no escapes but of the quote and the backslash.
+            // A `when` has escapes only for the quote and the backslash.
             Side::Literal(Value::String(text)) => {
                 f.write_char('"')?;
                 for c in text.chars() {
@@ -166,14 +166,14 @@ impl fmt::Display for Side {
     }
 }
 
-/// What stands under a path: names lead through objects alone.
+/// Returns the value at a path. Names lead only through objects.
 fn at<'v>(path: &[String], scope: &Scope<'v>) -> Option<&'v Value> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(scope.name(first)?, |value, segment| value.as_object()?.get(segment))
 }
 
 impl Comparison {
-    /// Whether it says which of two numbers is larger.
+    /// Checks whether it compares the order of two numbers.
     pub(crate) fn is_relation(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::Unequal)
     }
@@ -215,7 +215,7 @@ fn is_true(value: &Value) -> bool {
     }
 }
 
-/// No coercion, but 1 and 1.0 are one number.
+/// Compares without coercion, except that 1 and 1.0 are equal.
 fn is_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),

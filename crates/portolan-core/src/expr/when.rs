@@ -1,6 +1,6 @@
-//! The small language of conditions: `state == done && !(retries >= 3)`. No functions, no arithmetic, no loops.
+//! The condition language: `state == done && !(retries >= 3)`. It has no functions, arithmetic or loops.
 //!
-//! Fails closed: what is missing equals nothing, not even `null`, and is neither less nor more than anything.
+//! Fails closed: a missing value equals nothing, not even `null`, and is neither less nor greater than anything.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::jsonata::{MAX_EXPRESSION_BYTES, quoted};
 use super::truth::{Comparison, Numbers, Side, Truth};
 use super::{ParseFault, Scope};
 
-/// How deep parentheses and `!` may nest.
+/// The maximum nesting depth of parentheses and `!`.
 const MAX_NESTING: usize = 100;
 
 /// A condition. Cloning it is cheap.
@@ -33,7 +33,7 @@ struct Parsed {
 }
 
 impl When {
-    /// Reads a condition.
+    /// Parses a condition.
     ///
     /// # Errors
     /// The first fault, with its place.
@@ -59,17 +59,17 @@ impl When {
         Ok(When(Arc::new(Parsed { text: text.to_owned(), truth })))
     }
 
-    /// The condition as it was written.
+    /// Returns the condition as it was written.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether it holds over the names of a scope.
+    /// Checks whether the condition holds over the names of a scope.
     pub fn eval(&self, scope: &Scope<'_>) -> bool {
         self.0.truth.holds(scope, Numbers::OrText)
     }
 
-    /// The names that it asks of the scope, in alphabetical order: of a dotted path, the first.
+    /// Returns the names that it reads from the scope, in alphabetical order; for a dotted path, the first segment.
     pub fn names(&self) -> Vec<&str> {
         self.0.truth.names()
     }
@@ -139,7 +139,7 @@ impl<'t> Reader<'t> {
         Ok(single(parts, Truth::Any))
     }
 
-    /// The conditions joined by `&&`, and whether there is more than one.
+    /// Reads conditions joined by `&&`, and returns whether there is more than one.
     fn all(&mut self) -> Read<(Truth, bool)> {
         let mut parts = vec![self.unary()?];
         while self.takes("&&") {
@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
         let left = self.side("a name")?;
         let Some(comparison) = self.comparison_word() else { return Ok(Truth::Is(left)) };
         let right = match self.side("a value")? {
-            // A word on the right is text: `state == done`.
+            // A word on the right side is text: `state == done`.
             Side::Path(segments) => Side::Literal(Value::String(segments.join("."))),
             literal @ Side::Literal(_) => literal,
         };

@@ -1,30 +1,30 @@
-//! A check that was performed, as everybody is told of it.
+//! The result of a check, as it is presented.
 
 use serde::Serialize;
 
 use crate::run::Verdict;
 use crate::value::CheckId;
 
-/// A check that was performed.
+/// A performed check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// The check.
     pub id: String,
     /// Whether it held.
     pub held: bool,
-    /// Whether it is a person's to say.
+    /// Whether a person decides it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
-    /// Why it did not; what was found, where something was said of it.
+    /// The reason that it did not hold, or the finding if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The end of what it printed, when it did not hold.
+    /// The end of its printed output, if it did not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
 impl Checked {
-    /// What a check came to.
+    /// Presents the verdict of a check.
     pub fn of(check: &CheckId, verdict: &Verdict) -> Checked {
         let (held, reason, output) = match verdict {
             Verdict::Held => (true, None, None),

@@ -1,4 +1,4 @@
-//! States at work, in sentences: who was asked, what came of it, what they wait for.
+//! Describes states at work: who was asked, the result, and what they wait for.
 
 use super::picture::one_line;
 use crate::chat::ModelAnswer;
@@ -7,7 +7,7 @@ use crate::graph::{State, Worker};
 use crate::run::Resume;
 use crate::run::{Attempt, Completion, Done, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange};
 
-/// How far a state is.
+/// Describes the progress of a state.
 pub fn sentence(talk: &ModelState) -> String {
     let attempt = format!("attempt {}", talk.attempt + 1);
     match &talk.doing {
@@ -30,7 +30,7 @@ pub fn sentence(talk: &ModelState) -> String {
     }
 }
 
-/// The small print of a state: how many key results it has, which tools.
+/// Returns the small print of a state: its model, number of key results, and tools.
 pub(super) fn small_print(state: &State) -> Option<String> {
     let mut parts = Vec::new();
     match &state.work {

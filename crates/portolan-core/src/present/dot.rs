@@ -4,9 +4,9 @@ use super::picture::{Line, Look, label, lines, one_line, small_print};
 use super::verified::{legend, sign_of, told};
 use crate::graph::{Node, Workflow};
 
-/// The digraph of the root flow. Ways that a failure takes are dashed.
+/// Returns the digraph of the root flow. Edges that a failure takes are dashed.
 ///
-/// Nodes keep their identifiers as written: Graphviz takes any quoted text.
+/// Nodes keep their identifiers as written: Graphviz accepts any quoted text.
 pub fn dot(workflow: &Workflow) -> String {
     let flow = workflow.root();
     let mut graph = format!("digraph {} {{\n", quoted(workflow.id().as_str()));
@@ -57,12 +57,13 @@ fn drawn_line(line: &Line<'_>) -> String {
     format!("    {} -> {}{attributes}\n", quoted(line.from.as_str()), quoted(line.to.as_str()))
 }
 
-/// An identifier. Only the quote has an escape there, but a backslash before the last quote would hide it.
+/// Quotes an identifier. Graphviz has an escape only for the quote, but a backslash before the last quote would hide
+/// it.
 fn quoted(id: &str) -> String {
     format!("\"{}\"", id.replace('\\', "\\\\").replace('"', "\\\"").replace('\0', "\u{fffd}"))
 }
 
-/// A label of some lines; empty ones are left out. Labels know HTML's entities besides backslashes.
+/// Formats a label of several lines, without empty ones. Labels use HTML entities and backslashes.
 fn text(lines: &[&str]) -> String {
     let lines: Vec<String> = lines
         .iter()

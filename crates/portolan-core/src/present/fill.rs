@@ -1,14 +1,14 @@
-//! Texts of definitions with the values of variables in the place of `{name}`.
+//! Fills the texts of definitions with the values of variables for `{name}`.
 
 use serde_json::Value;
 
 use crate::value::template;
 
-/// How much of one value stands in a text.
+/// The maximum length of one value in a text, in characters.
 pub(super) const MAX_VALUE_CHARS: usize = 400;
 
-/// The text with `{name}` and `{name.of.a.part}` replaced. A variable that has no value says so: an agent must not take
-/// its name for one. Braces around anything else stay.
+/// Replaces `{name}` and `{name.of.a.part}` in a text. A variable without a value is marked as such: an agent must not
+/// take its name for a value. Braces around anything else stay.
 pub(super) fn filled(text: &str, variables: &[(&str, &Value)], is_declared: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -40,7 +40,7 @@ fn value(path: &str, variables: &[(&str, &Value)]) -> Option<String> {
     template::found(path, variables).map(text)
 }
 
-/// A value as people read it, shortened.
+/// Formats a value for people, shortened.
 pub(super) fn text(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! A record of the journal as one line: who did what, and where that led.
+//! A record of the journal as one line: the actor, the event, and its result.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::run::{
     ModelActivity, Place, Reply, Verdict, WaitingFor,
 };
 
-/// One line for an event and what it made true, without its time.
+/// Formats an event and its changes as one line, without the time.
 pub fn history(event: &Event, changes: &[Change]) -> String {
     let effects: Vec<String> = changes.iter().filter_map(change).collect();
     let is_altered = changes.iter().any(|change| matches!(change, Change::Altered { .. }));

@@ -1,7 +1,7 @@
-//! A workflow as a Mermaid flowchart, and as the Markdown document around one.
+//! A workflow as a Mermaid flowchart, and as a Markdown document around one.
 //!
-//! Whatever identifiers and texts hold, the chart parses and every text reads as it was written: unsafe identifiers
-//! get another name inside the chart, and characters that mean something to Mermaid become entity codes.
+//! The chart parses and shows every text as written, whatever the identifiers and texts contain: unsafe identifiers get
+//! another name inside the chart, and characters with a meaning in Mermaid become entity codes.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::verified::{legend, sentences, sign_of};
 use crate::graph::{Flow, Kind, Node, Workflow};
 use crate::value::NodeId;
 
-/// The flowchart of the root flow, with the step `current` marked.
+/// Returns the flowchart of the root flow, with the step `current` marked.
 ///
-/// A `current` that the root flow does not have is ignored. Mermaid itself refuses, unless told otherwise, charts of
-/// more than 500 edges or 50,000 characters.
+/// A `current` that is not in the root flow is ignored. Unless configured otherwise, Mermaid rejects charts of more
+/// than 500 edges or 50,000 characters.
 ///
 /// ```
 /// # use portolan_core::{dialect, present, source::Source, validate};
@@ -56,9 +56,9 @@ pub fn mermaid(workflow: &Workflow, current: Option<&NodeId>) -> String {
     chart
 }
 
-/// A Markdown document of the root flow: name, description, flowchart, and a table of what is to be done.
+/// Returns a Markdown document of the root flow: name, description, flowchart, and a table of instructions.
 ///
-/// Every text of the definition reads as it was written and stays in its place: none can end the chart or the table.
+/// Every text of the definition appears as written and in its place: none can end the chart or the table.
 pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String {
     let flow = workflow.root();
     let name = if one_line(&flow.name).is_empty() { workflow.id().as_str() } else { &flow.name };
@@ -67,7 +67,7 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
     if !description.is_empty() {
         page += &format!("{description}\n\n");
     }
-    // No line of the chart holds a backtick, so that none can close the fence.
+    // No line of the chart has a backtick, so none can close the fence.
     page += &format!("### Diagram\n\n```mermaid\n{}```\n\n", mermaid(workflow, current));
     if legend(flow).is_some() {
         page += "At steps with ✓ something is checked before they are left; at steps with ○ nothing is, and whoever works \
@@ -83,7 +83,7 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
 
 const CURRENT: &str = "currentStep";
 
-/// The class of the legend, and its name where no node has it.
+/// The class of the legend, and its node name if no other node has it.
 const LEGEND: &str = "legend";
 
 const STYLES: [(&str, &str); 7] = [
@@ -119,7 +119,7 @@ fn classes(flow: &Flow, names: &IndexMap<&NodeId, String>) -> String {
     text
 }
 
-/// What the signs mean: a sentence for those who see no chart, a legend for those who do, and the class of that.
+/// Returns the explanation of the signs as a sentence for screen readers and as a legend, and the legend's class.
 fn explained(flow: &Flow, names: &IndexMap<&NodeId, String>) -> (String, String) {
     let (Some(legend), Some(sentences)) = (legend(flow), sentences(flow)) else { return Default::default() };
     let taken: BTreeSet<&str> = names.values().map(String::as_str).collect();
@@ -148,7 +148,7 @@ fn shape(node: &Node) -> String {
     format!("{open}\"{sign}{}{small}\"{close}", escape(&label(node)))
 }
 
-/// What each node is called in the chart: its identifier where that is safe, else a safe name that no other node has.
+/// Returns the name of each node in the chart: its identifier if that is safe, else a safe name that no other node has.
 fn names(flow: &Flow) -> IndexMap<&NodeId, String> {
     let safe = flow.steps.keys().map(NodeId::as_str).filter(|id| is_safe(id));
     let mut taken: BTreeSet<String> = safe.map(str::to_owned).collect();
@@ -165,7 +165,7 @@ fn free_name(id: &NodeId, index: usize, taken: &BTreeSet<String>) -> String {
     let plain: String = id.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let plain = if plain.ends_with(DIRECTION) { format!("{plain}_") } else { plain };
     let mut name = format!("n_{plain}");
-    // Counting from the node's own place keeps thousands of ids that look alike from being compared with each other.
+    // Counting from the node's own index avoids comparing thousands of similar ids with each other.
     for count in index.. {
         if !taken.contains(&name) {
             break;
@@ -183,11 +183,11 @@ fn is_safe(id: &str) -> bool {
         && !OBJECT.contains(&id)
 }
 
-/// Mermaid takes this word, then any white space, then `LR` or the like for a command, wherever it stands: inside a
-/// string, and at the end of a line that `LR_tests` follows.
+/// Mermaid parses this word, followed by white space and `LR` or the like, as a command anywhere: inside a string, and
+/// at the end of a line before one that begins with `LR_tests`.
 const DIRECTION: &str = "direction";
 
-/// Words of Mermaid's grammar, of this and of older versions.
+/// Words of Mermaid's grammar, of this and older versions.
 const GRAMMAR: [&str; 21] = [
     "BR",
     "BT",
@@ -212,7 +212,7 @@ const GRAMMAR: [&str; 21] = [
     "subgraph",
 ];
 
-/// What every object of JavaScript has: such a node parses, but cannot be laid out.
+/// Members of every JavaScript object: such a node parses, but cannot be laid out.
 const OBJECT: [&str; 8] = [
     "constructor",
     "hasOwnProperty",
@@ -224,7 +224,7 @@ const OBJECT: [&str; 8] = [
     "valueOf",
 ];
 
-/// The text inside a quoted Mermaid string, with an entity code for every character that would not be shown.
+/// Escapes the text of a quoted Mermaid string, with an entity code for every character that would not be shown.
 fn escape(text: &str) -> String {
     let text = text.replace("direction ", "direction\0");
     let mut escaped = String::with_capacity(text.len());
@@ -237,11 +237,11 @@ fn escape(text: &str) -> String {
             '<' => escaped += "#lt;",
             '>' => escaped += "#gt;",
             '\0' => escaped += "#32;",
-            // `¶` and `ﬂ` are what Mermaid replaces entity codes by while it parses.
+            // Mermaid replaces entity codes by `¶` and `ﬂ` while it parses.
             '#' | '`' | '\\' | '¶' | 'ﬂ' => escaped += &code(c),
             // Comments and directives begin with `%%`, formulas with `$$`.
             '%' | '$' if next == Some(c) => escaped += &code(c),
-            // `style:…#…;` loses its semicolon, `fa:fa-…` is an icon. Before a space a colon is only a colon.
+            // `style:…#…;` loses its semicolon, `fa:fa-…` becomes an icon. Before a space a colon is only a colon.
             ':' if next != Some(' ') => escaped += &code(c),
             _ => escaped.push(c),
         }
@@ -274,7 +274,7 @@ fn row(node: &Node) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The text on one line of Markdown, with nothing in it that ends a cell or opens a fence or HTML.
+/// Returns the text on one line of Markdown, without anything that ends a cell or opens a fence or HTML.
 fn inline(text: &str) -> String {
     let text = one_line(text);
     let parts: Vec<&str> = text.split('`').collect();
@@ -285,7 +285,7 @@ fn inline(text: &str) -> String {
     parts.iter().enumerate().map(part).collect::<Vec<_>>().join("`")
 }
 
-/// Whether backticks between the parts pair off and hold plain words, so that they can be left as they are.
+/// Checks whether the backticks between the parts are paired and enclose plain words, so that they can stay.
 fn are_code_spans(parts: &[&str]) -> bool {
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
     let runs = inner.iter().any(|part| part.is_empty());
@@ -304,7 +304,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The text as a paragraph, and never as a heading, a list, a fence or the definition of a link.
+/// Returns the text as a paragraph that cannot be a heading, a list, a fence or a link definition.
 fn paragraph(text: &str) -> String {
     let text = inline(text);
     let (number, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));

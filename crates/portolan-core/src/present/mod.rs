@@ -1,7 +1,7 @@
-//! What a run looks like to whoever is at it: the situation with its offers, the history, pictures.
+//! Presents a run: the situation with its offers, the history, and pictures.
 //!
-//! Presents and decides nothing: which moves there are comes from [`moves`](crate::run::moves), which the engine
-//! follows too. What agents and people read of a situation is worded by the faces.
+//! Presentation decides nothing: the possible moves come from [`moves`](crate::run::moves), which the engine uses too.
+//! The faces word the situation for agents and people.
 
 mod checked;
 mod conversation;
@@ -53,81 +53,82 @@ use serde::{Deserialize, Serialize};
 use crate::run::FramePath;
 use crate::value::{NodeId, Outcome, Timestamp};
 
-/// Who a situation is for, and what of the world bears on it. The core cannot look: the runtime says.
+/// The viewer of a situation, with the facts outside the run that affect it. The core cannot read them: the runtime
+/// does.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
-    /// The position to look at, when it is not the whole run.
+    /// The position to present, if it is not the whole run.
     pub at: Option<FramePath>,
-    /// How it is lifted when the definition's commands may not be run.
+    /// How to lift the block, if the definition's commands may not be run.
     pub untrusted: Option<Untrusted>,
-    /// Whether the caller's client can put a question to the person at it.
+    /// Whether the caller's client can ask its person a question.
     pub can_ask: bool,
-    /// What the agent says that it is able to do; nothing when it has said no more than when the run began.
+    /// The abilities that the agent claims; `None` if unchanged since the run began.
     pub effectivities: Option<Vec<String>>,
-    /// How far the branches are that live outside the run.
+    /// The progress of the branches outside the run.
     pub children: Vec<Child>,
-    /// Why something that may be such a branch cannot be read, where that leaves the outcome open.
+    /// The reason that a possible task of such a branch cannot be read, if that leaves the outcome open.
     pub unreadable: Option<String>,
-    /// The check that runs at the position now.
+    /// The check that is running at the position.
     pub checking: Option<CheckUnderWay>,
 }
 
-/// A check while it runs.
+/// A running check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckUnderWay {
-    /// Its name, or the command that it is.
+    /// Its name, or its command.
     pub check: String,
     /// When it began.
     pub since: Timestamp,
-    /// What it printed last.
+    /// The last line that it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
 }
 
-/// What is to be done before commands may be run that nobody has trusted yet.
+/// The action that is required before untrusted commands may run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "liftedBy", rename_all = "snake_case")]
 pub enum Untrusted {
-    /// A person trusts the file.
+    /// A person must trust the file.
     Trust {
         /// The definition's file.
         file: String,
     },
-    /// The run is held to what stood in the file earlier: that is put back and trusted, or a new run begun.
+    /// The run is bound to an earlier version of the file: put that back and trust it, or begin a new run.
     PutBack {
         /// The workflow.
         workflow: String,
         /// The definition's file.
         file: String,
     },
-    /// The same, for a file that is not known any more.
+    /// The same as `PutBack`, for a file that is no longer known.
     Restore {
         /// The workflow.
         workflow: String,
     },
 }
 
-/// A branch that lives outside the run.
+/// A branch outside the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
     /// The branch.
     pub branch: NodeId,
-    /// How far it is.
+    /// Its progress.
     pub state: ChildState,
 }
 
-/// How far a branch that lives outside the run is.
+/// The progress of a branch outside the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChildState {
-    /// There is no task for it.
+    /// It has no task.
     Missing,
     /// Its task is at a step.
     At {
         /// The step.
         step: NodeId,
-        /// The task, as a call names it.
+        /// The task, as calls name it.
         task: String,
     },
-    /// It has come to an outcome.
+    /// It ended with an outcome.
     Done(Outcome),
 }

@@ -1,7 +1,7 @@
-//! What may be done at the positions of a run, and what stands in the way of it.
+//! The possible actions at the positions of a run, and what blocks them.
 //!
-//! What the engine accepts is what [`moves`] lists; here stands what each of them comes to, and what of the world would
-//! have it refused all the same.
+//! [`moves`] lists the moves that the engine accepts. This module adds the effect of each, and the facts outside the
+//! run that would make it fail.
 
 use serde::Serialize;
 
@@ -12,121 +12,121 @@ use crate::graph::{Kind, Step, Strategy, Workflow};
 use crate::run::{BranchState, Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
 use crate::value::{CANCELLED, NodeId, Outcome};
 
-/// Something that may be done, unless it is blocked.
+/// An offered action, unless it is blocked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
-    /// What is done.
+    /// The action.
     #[serde(flatten)]
     pub act: Act,
-    /// The step at which.
+    /// The step of the action.
     pub step: String,
     /// The step's name for people.
     pub name: String,
-    /// The position, where there are several.
+    /// The position, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The revision to be quoted.
+    /// The revision to quote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<u64>,
-    /// The step that the outcome leads to, where that is certain.
+    /// The step that the outcome leads to, if that is certain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
-    /// Whether it is what leads on, and not what may be done instead.
+    /// Whether it is the way forward, not an alternative.
     pub leads_on: bool,
-    /// Why it would be refused now.
+    /// The reason that it would be rejected now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockedBy>,
 }
 
-/// What is done.
+/// An action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
-    /// The work begins.
+    /// Begins the work.
     Begin,
-    /// An outcome of the work is reported.
+    /// Reports an outcome of the work.
     Report {
         /// The outcome.
         outcome: Outcome,
-        /// How many checks decide whether it counts.
+        /// The number of checks that decide whether it counts.
         checks: usize,
     },
-    /// What was reported is checked again, where a crash interrupted that.
+    /// Repeats the checks of a report after a crash interrupted them.
     Recheck {
-        /// The outcome that was reported.
+        /// The reported outcome.
         outcome: Outcome,
     },
-    /// A person's answer.
+    /// Gives a person's answer.
     Answer {
         /// The answer.
         outcome: Outcome,
-        /// What it says.
+        /// Its meaning.
         means: Meaning,
     },
-    /// A branch is begun as a task of its own.
+    /// Begins a branch as a separate task.
     Open,
-    /// The outcome counts that the branches have earned.
+    /// Reports the outcome that the branches have earned.
     Join {
-        /// What is reported; the branches decide.
+        /// The reported outcome; the branches decide.
         outcome: Outcome,
     },
-    /// The person is asked something that the workflow does not ask.
+    /// Asks the person a question that the workflow does not ask.
     Raise,
-    /// The run is ended before it is complete.
+    /// Ends the run before it is complete.
     End,
 }
 
-/// What a person's answer says.
+/// The meaning of a person's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
-    /// One of the options of the workflow's own question, as people read it.
+    /// An option of the workflow's own question, as people read it.
     Option(String),
     /// An outcome of the step.
     Outcome,
-    /// The obstacle is removed.
+    /// The obstacle is removed: the work is retried.
     TryAgain,
     /// The step is given up.
     GiveUp,
-    /// The run is called off.
+    /// The run is cancelled.
     CallOff,
 }
 
-/// What stands in the way of something that is offered.
+/// The reason that an offered action is blocked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum BlockedBy {
-    /// The commands that decide it may not be run.
+    /// The commands that decide it are untrusted.
     Untrusted(Untrusted),
-    /// Only a person's own word counts, and the caller's client cannot ask them.
+    /// Only the person's own answer counts, and the caller's client cannot ask.
     Person,
     /// A question must be answered first.
     Question,
-    /// As many branches run as may.
+    /// The maximum number of branches is under way.
     Full {
-        /// How many may run at once.
+        /// The maximum number at once.
         most: usize,
     },
     /// The branch is held back.
     Held {
-        /// How many are under way.
+        /// The number of branches under way.
         open: usize,
     },
-    /// Branches are not done.
+    /// Some branches are not done.
     Branches {
-        /// Those, each with the step that it is at; nothing where it has no task.
+        /// Those branches, each with its current step; `None` if it has no task.
         open: Vec<(String, Option<String>)>,
     },
     /// A file that cannot be read may be the task of a branch.
     Unreadable {
-        /// Why it cannot be read.
+        /// The reason that it cannot be read.
         why: String,
     },
 }
 
 impl Offer {
-    /// The outcome that is reported or answered.
+    /// Returns the reported or answered outcome.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.act {
             Act::Report { outcome, .. }
@@ -151,7 +151,7 @@ impl Offer {
     }
 }
 
-/// What may be done at all positions of a run, or at the one that the viewer looks at.
+/// Returns the possible actions at all positions of a run, or at the position of the viewer.
 pub(super) fn offers(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Vec<Offer> {
     let mut offers = Vec::new();
     for (path, frame) in run.positions() {
@@ -195,7 +195,7 @@ fn at_position(here: &Here<'_>, viewer: &Viewer, offers: &mut Vec<Offer>) {
     }
 }
 
-/// Why an offered move is refused all the same, when something outside the run must change first.
+/// Returns the reason that an offered move is blocked by something outside the run.
 fn blocked_by(here: &Here<'_>, viewer: &Viewer, offer: &Move) -> Option<BlockedBy> {
     match offer {
         Move::Begin => None,
@@ -246,7 +246,7 @@ fn meaning(here: &Here<'_>, step: &Step, answer: &Outcome) -> Meaning {
     }
 }
 
-/// A fork whose branches are tasks of their own: what is to be done for each, and whether the fork can be left.
+/// Adds the actions of a fork whose branches are separate tasks: those for each branch, and leaving the fork.
 fn gathering(here: &Here<'_>, viewer: &Viewer, fork: &NodeId, offers: &mut Vec<Offer>) {
     let kind = &here.flow.step(fork).node.kind;
     let most = match kind {
@@ -279,7 +279,7 @@ fn gathering(here: &Here<'_>, viewer: &Viewer, fork: &NodeId, offers: &mut Vec<O
     }
 }
 
-/// Why the outcome of a join is not known.
+/// Returns the reason that the outcome of a join is unknown.
 fn unjoined(here: &Here<'_>, fork: &Kind, viewer: &Viewer) -> Option<BlockedBy> {
     let any = match fork {
         Kind::Fork { join, .. } => {
@@ -301,7 +301,7 @@ fn unjoined(here: &Here<'_>, fork: &Kind, viewer: &Viewer) -> Option<BlockedBy> 
     Some(BlockedBy::Branches { open: open.collect() })
 }
 
-/// The branches that the fork's limit holds back, anywhere in the run.
+/// Adds the branches that the fork's limit holds back, anywhere in the run.
 fn held_branches(workflow: &Workflow, path: &FramePath, frame: &Frame, offers: &mut Vec<Offer>) {
     if let Place::Forked { branches, .. } = &frame.place {
         let open = branches.iter().filter(|branch| matches!(branch.state, BranchState::Open(_))).count();

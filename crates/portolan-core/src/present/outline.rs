@@ -1,4 +1,4 @@
-//! A workflow as text for a terminal: what there is, in the order in which a run comes there, and where it leads.
+//! A workflow as text for a terminal: its nodes in the order of a run, and their targets.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,15 +11,15 @@ use crate::graph::{
 };
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
-/// One line for each node that a run can come to, beginning with the main line of work.
+/// Returns one line for each node that a run can reach, beginning with the main line of work.
 ///
-/// Branches stand indented under their fork, and a workflow that a subflow runs under the first subflow that runs it.
-/// After a heading, every node is `id  kind  name  where it leads`; further ways out and checks follow under the name.
+/// Branches are indented under their fork, and a subflow's workflow under the first subflow that runs it. After a
+/// heading, every node is `id  kind  name  targets`; further exits and checks follow under the name.
 pub fn outline(workflow: &Workflow) -> String {
     outline_with(workflow, &|_, _, _| None)
 }
 
-/// The same, where somebody knows in which line of the project's file the checks stand that the project attaches.
+/// Returns the outline with the line numbers of checks that the project's file attaches.
 pub fn outline_with(workflow: &Workflow, attached_in: &AttachedIn<'_>) -> String {
     let mut outline = Outline { workflow, attached_in, rows: Vec::new(), shown: BTreeSet::new(), defaults: false };
     outline.flow(workflow.id(), 0);
@@ -34,13 +34,13 @@ pub fn outline_with(workflow: &Workflow, attached_in: &AttachedIn<'_>) -> String
     text + &believed(workflow)
 }
 
-/// The line in which a check of a node of a workflow is attached, where that is known.
+/// A function that returns the line at which a check of a node is attached, if known.
 pub type AttachedIn<'a> = dyn Fn(&WorkflowId, &Node, &NodeCheck<'_>) -> Option<usize> + 'a;
 
-/// The most steps that are named as believed.
+/// The maximum number of believed steps to list.
 const MOST_BELIEVED: usize = 12;
 
-/// At how many steps something is checked, and which are believed.
+/// Describes at how many steps something is checked, and which are believed.
 fn believed(workflow: &Workflow) -> String {
     let CheckedSteps { checked, believed } = workflow.root().checked();
     let all = checked + believed.len();
@@ -55,13 +55,13 @@ fn believed(workflow: &Workflow) -> String {
     }
 }
 
-/// How wide a heading and a detail may become.
+/// The maximum width of a heading or a detail.
 const WIDTH: usize = 96;
-/// The longest name and the longest outcome.
+/// The maximum length of a name or an outcome.
 const NAME: usize = 60;
-/// The deepest indentation that still tells something.
+/// The maximum indentation.
 const DEEPEST: usize = 24;
-/// How wide a column of identifiers or names is made for the sake of a long one.
+/// The maximum width of a column of identifiers or names.
 const COLUMN: usize = 36;
 
 struct Outline<'w> {
@@ -69,7 +69,7 @@ struct Outline<'w> {
     attached_in: &'w AttachedIn<'w>,
     rows: Vec<Row>,
     shown: BTreeSet<&'w WorkflowId>,
-    /// Whether some node leaves its retries to the rule that the last line states.
+    /// Whether a node leaves its retries to the rule in the last line.
     defaults: bool,
 }
 
@@ -79,7 +79,7 @@ enum Row {
 }
 
 impl<'w> Outline<'w> {
-    /// Subflows run each other at most `MAX_SUBFLOW_DEPTH` deep, so that recursion is safe.
+    /// Appends the rows of a flow. Subflows nest at most `MAX_SUBFLOW_DEPTH` deep, so recursion is safe.
     fn flow(&mut self, id: &'w WorkflowId, depth: usize) {
         self.shown.insert(id);
         let flow = self.workflow.flow(id);
@@ -92,7 +92,7 @@ impl<'w> Outline<'w> {
         let Step { node, exits } = step;
         let kind = if called { function_word(&node.kind) } else { node.kind.word() };
         let id = format!("{}{}", "  ".repeat(depth.min(DEEPEST)), one_line(node.id.as_str()));
-        // A name that only repeats the identifier or the kind says nothing.
+        // A name that only repeats the identifier or the kind is left out.
         let tells = node.name != node.id.as_str() && !node.name.eq_ignore_ascii_case(kind);
         let name = if tells { cut(&one_line(&node.name), NAME) } else { String::new() };
         self.rows.push(Row::Node { id, kind, name, leads: leads(step) });
@@ -139,9 +139,9 @@ impl<'w> Outline<'w> {
     }
 }
 
-/// The nodes that can be reached, each with how many forks it stands under.
+/// Returns the reachable nodes, each with the number of forks around it.
 ///
-/// From each node the first way out is followed first; the others wait until that line of work is at its end.
+/// The first exit of each node is followed first; the others wait until that line of work ends.
 fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
     struct Branches<'w> {
         waiting: VecDeque<&'w NodeId>,
@@ -198,7 +198,7 @@ fn goes_one_way(step: &Step) -> bool {
     matches!(&step.exits.on[..], [] | [_]) && step.exits.on.iter().all(|(on, _)| on.as_str() == PASSED)
 }
 
-/// What stands in the last column: where a node leads, or what happens there.
+/// Returns the last column: the targets of a node, or what happens at it.
 fn leads(step: &Step) -> String {
     match &step.node.kind {
         Kind::End { result, escalation } => {
@@ -241,7 +241,7 @@ fn way(on: &str, to: &NodeId) -> String {
     format!("{} → {}", cut(&one_line(on), NAME), one_line(to.as_str()))
 }
 
-/// What a failure does; nothing where the workflow fails with it, which goes without saying.
+/// Describes the effect of a failure; `None` if the workflow simply fails with it.
 fn failure(failing: &Failing) -> Option<String> {
     let (to, budget, exhausted) = match failing {
         Failing::Ends => return None,
@@ -260,7 +260,7 @@ fn checked(check: &NodeCheck<'_>) -> String {
     cut(&format!("check {}: {}", one_line(check.id), looks_at(check)), WIDTH)
 }
 
-/// By what a check is attached that the definition does not have.
+/// Formats the origin of a check that is attached outside the definition.
 fn attached(line: Option<usize>) -> String {
     let line = line.map(|line| format!(":{line}")).unwrap_or_default();
     format!(" ({ATTACHMENTS}{line})")

@@ -1,8 +1,7 @@
-//! What has happened on the drawing of a definition: which nodes were visited, what became of them, and how often each edge
-//! was taken.
+//! Marks on the drawing of a definition: the visited nodes with their results, and how often each edge was taken.
 //!
-//! It is folded change by change, as a run is, so that each moment of a run can be shown. Items, passes and branches of one
-//! node are one node of the drawing: of several visits the latest and the worst are told.
+//! The overlay is folded change by change, as a run is, so that each moment of a run can be shown. Items, passes and
+//! branches of one node share one drawn node, which shows the latest and the worst of several visits.
 
 use std::collections::BTreeMap;
 
@@ -12,59 +11,59 @@ use crate::graph::{EndResult, Failing, Kind, Workflow};
 use crate::run::{BranchState, Change, Event, EventKind, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
-/// What has happened on a drawing, at one moment of a run.
+/// The marks on a drawing, at one moment of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Overlay {
-    /// The nodes at which something has happened, by their names in the drawing.
+    /// The marked nodes, by their names in the drawing.
     pub nodes: BTreeMap<String, NodeMark>,
     /// The edges that were taken.
     pub edges: Vec<TakenEdge>,
 }
 
-/// What has happened at a node.
+/// The mark of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeMark {
-    /// How it is, or how its latest visit ended.
+    /// Its current state, or the end of its latest visit.
     pub state: Mark,
-    /// The worst that a visit came to, where that is worse than the latest.
+    /// The worst end of a visit, if that is worse than the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<Mark>,
-    /// How often it was visited.
+    /// The number of visits.
     pub visits: u32,
-    /// How often it failed.
+    /// The number of failures.
     pub failures: u32,
-    /// How many retries of its budget are used.
+    /// The number of used retries of its budget.
     pub used: u32,
-    /// Its budget of retries, where it has one.
+    /// Its retry budget, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// Whether somebody changed what it came to.
+    /// Whether its output was changed by hand.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub altered: bool,
-    /// The pass that is under way, where it is a loop.
+    /// The current pass, if it is a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassMark>,
-    /// How many of its branches or items are done, where it is a fork, a join or a `forEach` under way.
+    /// The number of done branches or items, if it is a fork, a join or a `forEach` under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<Arrived>,
 }
 
-/// How a node is. Those further down are worse.
+/// The state of a node. Later variants are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// It was left, and had not failed.
+    /// It was left without a failure.
     Done,
-    /// It was passed over.
+    /// It was skipped.
     Skipped,
-    /// The run is there.
+    /// The run is at it.
     Here,
     /// Its checks are being performed.
     Checking,
-    /// Somebody is waited for.
+    /// It waits for a person.
     Waiting,
-    /// It was no longer needed while it was under way.
+    /// It was cancelled while it was under way, since it was no longer needed.
     Cancelled,
     /// It failed.
     Failed,
@@ -75,32 +74,32 @@ pub enum Mark {
 pub struct PassMark {
     /// Its number, from 1.
     pub number: u32,
-    /// How many there are, where that is known.
+    /// The number of passes, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<usize>,
 }
 
-/// How many are done of several.
+/// Progress among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Arrived {
-    /// Those that are done.
+    /// The number of done ones.
     pub done: usize,
-    /// All.
+    /// The total number.
     pub of: usize,
 }
 
 /// An edge that was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TakenEdge {
-    /// The node that it leaves, as the drawing names it.
+    /// The node that it leaves, by its name in the drawing.
     pub from: String,
     /// The node that it enters.
     pub to: String,
-    /// How often.
+    /// The number of times.
     pub count: u32,
 }
 
-/// The fold of what happened.
+/// The fold of the changes of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     run: Option<Run>,
@@ -108,7 +107,7 @@ pub struct Trail {
     taken: BTreeMap<(String, String), u32>,
 }
 
-/// What is remembered of a node.
+/// The accumulated marks of a node.
 #[derive(Clone, Debug, Default)]
 struct NodeVisit {
     latest: Option<Mark>,
@@ -128,7 +127,7 @@ impl NodeVisit {
     }
 }
 
-/// What the drawing calls a node of the frame at `path`: workflows that are run inside put their node's name before it,
+/// Returns the drawing's name of a node in the frame at `path`. Inner workflows add the name of their node as a prefix;
 /// branches, items and passes do not.
 pub fn drawn_as(run: &Run, path: &FramePath, node: &NodeId) -> String {
     let mut name = String::new();
@@ -142,17 +141,17 @@ pub fn drawn_as(run: &Run, path: &FramePath, node: &NodeId) -> String {
 }
 
 impl Trail {
-    /// The run as the last record left it; nothing before the first.
+    /// Returns the run after the last record; `None` before the first.
     pub fn run(&self) -> Option<&Run> {
         self.run.as_ref()
     }
 
-    /// How often the node was visited that the drawing calls so.
+    /// Returns the number of visits of a drawn node.
     pub fn visits(&self, node: &str) -> u32 {
         self.left.get(node).map_or(0, |left| left.visits)
     }
 
-    /// Takes the next record of the run.
+    /// Applies the next record of the run.
     pub fn take(&mut self, event: &Event, changes: &[Change]) {
         for change in changes {
             self.note(&event.what, change);
@@ -163,7 +162,7 @@ impl Trail {
         }
     }
 
-    /// The nodes of the drawing that a record is about, those that it moved first.
+    /// Returns the drawn nodes that a record concerns, those that it moved first.
     pub fn about(&self, changes: &[Change]) -> Vec<String> {
         let Some(run) = &self.run else { return Vec::new() };
         let mut names = Vec::new();
@@ -215,7 +214,7 @@ impl Trail {
         }
     }
 
-    /// The node at which a frame is.
+    /// Returns the current node of a frame.
     fn here(&self, frame: &FramePath) -> Option<String> {
         let run = self.run.as_ref()?;
         Some(drawn_as(run, frame, run.frame(frame)?.place.node()))
@@ -246,7 +245,7 @@ impl Trail {
         let Some(run) = &self.run else { return };
         let Some(before) = run.frame(path).map(|frame| &frame.place) else { return };
         let (from, to) = (drawn_as(run, path, before.node()), drawn_as(run, path, place.node()));
-        // A node whose work is attempted again is left and entered, though it is the same.
+        // A retried node is left and entered, though it is the same node.
         let again = failed && matches!(place, Place::Ready { .. } | Place::Passing { .. });
         if from != to || again {
             let executed = matches!(before, Place::Passing { .. } | Place::Calling { .. } | Place::Conversing { .. });
@@ -284,7 +283,7 @@ impl Trail {
         }
     }
 
-    /// What there is to be seen.
+    /// Returns the marks of all nodes and edges.
     pub fn overlay(&self, workflow: &Workflow) -> Overlay {
         let mark = |left: &NodeVisit| {
             let state = left.latest.unwrap_or(Mark::Done);
@@ -304,7 +303,7 @@ impl Trail {
     }
 }
 
-/// What a node came to by what was said of it.
+/// Returns the mark of a node after an event.
 fn said(what: &EventKind, path: &FramePath) -> Mark {
     match what {
         EventKind::Reported { frame, outcome, .. } if frame == path => by(outcome),
@@ -321,13 +320,13 @@ fn by(outcome: &Outcome) -> Mark {
     }
 }
 
-/// What the drawing calls a node that stands in the same flow as the one called `beside`.
+/// Returns the drawing's name of a node in the same flow as the one named `beside`.
 fn inside(beside: &str, place: &Place, node: &NodeId) -> String {
     let around = beside.strip_suffix(place.node().as_str()).unwrap_or_default();
     format!("{around}{node}")
 }
 
-/// Marks where a frame is, and those inside of it.
+/// Marks the place of a frame, and those of the frames inside it.
 fn stands(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, nodes: &mut BTreeMap<String, NodeMark>) {
     let name = drawn_as(run, path, frame.place.node());
     let step = workflow.find(frame.flow.as_str()).and_then(|flow| flow.steps.get(frame.place.node()));

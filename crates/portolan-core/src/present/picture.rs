@@ -1,6 +1,6 @@
-//! What all pictures of a workflow share: one-line labels, what a node looks like, and which edges are drawn.
+//! The common parts of all pictures of a workflow: one-line labels, the look of nodes, and the drawn edges.
 //!
-//! Knows no picture's syntax: escaping is each picture's own.
+//! It knows no picture's syntax: each picture does its own escaping.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::conversation;
 use crate::graph::{Edge, EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
 use crate::value::NodeId;
 
-/// The longest label, in characters.
+/// The maximum length of a label, in characters.
 pub(super) const LABEL: usize = 40;
 
-/// What a node is to the eye.
+/// The look of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     Start,
@@ -44,7 +44,7 @@ impl Look {
     }
 }
 
-/// An edge as it is drawn.
+/// A drawn edge.
 pub(super) struct Line<'w> {
     pub(super) from: &'w NodeId,
     pub(super) to: &'w NodeId,
@@ -52,7 +52,7 @@ pub(super) struct Line<'w> {
     pub(super) failed: bool,
 }
 
-/// The edges as written, then those that a repair added: a picture shows every way that a run can take.
+/// Returns the edges as written, then those that a repair added, so that a picture shows every way of a run.
 pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     let known = |id: &NodeId| flow.steps.contains_key(id);
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     lines
 }
 
-/// What stands on an edge: its label, else its guard, else its outcome.
+/// Returns the text of an edge: its label, else its guard, else its outcome.
 pub(super) fn text_of(edge: &Edge) -> Option<String> {
     let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
     let guard = || match &edge.on {
@@ -84,7 +84,7 @@ pub(super) fn text_of(edge: &Edge) -> Option<String> {
     label.or_else(guard).or_else(outcome)
 }
 
-/// What a node is called: by its name, else its description, else its identifier.
+/// Returns the label of a node: its name, else its description, else its identifier.
 pub(super) fn label(node: &Node) -> String {
     let name = one_line(&node.name);
     let named = !name.is_empty() && node.name != node.id.as_str();
@@ -93,7 +93,7 @@ pub(super) fn label(node: &Node) -> String {
     if label.is_empty() { "(no name)".to_owned() } else { cut(&label, LABEL) }
 }
 
-/// The small print under a label: picture, who does it, what it runs, how often a failure is retried.
+/// Returns the small print under a label: emoji, agent, what it runs, and number of retries.
 pub(super) fn small_print(node: &Node) -> String {
     let runs = match &node.kind {
         Kind::Subflow { workflow, .. } => Some(format!("runs {}", workflow.value)),
@@ -116,14 +116,14 @@ pub(super) fn small_print(node: &Node) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// The text on one line: control characters and every run of white space become one space.
+/// Returns the text on one line: control characters and every run of white space become one space.
 pub(super) fn one_line(text: &str) -> String {
-    // JavaScript counts the byte order mark as white space, Unicode does not.
+    // The byte order mark is white space in JavaScript, but not in Unicode.
     let is_gap = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
     text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The text, or as much of it as fits into `limit` characters with `...` behind it.
+/// Shortens a text to `limit` characters with `...` at the end.
 pub(super) fn cut(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();

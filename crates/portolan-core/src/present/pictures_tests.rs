@@ -1,4 +1,4 @@
-//! What the pictures show.
+//! Tests the contents of the pictures.
 
 pub(super) mod hostile;
 
@@ -10,7 +10,7 @@ use crate::graph::{Graph, Workflow};
 use crate::source::Source;
 use crate::validate;
 
-/// A workflow of `nodes` and `edges`, which may run the workflow `inner`.
+/// Makes a workflow of `nodes` and `edges` that may run the workflow `inner`.
 fn workflow(nodes: &str, edges: &str) -> Workflow {
     let inner = parse("inner.json", INNER);
     let graph = parse("small.json", &format!(r#"{{ "name": "Small", "nodes": {{ {nodes} }}, "edges": [ {edges} ] }}"#));

@@ -1,4 +1,4 @@
-//! A position of a run with all that is told of it, in whichever words.
+//! A position of a run with its texts, and the question that is open there.
 
 use serde::Serialize;
 
@@ -14,80 +14,80 @@ use crate::value::{CANCELLED, FAILED, Outcome};
 pub struct QuestionView {
     /// Its identifier.
     pub id: String,
-    /// What is asked.
+    /// The text of the question.
     pub message: String,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<Answer>,
-    /// Whether the agent asks it, and not the workflow.
+    /// Whether the agent asks it, not the workflow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub raised: bool,
 }
 
-/// An answer that is open.
+/// A possible answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// Its identifier.
     pub id: String,
-    /// What people read.
+    /// Its text for people.
     pub label: String,
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// The question that is open at a position, and whose answer counts.
+/// The open question at a position, and whose answer counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenQuestion {
-    /// What is asked.
+    /// The question.
     #[serde(flatten)]
     pub asked: QuestionView,
-    /// Why a person is asked.
+    /// The reason that a person is asked.
     pub why: AskReason,
     /// Whose answer counts.
     pub answered_by: AnsweredBy,
-    /// What counts when nobody answers.
+    /// The answer that counts after a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<DefaultAnswer>,
 }
 
-/// Why a person is asked.
+/// The reason that a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReason {
-    /// The workflow asks it in words of its own.
+    /// The workflow asks a question of its own.
     Asked,
-    /// The workflow has a person decide at this step.
+    /// The workflow requires a person's decision at this step.
     Step,
     /// The agent asks.
     Raised,
-    /// The retries are spent.
+    /// No retries are left.
     Budget,
-    /// The workflow does not get on.
+    /// The workflow cannot continue.
     Progress,
-    /// Nothing says how a check is decided.
+    /// No rule decides a check.
     Unchecked,
 }
 
-/// Whose answer to a question counts.
+/// The party whose answer to a question counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnsweredBy {
-    /// The person's, as the agent relays it.
+    /// The agent, which relays the person's answer.
     Agent,
-    /// The person's own, whom the caller's client asks.
+    /// The person, whom the caller's client asks.
     Client,
-    /// The person's own, given elsewhere.
+    /// The person, who answers elsewhere.
     Person,
 }
 
-/// The answer that counts when nobody gives one.
+/// The answer that counts after a timeout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DefaultAnswer {
     /// The answer.
     pub option: Outcome,
-    /// After how many milliseconds it counts.
+    /// The timeout, in milliseconds.
     pub after_ms: u64,
 }
 
@@ -106,12 +106,12 @@ impl<'r> Here<'r> {
         Here { workflow, run, path, frame, flow, node: &flow.step(frame.place.node()).node }
     }
 
-    /// The identifier as the definition writes it.
+    /// Returns the identifier as in the definition.
     pub(super) fn id(&self) -> &'r str {
         self.node.seat.as_ref().map_or(self.node.id.as_str(), |seat| &seat.id)
     }
 
-    /// The identifier of the question that it asks: of one that is asked for each of several things, with that.
+    /// Returns the identifier of its question. If it is asked for each of several things, the thing is appended.
     pub(super) fn asked_id(&self) -> String {
         let instance = match &self.node.kind {
             Kind::Checkpoint { question: Some(question), .. } => question.instance.as_ref(),
@@ -122,12 +122,12 @@ impl<'r> Here<'r> {
         format!("{}#{}", self.id(), of.as_ref().unwrap_or(&instance.of))
     }
 
-    /// The activity that it stands in.
+    /// Returns the activity around it.
     pub(super) fn activity(&self) -> Option<&'r graph::Activity> {
         self.node.seat.as_ref().and_then(|seat| self.flow.activities.get(seat.activity))
     }
 
-    /// A text with the values of variables in the place of their names. Where there are no variables, braces are braces.
+    /// Fills a text with the values of variables. If there are no variables, braces stay.
     pub(super) fn told(&self, text: &str) -> String {
         let known = self.run.variables(self.path);
         let declared = |name: &str| self.flow.variable(name).is_some();
@@ -137,12 +137,12 @@ impl<'r> Here<'r> {
         filled(text, &known, &declared)
     }
 
-    /// Its name for people.
+    /// Returns its name for people.
     pub(super) fn name(&self) -> String {
         self.told(&self.node.name)
     }
 
-    /// The question that is open.
+    /// Returns the open question.
     fn asked(&self) -> Option<QuestionView> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let id = self.asked_id();
@@ -167,7 +167,7 @@ impl<'r> Here<'r> {
         Some(QuestionView { id, message: self.why().unwrap_or_else(|| self.name()), options, raised: false })
     }
 
-    /// What an answer means that no definition has a text for.
+    /// Returns the meaning of an answer without a text in the definition.
     fn meaning(&self, on: WaitingFor, answer: &Outcome) -> String {
         match (on, answer.as_str()) {
             (_, CANCELLED) => "call the run off".to_owned(),
@@ -177,7 +177,7 @@ impl<'r> Here<'r> {
         }
     }
 
-    /// Why a person is asked, where that is not the workflow's own question.
+    /// Returns the reason that a person is asked, if it is not the workflow's own question.
     fn why(&self) -> Option<String> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let name = self.name();
@@ -195,7 +195,7 @@ impl<'r> Here<'r> {
         }
     }
 
-    /// The question that is open, and whose answer counts.
+    /// Returns the open question, and whose answer counts.
     pub(super) fn question(&self, viewer: &Viewer) -> Option<OpenQuestion> {
         let Place::Waiting { on, .. } = &self.frame.place else { return None };
         let why = match (on, &self.node.kind) {
@@ -220,7 +220,7 @@ impl<'r> Here<'r> {
         Some(OpenQuestion { asked: self.asked()?, why, answered_by, fallback: self.fallback().map(counts) })
     }
 
-    /// What counts when nobody answers, and after how many milliseconds.
+    /// Returns the answer that counts after a timeout.
     fn fallback(&self) -> Option<&'r graph::Fallback> {
         let counts = self.run.opening.rules.human == Human::Attested;
         let due = counts && matches!(self.frame.place, Place::Waiting { due: Some(_), .. });
@@ -231,7 +231,7 @@ impl<'r> Here<'r> {
     }
 }
 
-/// The question that is open at a position.
+/// Returns the open question at a position.
 pub fn asked(workflow: &Workflow, run: &Run, (path, frame): (&FramePath, &Frame)) -> Option<QuestionView> {
     Here::at(workflow, run, path, frame).asked()
 }

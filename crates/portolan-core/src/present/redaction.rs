@@ -1,7 +1,8 @@
-//! What is never shown: the values of fields that a definition marks, and what its servers are told in confidence.
+//! Redaction: the values of fields that a definition marks, and the confidential settings of its servers, are never
+//! shown.
 //!
-//! Whatever shows a value of a function's run (a trace, a span, a log, a recording, an error) passes it through here.
-//! Too much is masked rather than too little: a field counts by its name wherever it stands, for expressions copy.
+//! Everything that shows a value of a function's run (a trace, a span, a log, a recording, an error) redacts it here.
+//! It masks too much rather than too little: a field counts by its name at any place, since expressions copy values.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -12,34 +13,34 @@ use serde_json::{Map, Value};
 use crate::graph::{FileSettings, Interface, Server, Transport, Workflow};
 use crate::run::{Change, EffectResult, Event, EventKind, Fault, Place, Reply};
 
-/// What stands in the place of a value that is not shown.
+/// The replacement of a hidden value.
 pub const MASK: &str = "[redacted]";
 
-/// The shortest text of a marked field that is looked for inside of other texts.
+/// The minimum length of a text in a marked field that is searched for in other texts.
 const MIN_LEARNT: usize = 4;
-/// The shortest text of a header or a variable that is: `1`, `true` and `info` are no secrets.
+/// The minimum length of a header or variable that is: `1`, `true` and `info` are not secrets.
 const MIN_TOLD: usize = 6;
-/// The most texts that are kept of what was learnt on the way: a long run may meet a new one with every node.
+/// The maximum number of learnt texts: a long run may learn one at every node.
 const MAX_LEARNT: usize = 1_000;
-/// How deep a value is looked into; what lies deeper is masked as a whole.
+/// The maximum depth of a shown value; deeper parts are masked whole.
 const MAX_DEPTH: usize = 128;
 
-/// What is not shown of the runs of a function.
+/// The hidden values in the runs of a function.
 ///
-/// Clones learn together: what one of them meets in a marked field, the others hide from then on.
+/// Clones learn together: a text that one of them finds in a marked field is hidden by all from then on.
 #[derive(Clone, Default)]
 pub struct Redaction {
     /// Names of fields, in lower case.
     names: BTreeSet<String>,
-    /// Ways from the root of a value; `*` is any step.
+    /// Paths from the root of a value; `*` is any step.
     pointers: BTreeSet<Vec<String>>,
-    /// Texts that are masked wherever they stand.
+    /// Texts that are masked everywhere.
     secrets: BTreeSet<String>,
-    /// The same, met on the way.
+    /// Further such texts, learnt during the run.
     learnt: Arc<Mutex<Learnt>>,
 }
 
-/// Texts that were met, the oldest first; it is forgotten when there are too many.
+/// The learnt texts, oldest first; the oldest is dropped if there are too many.
 #[derive(Clone, Default)]
 struct Learnt {
     texts: BTreeSet<String>,
@@ -53,7 +54,7 @@ impl fmt::Debug for Redaction {
 }
 
 impl Redaction {
-    /// What a definition says must not be shown: `redact`, `writeOnly` in its schemas, headers and variables of its
+    /// Collects the values that a definition hides: `redact`, `writeOnly` in its schemas, headers and variables of its
     /// servers.
     pub fn of(interface: Option<&Interface>, settings: &FileSettings) -> Redaction {
         let mut redaction = Redaction::default();
@@ -68,13 +69,13 @@ impl Redaction {
         redaction.hiding(settings.servers.iter().flat_map(confidential))
     }
 
-    /// What none of a workflow's flows wants shown.
+    /// Collects the values that any of a workflow's flows hides.
     pub fn of_workflow(workflow: &Workflow) -> Redaction {
         let of_flows = workflow.flows().map(|(_, flow)| Redaction::of(flow.interface.as_deref(), &flow.settings));
         of_flows.fold(Redaction::default(), Redaction::and)
     }
 
-    /// What either of two hides.
+    /// Combines two redactions.
     #[must_use]
     pub fn and(mut self, other: Redaction) -> Redaction {
         self.names.extend(other.names);
@@ -87,18 +88,18 @@ impl Redaction {
         self
     }
 
-    /// Hides these texts too, wherever they stand: what variables turned out to hold.
+    /// Hides these texts everywhere, too: the values of variables.
     #[must_use]
     pub fn hiding(mut self, texts: impl IntoIterator<Item = String>) -> Redaction {
         for text in texts {
-            // `Bearer …`: a message may repeat the token alone.
+            // For `Bearer …`, a message may repeat only the token.
             let last = text.split_whitespace().next_back().map(str::to_owned);
             self.secrets.extend([Some(text), last].into_iter().flatten().filter(|text| text.len() >= MIN_TOLD));
         }
         self
     }
 
-    /// Hides what stands in the marked fields of this value also where it is copied elsewhere. Clones made before do not.
+    /// Also hides copies of the values in the marked fields of this value. Clones made before do not.
     #[must_use]
     pub fn learning(mut self, value: &Value) -> Redaction {
         self.secrets.extend(self.marked_in(value));
@@ -107,7 +108,7 @@ impl Redaction {
         self
     }
 
-    /// The same for what a run meets on its way. All clones hide it from then on.
+    /// Learns from a value of the run. All clones hide its marked fields from then on.
     pub fn learn(&self, value: &Value) {
         let found = self.marked_in(value);
         if !found.is_empty() {
@@ -116,7 +117,7 @@ impl Redaction {
         }
     }
 
-    /// The same for all that a journal holds.
+    /// Learns from all values in a journal.
     pub fn learn_from<'r>(&self, records: impl IntoIterator<Item = (&'r Event, &'r [Change])>) {
         for (event, changes) in records {
             match &event.what {
@@ -140,7 +141,7 @@ impl Redaction {
         }
     }
 
-    /// The texts that stand in the marked fields of a value.
+    /// Returns the texts in the marked fields of a value.
     fn marked_in(&self, value: &Value) -> Vec<String> {
         let mut found = Vec::new();
         if self.marks() {
@@ -165,7 +166,7 @@ impl Redaction {
         }
     }
 
-    /// Whether what this way leads to is not shown.
+    /// Checks whether the value at a path is hidden.
     fn hides(&self, way: &[String]) -> bool {
         way.len() > MAX_DEPTH
             || way.last().is_some_and(|name| self.names.contains(&name.to_ascii_lowercase()))
@@ -176,36 +177,36 @@ impl Redaction {
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there are fields to learn from.
+    /// Checks whether there are marked fields to learn from.
     pub fn marks(&self) -> bool {
         !self.names.is_empty() || !self.pointers.is_empty()
     }
 
-    /// Whether it hides all that another one does, but for what that has met in a run.
+    /// Checks whether it hides everything that another one does, except for what that one has learnt.
     pub fn hides_all_of(&self, other: &Redaction) -> bool {
         self.names.is_superset(&other.names)
             && self.pointers.is_superset(&other.pointers)
             && self.secrets.is_superset(&other.secrets)
     }
 
-    /// Whether nothing is hidden at all.
+    /// Checks whether it hides nothing.
     pub fn is_empty(&self) -> bool {
         !self.marks() && self.secrets.is_empty() && self.met().order.is_empty()
     }
 
-    /// The value as it may be shown.
+    /// Returns the value with hidden parts masked.
     pub fn value(&self, value: &Value) -> Value {
         if self.is_empty() { value.clone() } else { self.walk(value, &mut Vec::new()) }
     }
 
-    /// A record of a journal, as JSON, as it may be shown: the values in it are each a root of its own.
+    /// Returns a JSON record of a journal with hidden parts masked: each value in it is a root of its own.
     pub fn record(&self, record: &Value) -> Value {
         match record {
             Value::Object(members) => {
                 let shown = members.iter().map(|(name, inner)| {
                     let inner = match (name.as_str(), inner) {
                         ("input" | "output" | "arguments" | "value", inner) => self.value(inner),
-                        // By name: a node may be called like any of those.
+                        // The keys are node names: a node may have one of the names above.
                         ("latest", Value::Object(nodes)) => {
                             nodes.iter().map(|(node, output)| (node.clone(), self.record(output))).collect()
                         }
@@ -225,7 +226,7 @@ impl Redaction {
         }
     }
 
-    /// The text as it may be shown. `name=value` and `"name": "value"` are masked for the names that are hidden.
+    /// Returns the text with hidden parts masked. `name=value` and `"name": "value"` are masked for hidden names.
     pub fn text(&self, text: &str) -> String {
         let mut text = self.without_secrets(text);
         for name in &self.names {
@@ -234,7 +235,7 @@ impl Redaction {
         text
     }
 
-    /// The fault as it may be shown.
+    /// Returns the fault with hidden parts masked.
     pub fn fault(&self, fault: &Fault) -> Fault {
         let Fault { node, code, message, detail } = fault;
         let (message, detail) = (self.text(message), self.text(detail));
@@ -252,7 +253,7 @@ impl Redaction {
         }
     }
 
-    /// A field that a schema marks: by its name, so that its copies are hidden too.
+    /// Hides a field that a schema marks, by its name, so that its copies are hidden too.
     fn hide_marked(&mut self, pointer: &str) {
         match pointer.rsplit('/').find(|step| *step != "*" && !step.is_empty()) {
             Some(name) => {
@@ -265,7 +266,7 @@ impl Redaction {
 
     fn walk(&self, value: &Value, way: &mut Vec<String>) -> Value {
         if self.hides(way) {
-            // Nothing is no secret, and that a field is empty helps whoever looks for the fault.
+            // `null` is not a secret, and an empty field helps to find the fault.
             return if value.is_null() { Value::Null } else { Value::from(MASK) };
         }
         let mut step = |name: String, inner: &Value| {
@@ -288,7 +289,7 @@ impl Redaction {
         }
     }
 
-    /// A secret may have become the name of a field.
+    /// Masks secrets in a field name, which a secret may have become.
     fn text_of_name(&self, name: &str) -> String {
         self.without_secrets(name)
     }
@@ -325,7 +326,7 @@ fn leads(pointer: &[String], way: &[String]) -> bool {
     pointer.len() == way.len() && pointer.iter().zip(way).all(|(wanted, step)| wanted == "*" || wanted == step)
 }
 
-/// The texts and numbers that a hidden value is made of.
+/// Collects the texts and numbers in a hidden value.
 fn texts(value: &Value, depth: usize, found: &mut Vec<String>) {
     match value {
         _ if depth > MAX_DEPTH => {}
@@ -337,7 +338,7 @@ fn texts(value: &Value, depth: usize, found: &mut Vec<String>) {
     }
 }
 
-/// What a server is told in confidence, as far as the definition itself holds it.
+/// Returns the confidential settings of a server, as far as the definition contains them.
 fn confidential(server: &Server) -> Vec<String> {
     let told = match &server.transport {
         Transport::Stdio { env, .. } => env,
@@ -347,9 +348,9 @@ fn confidential(server: &Server) -> Vec<String> {
     told.values().filter(|text| !text.contains("${")).cloned().collect()
 }
 
-/// Masks what follows `name` and `:` or `=`: a quoted text, or a word.
+/// Masks the value after `name` and `:` or `=`: a quoted text or a word.
 fn without_field(text: &str, name: &str) -> String {
-    // Folding ASCII keeps every byte in its place.
+    // ASCII folding keeps all byte offsets.
     let folded = text.to_ascii_lowercase();
     let mut shown = String::with_capacity(text.len());
     let mut done = 0;
@@ -368,7 +369,7 @@ fn without_field(text: &str, name: &str) -> String {
     shown
 }
 
-/// Where the value stands in a rest such as `": "value"…` or `=value …`.
+/// Returns the range of the value in a rest such as `": "value"…` or `=value …`.
 fn said_of(rest: &str) -> Option<(usize, usize)> {
     let bare = rest.trim_start_matches(['"', '\'', '\\', ' ']);
     let said = bare.strip_prefix([':', '='])?.trim_start_matches([' ', '\\']);
@@ -452,7 +453,7 @@ mod tests {
         hidden.learn(&json!({"session": {"apikey": "sk-123"}, "id": "sk-9999"}));
         assert_eq!(clone.text("bad key sk-123 of sk-9999"), "bad key [redacted] of sk-9999");
         assert_eq!(clone.and(Redaction::default()).value(&json!(["sk-123"])), json!([MASK]));
-        // What is learnt for one call is no matter of the others.
+        // Secrets learnt for one call do not affect others.
         let apart = hidden.clone().learning(&json!({"apiKey": "of-one-call"}));
         assert_eq!(apart.text("of-one-call sk-123"), "[redacted] [redacted]");
         assert_eq!(hidden.text("of-one-call"), "of-one-call");

@@ -1,4 +1,4 @@
-//! A run as fsm-agent-flow saves it: what its states have come to, and its variables.
+//! A run in the save format of fsm-agent-flow: the outputs of its states, and its variables.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::graph::{Kind, State, Workflow};
 use crate::run::{Attempt, Change, FramePath, ModelStateChange, Place, Run, StateResult};
 use crate::value::NodeId;
 
-/// What another run can begin with: `{objective, shared, history}`, and where it is not over `state`, from a journal's
-/// changes. Nothing where no journal begins with them.
+/// Returns the state that another run can begin with, from a journal's changes: `{objective, shared, history}`, and
+/// `state` if the run is not over. Returns `None` if the changes do not begin a journal.
 pub fn saved<'c>(workflow: &Workflow, changes: impl IntoIterator<Item = &'c Change>) -> Option<Value> {
     let mut changes = changes.into_iter();
     let mut run = Run::fold(changes.next())?;
@@ -44,7 +44,7 @@ fn results(attempt: &Attempt) -> Map<String, Value> {
     attempt.found.iter().map(|found| (found.name.clone(), Value::from(found.met))).collect()
 }
 
-/// Whether a node is one of the workflow's own that have an output.
+/// Checks whether a node of the workflow itself has an output.
 fn comes_to_something(workflow: &Workflow, run: &Run, frame: &FramePath, node: &NodeId) -> bool {
     let in_root = run.frame(frame).is_some_and(|frame| frame.flow == *workflow.id());
     let step = workflow.root().steps.get(node).filter(|_| in_root);
@@ -53,7 +53,7 @@ fn comes_to_something(workflow: &Workflow, run: &Run, frame: &FramePath, node: &
     })
 }
 
-/// The node at which the run is, where that is one that another run can begin at.
+/// Returns the current node of the run if another run can begin at it.
 fn at(workflow: &Workflow, run: &Run) -> Option<NodeId> {
     let node = match &run.root.place {
         Place::Ended { .. } => return None,

@@ -1,8 +1,7 @@
-//! The situation: where a run is, what is to be done there and what may be done, as data.
+//! The situation: the position of a run, the work there and the possible actions, as data.
 //!
-//! It holds all that an agent, a person or a page needs, also after a total loss of their context, and knows nobody's
-//! words for it: no tool, no call, no command. Faces make these of it. It serializes; `docs/situation.md` describes the
-//! form.
+//! It contains all that an agent, a person or a page needs, even after a total loss of their context. It contains no
+//! names of tools, calls or commands, which the faces add. It serializes; `docs/situation.md` describes the form.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,121 +14,121 @@ use crate::graph::{EndResult, Escalation, Kind, Workflow};
 use crate::run::{BranchState, Feedback, Frame, FramePath, ModelActivity, Place, Run};
 use crate::value::{FAILED, Outcome};
 
-/// The version of the form in which a situation serializes. It rises when a field changes its meaning or goes, and not
-/// when one is added.
+/// The version of the serialized form of a situation. It rises when a field changes its meaning or is removed, not when
+/// one is added.
 pub const SITUATION_VERSION: u32 = 1;
 
-/// Where a run is, as whoever looks at one position of it sees it, or at the whole.
+/// The situation at one position of a run, or of the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Situation {
     /// [`SITUATION_VERSION`].
     pub version: u32,
     /// The workflow that the run was begun with.
     pub workflow: String,
-    /// What the user wants done, in the user's words.
+    /// The user's request, in the user's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
-    /// What is going on, in one word.
+    /// The state in one word.
     pub state: RunStatus,
-    /// The same, with what belongs to it.
+    /// The state with its details.
     pub point: Point,
     /// Whether the whole run is over.
     pub over: bool,
-    /// Where the run is, with the budget of retries that counts there.
+    /// The position, with the retry budget that applies there.
     pub position: Position,
-    /// The way from the run to the position: one frame for each workflow, branch, item and loop.
+    /// The path from the run to the position: one frame for each workflow, branch, item and loop.
     pub frames: Vec<FrameView>,
-    /// What a function gave to the workflow, with what it hides masked.
+    /// The input that a function gave the workflow, with hidden values masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<Value>,
-    /// What the definition says of the step.
+    /// The definition's description of the step.
     pub work: Work,
-    /// The question that is open.
+    /// The open question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<OpenQuestion>,
-    /// The fork that the position is, with how far its branches are.
+    /// The fork at the position, with the progress of its branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<Fork>,
-    /// What decides whether the step may be left as done.
+    /// The checks that decide whether the step may be left as done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
-    /// The one of them that runs now.
+    /// The check that is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checking: Option<CheckUnderWay>,
-    /// Why the commands among them may not be run.
+    /// The reason that commands among the checks may not be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<Untrusted>,
-    /// Why the work is attempted again, or what was handed on.
+    /// The reason for another attempt, or the text that was handed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// What may be done, at the position or at all positions within it: for each the one that leads on first.
+    /// The possible actions at the position, or at all positions within it, with the one that leads on first for each.
     pub offers: Vec<Offer>,
 }
 
-/// What is going on.
+/// The state of a run in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Work is to be done.
+    /// There is work to do.
     Working,
     /// Checks are being performed.
     Checking,
     /// A person must decide.
     Waiting,
-    /// Nothing more happens.
+    /// The run is over.
     Ended,
 }
 
-/// What is going on at a position, with what belongs to it.
+/// The state of a position with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Point {
     /// The work has not begun.
     Queued,
-    /// Work is to be done.
+    /// There is work to do.
     Work,
-    /// A claim is being checked.
+    /// A report is being checked.
     Checking {
-        /// The outcome that was reported.
+        /// The reported outcome.
         outcome: Outcome,
-        /// How many of the checks are settled.
+        /// The number of settled checks.
         settled: usize,
     },
-    /// The question is open.
+    /// A question is open.
     Question,
     /// Branches are under way in the run.
     Forked,
-    /// The branches are tasks of their own.
+    /// The branches are separate tasks.
     Gathering,
-    /// An agent is led through items.
+    /// An agent works through items.
     Items,
-    /// A model has come to where a person decides how it goes on.
+    /// A model waits for a person's decision.
     Held {
-        /// How far it has come.
+        /// Its progress, in words.
         told: String,
     },
-    /// A model works.
+    /// A model is at work.
     Modelled,
-    /// The engine goes on by itself.
+    /// The engine continues by itself.
     Automatic,
-    /// The work is further in.
+    /// The work is in an inner frame.
     Inside,
     /// A branch is done.
     Arrived {
         /// Its outcome.
         outcome: Outcome,
     },
-    /// It is over.
+    /// The run is over.
     Ended {
         /// How it ended.
         result: EndResult,
-        /// Who is to be told.
+        /// Who must be notified.
         #[serde(skip_serializing_if = "Option::is_none")]
         escalation: Option<Escalation>,
     },
 }
 
-/// Where a run, or one position of it, is.
+/// A position of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Position {
@@ -139,14 +138,14 @@ pub struct Position {
     pub step: String,
     /// The step's name for people.
     pub step_name: String,
-    /// What the step is: `task`, `gate`, `fork` …
+    /// The kind of the step: `task`, `gate`, `fork` …
     pub kind: &'static str,
     /// The revision that a move from here must quote.
     pub revision: u64,
-    /// The branch, where there are several.
+    /// The branch, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Who should do the work.
+    /// The agent that should do the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The phase of the work.
@@ -155,7 +154,7 @@ pub struct Position {
     /// The budget of the gate whose failure is being retried, or of this step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<Retries>,
-    /// The branches under way, held back and done.
+    /// The branches that are under way, held back or done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<BranchView>,
 }
@@ -163,44 +162,44 @@ pub struct Position {
 /// A retry budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Retries {
-    /// The step whose budget it is.
+    /// The step that owns the budget.
     pub gate: String,
     /// Retries used.
     pub used: u32,
-    /// Retries in all.
+    /// The total number of retries.
     pub budget: u32,
     /// Retries left.
     pub left: u32,
 }
 
-/// How far a branch is.
+/// The progress of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BranchView {
-    /// The branch, as `branch` names it.
+    /// The branch, as the parameter `branch` names it.
     pub branch: String,
     /// `held`, `working`, `waiting`, `checking`, `passed`, `failed`, `cancelled` or `missing`.
     pub state: String,
-    /// The step that it is at.
+    /// Its current step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
 }
 
-/// A frame on the way to a position.
+/// A frame on the path to a position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrameView {
-    /// How it is called in the frame before it; nothing for the run itself.
+    /// Its name in the outer frame; `None` for the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The workflow that is walked in it.
+    /// The workflow that runs in it.
     pub workflow: String,
     /// The workflow's name for people.
     pub workflow_name: String,
-    /// The step at which it is.
+    /// Its current step.
     pub step: String,
-    /// The revision at which it came there.
+    /// The revision at which it entered the step.
     pub revision: u64,
-    /// The pass, where that step is a loop.
+    /// The pass, if that step is a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<LoopPass>,
 }
@@ -214,7 +213,7 @@ pub struct LoopPass {
     pub name: String,
     /// The number of the pass, from 1.
     pub iteration: u32,
-    /// How many passes there are, where that is known.
+    /// The number of passes, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
     /// The item, as text.
@@ -222,7 +221,7 @@ pub struct LoopPass {
     pub item: Option<String>,
 }
 
-/// Presents a run, or the position that the viewer looks at.
+/// Presents a run, or the position in `viewer`.
 pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
     let path = viewer.at.clone().unwrap_or_else(|| whole(run));
     let frame = run.frame(&path).unwrap_or(&run.root);
@@ -249,9 +248,8 @@ pub fn situation(workflow: &Workflow, run: &Run, viewer: &Viewer) -> Situation {
     }
 }
 
-/// The one position that an agent is shown who is led a step at a time: the first at which there is work, else the first
-/// at all. Branches are gone through one after the other; who is to answer a question is not waited for while there is
-/// other work.
+/// Returns the position for an agent that is shown one step at a time: the first with work, else the first of all.
+/// Branches come one after the other. An open question is not presented while there is other work.
 pub fn focus(run: &Run) -> (FramePath, &Frame) {
     let positions = run.positions();
     let at_work = |(_, frame): &&(FramePath, &Frame)| !matches!(frame.place, Place::Waiting { .. });
@@ -259,7 +257,7 @@ pub fn focus(run: &Run) -> (FramePath, &Frame) {
     found.unwrap_or_else(|| (FramePath::default(), &run.root))
 }
 
-/// The frame that stands for the whole run: the only position there is, or the fork that has several.
+/// Returns the frame that represents the whole run: the only position, or the fork with several.
 fn whole(run: &Run) -> FramePath {
     match run.positions().as_slice() {
         [(path, _)] => path.clone(),
@@ -321,7 +319,7 @@ fn point(here: &Here<'_>) -> Point {
     }
 }
 
-/// How a call names a position: not at all where the run neither has forked nor goes through items.
+/// Returns the name of a position in calls; `None` if the run has neither forked nor iterates over items.
 pub(super) fn branch_name(run: &Run, path: &FramePath) -> Option<String> {
     let mut frame = &run.root;
     let parts =
@@ -376,7 +374,7 @@ fn pass(workflow: &Workflow, frame: &Frame) -> Option<LoopPass> {
     })
 }
 
-/// The budget that a failure from here would draw on or that brought the work back here.
+/// Returns the budget that a failure here would use, or whose retry led back here.
 fn retries(workflow: &Workflow, frame: &Frame) -> Option<Retries> {
     let flow = workflow.flow(&frame.flow);
     let here = frame.place.node();
@@ -410,7 +408,7 @@ fn branches(path: &FramePath, frame: &Frame, viewer: &Viewer) -> Vec<BranchView>
                 },
             })
             .collect(),
-        // Those under way: of the others, how many there are is all that is to be said.
+        // Items under way. Only the number of the others is presented.
         Place::Each { .. } | Place::Conversing { .. } => frame
             .items()
             .iter()
@@ -450,16 +448,16 @@ fn branch_word(state: &BranchState) -> String {
     }
 }
 
-/// Whether an agent is led through the flow of a frame.
+/// Checks whether an agent works through the flow of a frame.
 fn is_led(workflow: &Workflow, frame: &Frame) -> bool {
     workflow.flow(&frame.flow).interface.is_none()
 }
 
-/// What a function gave to the workflow that an agent is led through here, with what it hides masked.
+/// Returns the input that a function gave the workflow at this position, with hidden values masked.
 fn given(workflow: &Workflow, run: &Run, path: &FramePath) -> Option<Value> {
     let ways = (0..=path.0.len()).rev().map(|length| FramePath(path.0[..length].to_vec()));
     let led = ways.map_while(|way| run.frame(&way).filter(|frame| is_led(workflow, frame)));
-    // What a workflow with variables was handed is in them, as it is now.
+    // The input of a workflow with variables is in the variables, with their current values.
     let led = led.filter(|frame| workflow.flow(&frame.flow).variables.is_empty());
     let input = led.filter_map(|frame| frame.data.as_deref()).map(|data| &data.input).find(|input| !input.is_null())?;
     let hidden = Redaction::of_workflow(workflow);

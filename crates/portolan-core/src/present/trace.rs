@@ -1,6 +1,6 @@
-//! What each node of a function did, in the order in which they began: the history of a run, with times.
+//! The executed nodes of a function in the order in which they began: the history of a run, with times.
 //!
-//! A pure fold over the journal. A run that is watched while it goes is told the same rows, with finer times.
+//! A pure fold over the journal. An observer of a running run gets the same rows, with finer times.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Change, Event, Fault, FramePath, Place, Run};
 use crate::value::{NodeId, Timestamp};
 
-/// One node that was executed, or was under way when it was no longer waited for.
+/// A node that was executed, or that was under way when it was abandoned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceRow {
-    /// Its number among the rows, which stand in the order in which nodes began, from 0.
+    /// Its number among the rows, which are in the order in which nodes began, from 0.
     pub index: u64,
-    /// The way to the node: `each/2/fetch`.
+    /// The path to the node: `each/2/fetch`.
     pub at: String,
     /// The node.
     pub node: NodeId,
-    /// What a file of graphs calls its kind.
+    /// The name of its kind in a graph file.
     pub kind: &'static str,
-    /// When it began, in microseconds after the run did.
+    /// When it began, in microseconds after the run began.
     pub start_us: u64,
-    /// How long it took, in microseconds.
+    /// Its duration, in microseconds.
     pub took_us: u64,
-    /// How many times a call was made before it settled, after the first.
+    /// The number of calls after the first, before it settled.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// What it was given: the arguments of a call, the items of a `forEach`, the input of a workflow.
+    /// Its input: the arguments of a call, the items of a `forEach`, the input of a workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What it evaluates, as written.
+    /// The expression that it evaluates, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What it came to.
+    /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Why it failed.
+    /// The reason that it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
-    /// What became of it, where it was not done: [`CANCELLED`] or [`UNDER_WAY`].
+    /// Its state if it was not done: [`CANCELLED`] or [`UNDER_WAY`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub became: Option<&'static str>,
 }
 
-/// A node that was under way when its branch, its loop or the whole run ended without it.
+/// A node that was under way when its branch, its loop or the whole run ended.
 pub const CANCELLED: &str = "cancelled";
-/// A node that is under way still, as far as is known.
+/// A node that is under way, as far as is known.
 pub const UNDER_WAY: &str = "under way";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -58,12 +58,12 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// The way to a node: the frames around it, then its own name.
+/// Returns the path to a node: the frames around it, then its own name.
 pub fn way(path: &FramePath, node: &NodeId) -> String {
     if path.0.is_empty() { node.to_string() } else { format!("{}/{node}", path.text()) }
 }
 
-/// What a file of graphs calls a kind of node.
+/// Returns the name of a node kind in graph files.
 pub fn function_word(kind: &Kind) -> &'static str {
     match kind {
         Kind::Start => "entry",
@@ -74,13 +74,13 @@ pub fn function_word(kind: &Kind) -> &'static str {
     }
 }
 
-/// What a node of a kind evaluates, as written; nothing for those that evaluate nothing.
+/// Returns the expressions that a kind of node evaluates, as written; `None` if there are none.
 pub fn expression(kind: &Kind) -> Option<String> {
     let texts: Vec<String> = kind.expressions().map(|expr| expr.text()).collect();
     (!texts.is_empty()).then(|| texts.join(" | "))
 }
 
-/// The rows of a journal. Values are masked as `hidden` says.
+/// Returns the rows of a journal. `hidden` masks values.
 pub fn trace<'r>(
     workflow: &Workflow,
     records: impl IntoIterator<Item = (&'r Event, &'r [Change])>,
@@ -109,10 +109,10 @@ struct Told<'t> {
     hidden: &'t Redaction,
     run: Option<Run>,
     since: Option<Timestamp>,
-    /// When each frame came to the node at which it is, and its turn among all that began.
+    /// When each frame came to its current node, and its turn among all that began.
     entered: BTreeMap<FramePath, (Timestamp, u64)>,
     begun: u64,
-    /// What was done, with its turn among all that began.
+    /// The finished nodes, with their turn among all that began.
     rows: Vec<(u64, TraceRow)>,
 }
 
@@ -147,7 +147,7 @@ impl Told<'_> {
 
     fn moved(&mut self, at: Timestamp, path: &FramePath, place: &Place) {
         let here = self.run.as_ref().and_then(|run| run.frame(path)).map(|frame| frame.place.node());
-        // A call that is made again, or a loop that begins, is still the same visit of its node.
+        // A repeated call, or a loop that begins, belongs to the same visit of its node.
         if here != Some(place.node()) || place.is_over() {
             self.lose(at, path, CANCELLED);
         }
@@ -168,13 +168,13 @@ impl Told<'_> {
         self.entered.insert(path, entered);
     }
 
-    /// Nobody waits any more for the nodes that are under way in a frame and inside it.
+    /// Ends the nodes that are under way in a frame and inside it, for which nothing waits any more.
     fn lose(&mut self, at: Timestamp, path: &FramePath, became: &'static str) {
         let inside = self.entered.range(path.clone()..).map(|(inner, _)| inner);
         let lost: Vec<FramePath> = inside.take_while(|inner| inner.0.starts_with(&path.0)).cloned().collect();
         for inner in lost {
             let place = self.run.as_ref().and_then(|run| run.frame(&inner)).map(|frame| &frame.place);
-            // Of the others nothing had begun.
+            // At other places nothing had begun.
             if matches!(place, Some(Place::Calling { .. } | Place::Each { .. } | Place::Within { .. })) {
                 self.row(at, &inner, None, |row, _| TraceRow { became: Some(became), ..row });
             }
@@ -182,7 +182,7 @@ impl Told<'_> {
         }
     }
 
-    /// Adds a row for a node of a frame: the one at which it is, or the join of its branches.
+    /// Adds a row for a node of a frame: its current one, or the join of its branches.
     fn row(
         &mut self,
         at: Timestamp,
@@ -194,7 +194,7 @@ impl Told<'_> {
         let (began, turn) = began.unwrap_or_else(|| self.begins(at));
         let Some(frame) = self.run.as_ref().and_then(|run| run.frame(path)) else { return };
         let node = node.unwrap_or_else(|| frame.place.node());
-        // A run that was carried over to another definition may have come by nodes that are not in it.
+        // A run that was migrated to another definition may have passed nodes that are not in it.
         let flow = self.workflow.find(frame.flow.as_str());
         let Some(step) = flow.and_then(|flow| flow.steps.get(node)) else { return };
         let kind = &step.node.kind;
@@ -221,7 +221,7 @@ fn micros(from: Timestamp, to: Timestamp) -> u64 {
     u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0).saturating_mul(1_000)
 }
 
-/// What the node at a place was given, and how often a call was made again.
+/// Returns the input of the node at a place, and the number of repeated calls.
 fn given(place: &Place) -> (Option<Value>, u32) {
     match place {
         Place::Calling { arguments, retries, .. } => (Some(Value::clone(arguments)), *retries),
@@ -231,7 +231,8 @@ fn given(place: &Place) -> (Option<Value>, u32) {
     }
 }
 
-/// What the nodes of each frame have come to, the root first: what an expression sees when the run is paused.
+/// Returns the outputs of the nodes of each frame, the root first: the data that an expression sees when the run is
+/// paused.
 pub fn context(workflow: &Workflow, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
     let mut told = Vec::new();
     let mut waiting = vec![(FramePath::default(), &run.root)];

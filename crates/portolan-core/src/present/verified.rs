@@ -1,12 +1,13 @@
-//! What pictures and lists say of what is checked at a node, and of what is believed there.
+//! The words of pictures and lists for checked and believed nodes.
 
 use super::picture::{LABEL, Look, cut, label, one_line};
 use crate::graph::{CheckBy, DecidedBy, Flow, Node, NodeCheck, Verification};
 
-/// The longest words for one check, in characters.
+/// The maximum length of the words for one check, in characters.
 const LONGEST: usize = 96;
 
-/// The sign before a node's name in charts: who is asked there, or whether something is checked. Neither needs a colour.
+/// Returns the sign before a node's name in charts: whether a person is asked or something is checked. It needs no
+/// colour.
 pub(super) fn sign_of(node: &Node) -> Option<&'static str> {
     match node.verification() {
         _ if Look::of(&node.kind) == Look::Person => Some("✋"),
@@ -16,7 +17,7 @@ pub(super) fn sign_of(node: &Node) -> Option<&'static str> {
     }
 }
 
-/// What the signs of a picture mean; nothing where none stands in it.
+/// Returns the legend of the signs; `None` if no node has one.
 pub(super) fn legend(flow: &Flow) -> Option<&'static str> {
     let is_marked = flow.steps.values().any(|step| step.node.verification().is_some());
     is_marked.then_some(LEGEND)
@@ -24,10 +25,10 @@ pub(super) fn legend(flow: &Flow) -> Option<&'static str> {
 
 const LEGEND: &str = "✓ checked · ○ believed, not checked";
 
-/// The most steps, and the most checks of a step, that a sentence names.
+/// The maximum number of steps, and of checks per step, in a sentence.
 const MOST: usize = 24;
 
-/// The same as sentences, for those who see no picture: which steps are checked and by what, and which are believed.
+/// Describes the same in sentences for screen readers: which steps are checked and by what, and which are believed.
 pub(super) fn sentences(flow: &Flow) -> Option<String> {
     let of = |wanted: Verification, told: &dyn Fn(&Node) -> String| {
         let nodes = flow.steps.values().map(|step| &step.node);
@@ -42,7 +43,7 @@ pub(super) fn sentences(flow: &Flow) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// Whether a node is checked, and by what.
+/// Describes whether a node is checked, and by what.
 pub(super) fn told(node: &Node) -> Option<String> {
     Some(match node.verification()? {
         Verification::Checked => format!("checked by {}", names(&node.checks())),
@@ -50,7 +51,7 @@ pub(super) fn told(node: &Node) -> Option<String> {
     })
 }
 
-/// What checks are called.
+/// Lists the names of checks.
 fn names(checks: &[NodeCheck<'_>]) -> String {
     let names: Vec<String> = checks.iter().map(|check| cut(&one_line(check.id), LABEL)).collect();
     match names.as_slice() {
@@ -67,7 +68,7 @@ fn listed(steps: &[String]) -> String {
     if more > 0 { format!("{named}, {more} more") } else { named }
 }
 
-/// What a check looks at, on one line, cut where it is long.
+/// Describes the subject of a check on one line, cut if it is long.
 pub fn looks_at(check: &NodeCheck<'_>) -> String {
     let what = match check.by {
         DecidedBy::Check(CheckBy::Run { argv, .. }) => {
@@ -95,7 +96,7 @@ mod tests {
     use crate::source::Source;
     use crate::validate;
 
-    /// What each picture of a definition says of its steps: the drawing, then the outline's last line.
+    /// Compares the signs of the steps in each picture of a definition: the drawing, then the outline's last line.
     fn is(text: &str, expected: Expect) {
         let mut graphs = dialect::parse(&Source::new("w.yaml", text), Strictness::Strict).graphs;
         let graph = graphs.remove(0);

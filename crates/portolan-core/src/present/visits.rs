@@ -1,7 +1,6 @@
-//! The visits of one node of a drawing: what it was given, what was said of it, what it came to.
+//! The visits of one node of a drawing: input, messages, output.
 //!
-//! Told from the journal, for nodes of all kinds: those that an agent works at, those that the engine executes, those that a
-//! model works on.
+//! They are folded from the journal, for nodes of all kinds: those that an agent, the engine or a model works on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,92 +21,92 @@ use crate::value::{CheckId, NodeId, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Visit {
-    /// The way to the node, with its branches and items: `each/2/fetch`.
+    /// The path to the node, with its branches and items: `each/2/fetch`.
     pub at: String,
-    /// The record with which it began.
+    /// The record at which it began.
     pub seq: u64,
     /// When it began, in milliseconds since 1970.
     pub began: i64,
-    /// When it ended; nothing while it is under way.
+    /// When it ended; `None` while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<i64>,
-    /// What is evaluated, as written.
+    /// The expression that it evaluates, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What it was given: arguments, items, the input of a workflow.
+    /// Its input: arguments, items, the input of a workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What it came to.
+    /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// What stands in the place of its output since, each with who changed it, in order.
+    /// The later replacements of its output, each with its author, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub altered: Vec<Altered>,
-    /// Why it failed.
+    /// The reason that it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
-    /// How often a call was made again.
+    /// The number of repeated calls.
     pub retries: u32,
-    /// What was reported of it, in order.
+    /// The reported outcomes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<Reported>,
-    /// What its checks came to.
+    /// The results of its checks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Checked>,
     /// The checks of the node that were not run since the last report.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<CheckId>,
-    /// What was said to a model and by it.
+    /// The messages to and from a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<ChatMessage>,
-    /// What was found of its key results, attempt by attempt.
+    /// The results for its key results, attempt by attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Vec<KeyResultOutcome>>,
-    /// What it used up.
+    /// Its usage.
     #[serde(skip_serializing_if = "Spend::is_nothing")]
     pub spent: Spend,
 }
 
-/// An outcome that was reported.
+/// A reported outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reported {
-    /// By whose doing.
+    /// The reporter.
     pub by: Actor,
     /// The outcome.
     pub outcome: String,
-    /// What was said of it.
+    /// The note with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The values that it gave.
+    /// The values in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Value>,
 }
 
-/// An output that was changed by hand.
+/// A manual change of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Altered {
-    /// The record that says so.
+    /// The record of the change.
     pub seq: u64,
-    /// By whose doing.
+    /// The author.
     pub by: Actor,
-    /// What counts instead.
+    /// The new value.
     pub value: Value,
 }
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChatMessage {
-    /// Whose: `system`, `user`, `assistant`, `tool`.
+    /// The role of its author: `system`, `user`, `assistant`, `tool`.
     pub role: Value,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// The tools that are asked for, each with its arguments.
+    /// The requested tools, each with its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
 }
 
-/// The visits of the node that the drawing calls `wanted`, in the order in which they began: those that begin in the records.
-/// `before` is the run as it was before the first of these; nothing where that is the first of all.
+/// Returns the visits of the drawn node `wanted` that begin in the records, in the order in which they began. `before`
+/// is the run before the first record; `None` if that is the first of the journal.
 pub fn visits<'r>(
     workflow: &Workflow,
     before: Option<&Run>,
@@ -142,10 +141,10 @@ struct Told<'t> {
     workflow: &'t Workflow,
     wanted: &'t str,
     hidden: &'t Redaction,
-    /// Whether nothing happened before.
+    /// Whether the records begin with the journal.
     is_whole: bool,
     run: Option<Run>,
-    /// The visits under way, by their frames.
+    /// The open visits, by their frames.
     open: BTreeMap<FramePath, usize>,
     visits: Vec<Visit>,
 }
@@ -156,7 +155,7 @@ impl Told<'_> {
         self.visits.get_mut(at)
     }
 
-    /// What the event says that its changes do not.
+    /// Records what the event contains beyond its changes.
     fn hears(&mut self, event: &Event) {
         let EventKind::Reported { frame, outcome, note, outputs, .. } = &event.what else { return };
         let (hidden, by) = (self.hidden, event.by.clone());
@@ -171,7 +170,7 @@ impl Told<'_> {
         });
     }
 
-    /// The checks of the node that a frame is at.
+    /// Returns the checks of the node that a frame is at.
     fn checks_at(&self, path: &FramePath) -> Vec<CheckId> {
         let Some(frame) = self.run.as_ref().and_then(|run| run.frame(path)) else { return Vec::new() };
         let step = self.workflow.flow(&frame.flow).step(frame.place.node());
@@ -210,7 +209,7 @@ impl Told<'_> {
         }
     }
 
-    /// What the last visit of the node came to is another value from here on.
+    /// Records a changed output at the last visit of the node.
     fn is_altered(&mut self, seq: u64, by: &Actor, change: &Change) {
         let (Change::Altered { frame, node, output }, Some(run)) = (change, &self.run) else { return };
         if drawn_as(run, frame, node) != self.wanted {
@@ -218,10 +217,10 @@ impl Told<'_> {
         }
         let at = way(frame, node);
         let (by, value) = (by.clone(), self.hidden.value(output));
-        // In a pass of a loop it was visited further in than where its output lies.
+        // In a loop pass, the visit is deeper than the place of its output.
         let is_within = |visit: &Visit| visit.at.split('/').count() > at.split('/').count();
         let last = self.visits.iter().rposition(|visit| visit.at == at).or_else(|| {
-            // It may also be a visit that began before, beside those that are told.
+            // The output may also belong to a visit that began before the records.
             let last = self.visits.len().checked_sub(1)?;
             (self.is_whole || is_within(&self.visits[last])).then_some(last)
         });
@@ -277,7 +276,7 @@ impl Told<'_> {
         visit.retries = retries;
     }
 
-    /// A frame begins beside others of its flow: a branch or an item.
+    /// Records that a frame begins beside others of its flow: a branch or an item.
     fn enters(&mut self, around: &FramePath, path: &FramePath, inner: &Frame, seq: u64, at: Timestamp) {
         let Some(run) = &self.run else { return };
         let beside = run.frame(around).map(|frame| drawn_as(run, around, frame.place.node()));
@@ -319,7 +318,7 @@ impl Told<'_> {
         self.visits.push(Visit { at: way(path, node), seq, began: at.0, expression, ..Visit::default() });
     }
 
-    /// The visit of a frame ends, and those of the frames inside of it.
+    /// Ends the visit of a frame and those of the frames inside it.
     fn ends(&mut self, path: &FramePath, at: Timestamp) {
         let inside = self.open.range(path.clone()..).take_while(|(inner, _)| inner.0.starts_with(&path.0));
         let ended: Vec<FramePath> = inside.map(|(inner, _)| inner.clone()).collect();

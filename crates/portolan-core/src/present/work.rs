@@ -1,4 +1,4 @@
-//! What the definition says of the step at a position, with the values of variables in its texts.
+//! The definition's description of the step at a position, with the values of variables in its texts.
 
 use std::borrow::Cow;
 
@@ -12,77 +12,77 @@ use crate::graph::{Activity, CheckBy, ConditionalText, Kind, ToolRules};
 use crate::run::{BranchState, Place};
 use crate::value::{CheckId, NodeId, Outcome};
 
-/// What the definition says of a step.
+/// The definition's description of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
-    /// The step's identifier as the definition writes it: in a text of activities it is unique in its activity only.
+    /// The step's identifier in the definition. In the format of activities it is unique only within its activity.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// Its number among the steps, from 1; nothing for what is no step.
+    /// Its number among the steps, from 1; `None` if it is not a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What to do, what done means, what to hand on.
+    /// The work, the criteria of done, and the results to hand on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// Files to read first, as written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<String>,
-    /// How often a failure may be retried, where the definition says so.
+    /// The maximum number of retries, if the definition has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// The variables that it is said to give values to.
+    /// The variables that it gives values to, according to the definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gives: Vec<String>,
-    /// What it takes to do it, and the agent has said not to have.
+    /// The abilities that it needs and the agent has not claimed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
-    /// The tools that may be used at it, and those that may not, by pattern; nothing where all may.
+    /// The tools that may and may not be used at it, by pattern; `None` if all may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolRules>,
-    /// The activity that it stands in.
+    /// The activity around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityView>,
 }
 
-/// What holds during all of an activity: of its texts those that count in this run.
+/// The texts of an activity that apply in this run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ActivityView {
     /// Its identifier.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What holds during all of it.
+    /// Rules that apply during the whole activity.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
-    /// What is there when it is done.
+    /// Its results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcome: Vec<String>,
-    /// What must not be forgotten in it.
+    /// Points that must not be forgotten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
-    /// What else there is to know.
+    /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The files that it makes.
+    /// The files that it produces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
-    /// The skills and techniques that it is done with, the most important first.
+    /// The skills and techniques to use, the most important first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub means: Vec<String>,
-    /// How long it takes, as written.
+    /// Its duration, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 
-/// Something that must hold before the step is left as done.
+/// A condition that must hold before the step is left as done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckView {
     /// Its identifier.
@@ -92,14 +92,14 @@ pub struct CheckView {
     pub by: CheckBy,
 }
 
-/// A fork, and how far its branches are.
+/// A fork with the progress of its branches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fork {
     /// The join that collects the branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
-    /// How many may be under way at once.
+    /// The maximum number of branches under way at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
     /// The branches.
@@ -109,28 +109,28 @@ pub struct Fork {
 /// A branch of a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForkBranch {
-    /// The step that it begins at.
+    /// The step at its beginning.
     pub id: String,
     /// That step's name for people.
     pub name: String,
-    /// What the definition writes at the way into it.
+    /// The label of the edge into it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// How far a branch is.
+/// The progress of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Progress {
-    /// It is held back, for as many run as may.
+    /// It is held back because the maximum number is under way.
     Held,
     /// It has no task.
     Missing,
     /// It is under way.
     At {
-        /// The step that it is at.
+        /// Its current step.
         step: String,
         /// Whether it waits for a person.
         waiting: bool,
@@ -140,7 +140,7 @@ pub enum Progress {
         /// Its outcome.
         outcome: Outcome,
     },
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -162,7 +162,7 @@ impl Here<'_> {
         }
     }
 
-    /// The variables that the step is said to give, and then those that a check wants of it.
+    /// Returns the variables that the step gives according to the definition, then those that a check requires.
     fn gives(&self) -> Vec<String> {
         let mut gives = self.node.seat.as_deref().and_then(|seat| seat.reports.clone()).unwrap_or_default();
         for name in self.node.outputs_wanted() {
@@ -183,7 +183,7 @@ impl Here<'_> {
         Some(u32::try_from(at + 1).unwrap_or(u32::MAX))
     }
 
-    /// What the step needs, and the agent has said not to have.
+    /// Returns the abilities that the step needs and the agent has not claimed.
     fn lacks(&self, viewer: &Viewer) -> Vec<String> {
         let has = viewer.effectivities.as_deref().or(self.run.opening.effectivities.as_deref());
         let (Some(has), Some(seat)) = (has, &self.node.seat) else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! What runs out on the way: how often work is attempted again, and how many passes a loop makes.
+//! Budgets: the retries of work and the passes of loops.
 //!
-//! States count nothing. So that nothing is left of a budget is first taken to be possible wherever one is taken from, and
-//! then taken back where no way leads there on which as much is taken as there is.
+//! States count nothing. The exploration first assumes that a budget may be spent wherever it is used. The assumption
+//! is then withdrawn in states that no path reaches with all of the budget used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::graph::{Kind, Loop};
 use crate::run::FramePath;
 use crate::value::NodeId;
 
-/// What is counted, and runs out: the attempts of a node, or the passes of a loop, in a frame.
+/// A counted resource: the attempts of a node, or the passes of a loop, in a frame.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Budget {
     pub(super) frame: FramePath,
@@ -23,10 +23,10 @@ pub(super) struct Budget {
     pub(super) renews: bool,
 }
 
-/// Whether a budget is full again after a step.
+/// Checks whether a step refills a budget.
 pub(super) fn renews(step: &Step, budget: &Budget) -> bool {
     let is_inside = |outer: &FramePath| budget.frame.0.len() > outer.0.len() && budget.frame.0.starts_with(&outer.0);
-    // A person who answers may have helped.
+    // A person's answer may have helped.
     if matches!(step.act, Act::Answer(_)) && budget.frame.0.starts_with(&step.frame.0)
         || step.begins.as_ref().is_some_and(is_inside)
     {
@@ -38,7 +38,7 @@ pub(super) fn renews(step: &Step, budget: &Budget) -> bool {
     }
 }
 
-/// The loop whose pass a step ends: where it stands, and how many passes it may make.
+/// Returns the loop whose pass a step ends, with its node.
 pub(super) fn passing<'m>(model: &'m Model, step: &Step) -> Option<(&'m NodeId, &'m Loop)> {
     let flow = model.workflow.flow(&step.flow);
     let Kind::Repeat { of } = &flow.step(&step.node).node.kind else { return None };
@@ -46,18 +46,18 @@ pub(super) fn passing<'m>(model: &'m Model, step: &Step) -> Option<(&'m NodeId, 
     Some((&of.value, looping))
 }
 
-/// The passes of that loop as a budget, and how many it may make.
+/// Returns the passes of that loop as a budget, and their maximum number.
 pub(super) fn passes(model: &Model, step: &Step) -> Option<(Budget, u32)> {
     let (of, looping) = passing(model, step)?;
     let (frame, _) = step.frame.split()?;
     Some((Budget { frame, node: of.clone(), is_passes: true, renews: false }, looping.most))
 }
 
-/// Budgets that cannot be spent: in the state of this key, that of a node in a frame. The passes of a loop are counted at
-/// the node that ends each, in the frame of the pass.
+/// Budgets that cannot be spent: in the state with this key, that of a node in a frame. The passes of a loop are
+/// counted at the node that ends each pass, in the frame of the pass.
 pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
 
-/// Whether a step has it that nothing is left of a budget that is not spent in the state of this key.
+/// Checks whether a step assumes a spent budget that cannot be spent in the state with this key.
 pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
     let is = |pick: &Pick| match pick {
         Pick::Spent { frame, gate } => unspent.contains(&(key.into(), frame.clone(), gate.clone())),
@@ -67,11 +67,11 @@ pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
     !unspent.is_empty() && step.picks.iter().any(is)
 }
 
-/// In how many states passes are counted back: that takes the exploration anew, for which large workflows have no time. In
-/// more, a loop may be said to be at its last pass where no run comes to that.
+/// The maximum number of states for counting passes: it repeats the exploration, which takes too long for large
+/// workflows. With more states, the analysis may assume a last pass that no run reaches.
 const MOST_STATES: usize = 16_384;
 
-/// Where budgets are taken to be spent that cannot be; nothing where the time is up before that is known.
+/// Finds the states that wrongly assume spent budgets; `None` if the time is up first.
 pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
     let mut unspent = Unspent::new();
     for ((frame, node), taken) in taken(model, found) {
@@ -82,7 +82,7 @@ pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnM
             return None;
         }
         let reached = taken.budget.as_ref().map(|budget| spending(found, budget, &taken.by, taken.most));
-        // What nothing is taken from is never spent.
+        // A budget that no step uses is never spent.
         let is_reached = |from: u32| reached.as_ref().is_some_and(|reached| reached[from as usize]);
         let never = taken.spent.iter().filter(|from| !is_reached(**from));
         unspent.extend(never.map(|from| (found.key(*from).into(), frame.clone(), node.clone())));
@@ -90,7 +90,7 @@ pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnM
     Some(unspent)
 }
 
-/// All that is taken, by where it is counted.
+/// Collects the uses of budgets, by the place where they are counted.
 fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), BudgetUse> {
     let mut all: BTreeMap<(&FramePath, &NodeId), BudgetUse> = BTreeMap::new();
     let counts_passes = found.states.len() <= MOST_STATES;
@@ -111,7 +111,7 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
             match pick {
                 Pick::Spent { frame, gate } => all.entry((frame, gate)).or_default().spent.push(edge.from),
                 Pick::Pass(PassKind::Most) if counts_passes => {
-                    // A loop of one pass is at its last one at once.
+                    // A loop of one pass begins with its last pass.
                     let Some((budget, most)) = passes(model, step).filter(|(_, most)| *most > 1) else { continue };
                     let taken = all.entry((&step.frame, &step.node)).or_default();
                     taken.spent.push(edge.from);
@@ -128,18 +128,18 @@ fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f
     all
 }
 
-/// What takes from a budget, and where nothing is left of it.
+/// The steps that use a budget, and the states that assume it spent.
 #[derive(Default)]
 struct BudgetUse {
     by: Vec<u32>,
     spent: Vec<u32>,
-    /// How often it may be taken from.
+    /// The maximum number of uses.
     most: u32,
-    /// Nothing as long as nothing is taken from it.
+    /// `None` while no step uses it.
     budget: Option<Budget>,
 }
 
-/// The states to which ways lead on which a budget is taken from as often as may be, and not renewed since.
+/// Finds the states that a path reaches with all of the budget used and not renewed since.
 fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec<bool> {
     let takes: BTreeSet<u32> = taking.iter().copied().collect();
     let mut last = takes.clone();
@@ -147,7 +147,7 @@ fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec
     for _ in 1..most {
         let next: BTreeSet<u32> =
             last.iter().copied().filter(|edge| reached[found.edges[*edge as usize].from as usize]).collect();
-        // What can be taken once more can be taken any number of times.
+        // If the set of uses no longer changes, further uses are unlimited.
         if next == last {
             break;
         }
@@ -157,7 +157,7 @@ fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec
     reached
 }
 
-/// The states that are reached from where these steps lead, by others that neither take from a budget nor renew it.
+/// Finds the states that are reached after these steps by steps that neither use nor renew the budget.
 fn since(found: &Explored, budget: &Budget, takes: &BTreeSet<u32>, from: &BTreeSet<u32>) -> Vec<bool> {
     let mut reached = vec![false; found.states.len()];
     let mut waiting: Vec<u32> = from.iter().map(|edge| found.edges[*edge as usize].to).collect();

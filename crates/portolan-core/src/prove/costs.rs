@@ -1,9 +1,9 @@
-//! What a run takes at most: how many moves, checks, calls and answers.
+//! The maximum costs of a run: its moves, checks, calls and answers.
 //!
-//! Between two steps that take from a budget or begin another pass, a run goes through states without coming back to one.
-//! The longest such way is found by going backwards from the ends. Each step that takes from a budget may then add what lies
-//! between where it leads back to and where it stands, as often as the budget allows. A budget counts anew where it is
-//! renewed on the way round: it is then bounded by what bounds the circle around it.
+//! Between two steps that use a budget or begin another pass, a run does not return to a state. The longest such path
+//! is found backwards from the ends. Each step that uses a budget may add the path between its target and its source,
+//! as often as the budget allows. A budget that is renewed in a cycle counts anew in each round, and the bound of the
+//! cycle then limits it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +16,26 @@ use super::steps::{Act, Step};
 use super::verdict::{Membership, circles, rounds};
 use crate::graph::{Kind, Workflow};
 
-/// How many steps between states are looked at; of more, what they cost is not told.
+/// The maximum number of steps between states; with more the costs are unknown.
 const MAX_EDGES: usize = 400_000;
 
-/// How often something happens at most in a run in which no circle is gone through again that only somebody's decision
-/// bounds, and nobody is asked to help.
+/// The maximum counts in a run that repeats no cycle that only decisions bound, and in which no person is asked to
+/// help.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// What an agent reports.
+    /// Reports of agents.
     pub moves: u64,
-    /// What a person answers.
+    /// Answers of persons.
     pub answers: u64,
-    /// Acceptance checks that are performed.
+    /// Performed acceptance checks.
     pub checks: u64,
-    /// Calls of tools by the engine.
+    /// Tool calls by the engine.
     pub calls: u64,
-    /// Attempts of states, in each of which models are called.
+    /// Attempts of states, each with calls of models.
     pub attempts: u64,
 }
 
-/// How often each of them happens, in the order in which they are declared.
+/// The counts in the order of the fields.
 type Counts = [u64; 5];
 
 impl Costs {
@@ -48,12 +48,12 @@ impl Costs {
     }
 }
 
-/// Both of each count, in a way that `with` says.
+/// Combines each pair of counts by `with`.
 fn both(one: Counts, other: Counts, with: fn(u64, u64) -> u64) -> Counts {
     std::array::from_fn(|at| with(one[at], other[at]))
 }
 
-/// What a run costs at most; nothing where it was not looked at whole, is too large, or the time is up.
+/// Returns the maximum costs; `None` if the exploration is incomplete or too large, or the time is up.
 pub(super) fn costs(
     workflow: &Workflow,
     model: &Model,
@@ -70,7 +70,7 @@ pub(super) fn costs(
     Some(Costs::of(search.most(&each, order.states())))
 }
 
-/// What happens on a step.
+/// Returns the costs of a step.
 fn cost(workflow: &Workflow, edge: &Edge) -> Costs {
     let mut costs = Costs::default();
     let step = workflow.find(edge.step.flow.as_str()).and_then(|flow| flow.steps.get(&edge.step.node));
@@ -86,27 +86,27 @@ fn cost(workflow: &Workflow, edge: &Edge) -> Costs {
     costs
 }
 
-/// What becomes of a step between states.
+/// The role of a step in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It leads on.
+    /// It continues.
     On,
-    /// It takes from the budget of a number.
+    /// It uses the budget with this index.
     Takes(u32),
-    /// It goes round as somebody decides, and is not counted.
+    /// It repeats a cycle by a decision, and is not counted.
     Round,
 }
 
 struct Search<'f> {
     found: &'f Explored,
     way: Vec<Way>,
-    /// The budgets, each with how much there is of it.
+    /// The budgets, each with its maximum.
     budgets: IndexMap<Budget, u32>,
-    /// Those that a step takes from.
+    /// The budgets that each step uses.
     takes: BTreeMap<u32, Vec<u32>>,
-    /// How often each is taken from in all.
+    /// The total number of uses of each budget.
     times: Vec<u64>,
-    /// How far a walk in depth is with each state.
+    /// The progress of a depth-first walk at each state.
     walked: Vec<Walked>,
 }
 
@@ -135,7 +135,7 @@ impl Search<'_> {
         self.way[edge as usize] == Way::On
     }
 
-    /// Takes out steps until what is left leads nowhere again; nothing where the time is up before.
+    /// Removes steps until no cycles are left; `None` if the time is up first.
     fn cut(&mut self, out_of_time: &mut dyn FnMut() -> bool) -> Option<()> {
         let mut stays = vec![1_u64; self.found.states.len()];
         let mut circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
@@ -153,8 +153,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Takes those steps out of a circle whose budgets are not renewed in it, or else those with which it begins anew. Gives
-    /// how often they are taken.
+    /// Removes the steps of a cycle whose budgets are not renewed in it, or else those that repeat it. Returns the
+    /// number of their uses.
     fn cut_in(&mut self, circle: &[u32], membership: &Membership, stays: u64) -> u64 {
         let edges = circle.iter().flat_map(|at| self.found.edges_of(*at));
         let inside: Vec<u32> =
@@ -187,8 +187,8 @@ impl Search<'_> {
         more
     }
 
-    /// Takes out of a circle the steps with which the outermost round in it begins again, of those that take from no budget
-    /// where there are some. Rounds around and within it may be bounded then.
+    /// Removes the steps that repeat the outermost round of a cycle, preferably those that use no budget. The rounds
+    /// around and inside it may then be bounded.
     fn go_round_once(&mut self, circle: &[u32], membership: &Membership) {
         let back = self.leading_back(circle, membership);
         let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.is_bounded();
@@ -203,7 +203,7 @@ impl Search<'_> {
         }
     }
 
-    /// The steps of a circle that lead back to where a walk in depth has come from.
+    /// Returns the back edges of a depth-first walk through a cycle.
     fn leading_back(&mut self, circle: &[u32], membership: &Membership) -> Vec<u32> {
         let Some(first) = circle.iter().min().copied() else { return Vec::new() };
         self.walked[first as usize] = Walked::Open;
@@ -232,7 +232,7 @@ impl Search<'_> {
         back
     }
 
-    /// The most that a run costs; `order` has the states that others lead to before these.
+    /// Returns the maximum costs of a run; `order` lists each state after its successors.
     fn most(&self, each: &[Counts], order: &[u32]) -> Counts {
         let mut ahead = vec![Counts::default(); self.found.states.len()];
         for at in order {
@@ -254,7 +254,7 @@ impl Search<'_> {
     }
 }
 
-/// The budgets that a step takes from, each with how much there is of it.
+/// Returns the budgets that a step uses, each with its maximum.
 fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, u32)> + use<'s> {
     let retried = step.retried.iter().map(|retried| {
         let (frame, node) = (retried.frame.clone(), retried.gate.clone());

@@ -1,8 +1,8 @@
-//! A run that shows why something is not so: events for the engine, and the same in words.
+//! A run that refutes a property: events for the engine, and a description in words.
 //!
-//! The analysis leaves open what nobody has asked for yet, and counts nothing. Here it is made up: what the agent reports
-//! is what is read later, and what is tried until no retry is left is tried that often. The engine itself then says
-//! whether the run comes to where it should.
+//! The analysis leaves unread values open and counts nothing. The counterexample fills this in: the agent reports the
+//! values that are read later, and work whose retries are spent is attempted that often. The engine then confirms
+//! whether the run gets there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,57 +23,57 @@ use crate::run::{
 };
 use crate::value::{NodeId, Outcome, Timestamp, WorkflowId};
 
-/// A run that comes to where something is not as it should be.
+/// A run that refutes a property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counterexample {
-    /// What the run is opened with.
+    /// The opening of the run.
     pub opening: Opening,
-    /// What happens in it, in order.
+    /// Its events in order.
     pub events: Vec<Event>,
     /// The same in words.
     pub lines: Vec<Line>,
-    /// What has to come out so besides, and that nothing here can bring about: conditions over what tools and models say.
+    /// Further assumptions that the events cannot bring about: conditions on the results of tools and models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumes: Vec<String>,
-    /// Whether the engine has come there by these events.
+    /// Whether the engine gets there by these events.
     pub is_replayed: bool,
 }
 
-/// What happens at one place of a run.
+/// An event at one node of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The node.
     pub node: NodeId,
-    /// Who does what there.
+    /// The actor and the action.
     pub what: String,
 }
 
-/// What was explored, and of what.
+/// The result of an exploration, with its workflow and model.
 pub(super) struct Story<'s> {
     pub(super) workflow: &'s Workflow,
     pub(super) model: &'s Model,
     pub(super) found: &'s Explored,
 }
 
-/// A variable that has to be in one of these cells later.
+/// A variable that must be in one of these cells later.
 struct WantedValue<'s> {
     flow: &'s WorkflowId,
     frame: &'s FramePath,
     name: usize,
     cells: Mask,
-    /// How many items it has, where a loop goes through them.
+    /// Its number of items, if a loop iterates over them.
     items: Option<usize>,
-    /// Whether it was given its value on the way there by what nobody here decides on: what was read before says nothing of it.
+    /// Whether an external result sets it on the way, so that earlier reads do not restrict it.
     is_later: bool,
 }
 
-/// What variables are given, by the number of the step; what the run is opened with stands before the first.
+/// The values of variables by step number; those of the opening are at 0.
 type Given = BTreeMap<usize, Map<String, Value>>;
 
 impl Story<'_> {
-    /// The run that ends with a step.
+    /// Returns the run that ends with a step.
     pub(super) fn told(&self, edge: u32) -> Counterexample {
         let mut way = vec![edge];
         let mut state = self.found.edges[edge as usize].from;
@@ -102,13 +102,13 @@ impl Story<'_> {
         told
     }
 
-    /// Whether a run stands where the abstract one does that goes the same way.
+    /// Checks whether a run is at the same place as the abstract one on the same path.
     fn is_there(&self, mut run: Run, way: &[u32]) -> bool {
         normalise(self.model, &mut run);
         self.abstractly(way).is_some_and(|wanted| is_at(&self.model.workflow, run, wanted))
     }
 
-    /// The abstract run at the end of a way.
+    /// Returns the abstract run at the end of a path.
     fn abstractly(&self, way: &[u32]) -> Option<Run> {
         let mut run = self.found.first.clone();
         for edge in way {
@@ -118,7 +118,7 @@ impl Story<'_> {
         Some(run)
     }
 
-    /// What variables are given on the way: what is read later.
+    /// Returns the values to set on the way: those that are read later.
     fn given(&self, steps: &[&Step]) -> Given {
         let mut given = Given::new();
         let mut wanted: Vec<WantedValue<'_>> = Vec::new();
@@ -181,7 +181,7 @@ impl Story<'_> {
         given
     }
 
-    /// A value that is wanted, of those that may be given.
+    /// Returns a wanted value among those that may be set.
     fn value(&self, wanted: &WantedValue<'_>, may: Mask) -> Option<Value> {
         let cells = wanted.cells & may & !MISSING;
         let value = self.model.value(wanted.name, cells.trailing_zeros())?.clone();
@@ -191,7 +191,7 @@ impl Story<'_> {
         }
     }
 
-    /// How many items a loop goes through that begins with a step.
+    /// Returns the number of items of the loop that a step begins.
     fn items(&self, step: &Step, passes: &BTreeMap<FramePath, usize>) -> Option<usize> {
         let is_loop = matches!(self.workflow.flow(&step.flow).step(&step.node).node.kind, Kind::Loop(_));
         is_loop.then(|| passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1))
@@ -216,7 +216,7 @@ impl Story<'_> {
         opening
     }
 
-    /// The conditions that a step supposes something of.
+    /// Returns the assumptions of a step about conditions.
     fn assumed(&self, step: &Step) -> Vec<String> {
         let of = self.workflow.flow(&step.flow).step(&step.node);
         let is_free = |expr: &crate::expr::Expr| crate::expr::condition_names(expr).is_none() && !expr.is_constant();
@@ -233,14 +233,14 @@ impl Story<'_> {
         step.picks.iter().filter_map(text).collect()
     }
 
-    /// What a step sets to what another variable holds: what that is, nobody follows.
+    /// Describes the assignments of a step from other variables, whose values are not tracked.
     fn copied(&self, step: &Step) -> Vec<String> {
         let node = &self.workflow.flow(&step.flow).step(&step.node).node;
         let copied = sets(node).filter(|(_, value)| is_copied(value));
         copied.map(|(name, value)| format!("`{name}` is what `{}` sets it to: {value}", node.id)).collect()
     }
 
-    /// The values that a report must give, and of which none that fits is found.
+    /// Describes the values that a report must have and for which no sample is found.
     fn unmade(&self, step: &Step) -> Vec<String> {
         if !matches!(step.act, Act::Report(_)) {
             return Vec::new();
@@ -250,7 +250,7 @@ impl Story<'_> {
         unmade.map(|(name, _)| format!("`{name}` of `{}` is given a value that fits its schema", node.id)).collect()
     }
 
-    /// Has the engine go the way; nothing where it does not.
+    /// Replays the path in the engine; `None` if it does not follow.
     fn played(&self, steps: &[&Step], given: &Given, told: &mut Counterexample) -> Option<Run> {
         let mut run = Run::fold(&open(self.workflow, &told.opening).ok()?)?;
         for (at, step) in steps.iter().enumerate() {
@@ -265,7 +265,7 @@ impl Story<'_> {
         Some(run)
     }
 
-    /// The events that a step is, in the run as it is.
+    /// Returns the events of a step in the current run.
     fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
         let frame = run.frame(&step.frame)?;
         let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
@@ -306,7 +306,7 @@ impl Story<'_> {
         })
     }
 
-    /// What is reported, and what the checks of the step want besides.
+    /// Returns the reported values, with those that the checks of the step require.
     fn with_wanted(&self, step: &Step, outcome: &Outcome, given: Option<&Map<String, Value>>) -> Option<Arc<Value>> {
         let mut outputs = given.cloned().unwrap_or_default();
         let node = &self.workflow.flow(&step.flow).step(&step.node).node;
@@ -324,7 +324,7 @@ impl Story<'_> {
         let kind = &self.workflow.flow(&step.flow).step(&step.node).node.kind;
         let due = || self.effect(run, step, EffectPart::Node, EffectResult::Due);
         Some(match (&step.act, kind) {
-            // A computation is one step of the engine, and begins with nothing.
+            // A computation is one step of the engine, without an event for its beginning.
             (Act::Advance, Kind::Compute(_)) => Vec::new(),
             (Act::Advance, Kind::State(_) | Kind::Each(_)) => return None,
             (Act::Advance, _) => vec![due()?],
@@ -348,12 +348,12 @@ impl Story<'_> {
     }
 }
 
-/// The values that a report must give, with their schemas.
+/// Returns the values that a report must have, with their schemas.
 fn wanted(node: &Node) -> impl Iterator<Item = (&str, &Value)> {
     node.accept.iter().filter_map(|check| check.by.evidence()?.fact.output())
 }
 
-/// Who does what, in words.
+/// Describes the actor and the action in words.
 fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
     let with = given.map_or_else(String::new, |given| {
         let values: Vec<String> = given.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();

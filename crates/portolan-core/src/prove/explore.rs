@@ -1,4 +1,4 @@
-//! All abstract states of a workflow that can be reached, and what leads from each to which.
+//! Explores all reachable abstract states of a workflow, and the steps between them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -19,47 +19,47 @@ use crate::run::{Change, Frame, FramePath, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
 use crate::value::{NodeId, Outcome, WorkflowId};
 
-/// About how much a run takes that waits to be looked at.
+/// The approximate memory of a waiting run.
 const RUN_BYTES: usize = 1_536;
-/// How many states are looked at before somebody is asked for the time again.
+/// The number of states between two checks of the time.
 const STRIDE: usize = 64;
 
-/// What a state is.
+/// The kind of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StateKind {
     /// Something can happen.
     Open,
-    /// The run has come to an end of the definition.
+    /// The run has reached an end of the definition.
     Ended,
-    /// The run is over without one: it failed.
+    /// The run failed without reaching an end of the definition.
     Failed,
-    /// It was reached, and what can happen in it was not looked at any more.
+    /// The state was reached but not explored.
     Frontier,
 }
 
 /// A node of a flow.
 pub(super) type Site = (WorkflowId, NodeId);
 
-/// What was found.
+/// The result of the exploration.
 pub(super) struct Explored {
     pub(super) states: Vec<StateKind>,
     pub(super) edges: Vec<Edge>,
-    /// The edge by which each state was reached first.
+    /// The edge that reached each state first.
     pub(super) reached_by: Vec<Option<u32>>,
-    /// Where the edges of each state begin.
+    /// The index of the first edge of each state.
     first_edge: Vec<u32>,
     pub(super) nodes: BTreeSet<Site>,
     /// The outcomes by which nodes were left.
     pub(super) outcomes: BTreeSet<(Site, Outcome)>,
-    /// The ways that switches have led.
+    /// The ways that switches have taken.
     pub(super) ways: BTreeSet<(Site, NodeId)>,
-    /// The edges on which a run lost its way: no condition held, or something could not be evaluated.
+    /// The edges on which a run got lost: no condition held, or an evaluation failed.
     pub(super) astray: BTreeMap<Site, u32>,
     pub(super) bound: Option<Bound>,
     pub(super) opening: Opening,
-    /// The state in which it begins.
+    /// The initial state.
     pub(super) first: Run,
-    /// The states by what tells them apart, in their order.
+    /// The states by key, in order.
     known: IndexMap<Box<[u8]>, ()>,
     bytes: usize,
 }
@@ -72,7 +72,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// How much memory it takes, twice what its own fields do: those of a list that grows have room for as many again.
+    /// Returns its memory size, twice that of its fields: a growing list reserves room for as many again.
     fn bytes(&self) -> usize {
         let names = self.step.frame.0.len() + self.step.begins.as_ref().map_or(0, |frame| frame.0.len());
         let picks =
@@ -81,7 +81,7 @@ impl Edge {
     }
 }
 
-/// The states that have been found, and those that wait.
+/// The states found so far, and those that wait.
 struct Search<'m> {
     model: &'m Model,
     unspent: &'m Unspent,
@@ -89,9 +89,9 @@ struct Search<'m> {
     found: Explored,
 }
 
-/// Explores from the opening on, as far as the limits allow.
+/// Explores from the opening on, within the limits.
 ///
-/// Steps that suppose that something is spent which cannot be are left out.
+/// Steps that assume an unspendable budget to be spent are left out.
 pub(super) fn explore(
     model: &Model,
     limits: &AnalysisLimits,
@@ -151,7 +151,7 @@ impl<'m> Search<'m> {
         (looked_at.is_multiple_of(STRIDE) && out_of_time()).then_some(Bound::Time)
     }
 
-    /// The number of a state; one that is new waits to be looked at.
+    /// Returns the number of a state, and queues it if it is new.
     fn reach(&mut self, run: Run, by: Option<u32>) -> u32 {
         let key = key(&self.model.workflow, &run);
         let bytes = key.len() + 96;
@@ -182,7 +182,7 @@ impl<'m> Search<'m> {
         self.found.edges.push(edge);
     }
 
-    /// What has happened on a step.
+    /// Records the facts of a step.
     fn note(&mut self, step: &Step, before: &Run, after: &Run, changes: &[Change]) {
         let site = (step.flow.clone(), step.node.clone());
         let outcome = match &step.act {
@@ -200,7 +200,7 @@ impl<'m> Search<'m> {
                 Change::Executed { node, output: Some(output), .. } if *node == step.node => {
                     self.found.ways.extend(output.as_str().map(|to| (site.clone(), NodeId::from(to))));
                 }
-                // Where a frame is afterwards is known of the state.
+                // The place of a frame after the step is recorded with the state.
                 Change::Moved { frame, place, .. } if !stands_at(after, frame, place.node()) => {
                     let flow = after.frame(frame).or_else(|| before.frame(frame)).map(|frame| frame.flow.clone());
                     self.found.nodes.extend(flow.map(|flow| (flow, place.node().clone())));
@@ -210,7 +210,7 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// A frame, and those inside of it, are where they are.
+    /// Records the places of a frame and of those inside it.
     fn at(&mut self, frame: &Frame) {
         let site = (frame.flow.clone(), frame.place.node().clone());
         self.found.nodes.insert(site);
@@ -230,17 +230,17 @@ impl<'m> Search<'m> {
 }
 
 impl Explored {
-    /// What tells a state from all others.
+    /// Returns the unique key of a state.
     pub(super) fn key(&self, state: u32) -> &[u8] {
         self.known.get_index(state as usize).map_or(&[], |(key, ())| key)
     }
 
-    /// What can happen in a state.
+    /// Returns the edges of a state.
     pub(super) fn edges_of(&self, state: u32) -> impl Iterator<Item = (u32, &Edge)> {
         self.range_of(state).map(|at| (at, &self.edges[at as usize]))
     }
 
-    /// The numbers of its edges.
+    /// Returns the indexes of its edges.
     pub(super) fn range_of(&self, state: u32) -> Range<u32> {
         self.first_edge[state as usize]..self.first_edge[state as usize + 1]
     }
@@ -261,8 +261,8 @@ fn standing(model: &Model, run: &Run) -> StateKind {
     }
 }
 
-/// Whether the run does not know how to go on where the step was: a person is asked for what the definition lacks, or it
-/// comes to the end that reading has put where no way leads on.
+/// Checks whether a run got lost at a step: a person is asked for what the definition lacks, or it reaches the end that
+/// parsing inserts for a missing way.
 fn is_astray(model: &Model, after: &Run, step: &Step) -> bool {
     let is_lost = |frame: &Frame| match &frame.place {
         Place::Waiting { on: WaitingFor::Progress, .. } => true,
@@ -277,7 +277,7 @@ fn is_astray(model: &Model, after: &Run, step: &Step) -> bool {
     step.act == Act::Advance && here.into_iter().any(|path| after.frame(&path).is_some_and(is_lost))
 }
 
-/// What a run is opened with: what it requires, and nothing else.
+/// Returns the opening of a run with only the required values.
 fn opening(model: &Model) -> Opening {
     let flow = model.workflow.root();
     let mut opening = Opening::of(model.workflow.id().clone());
@@ -290,7 +290,7 @@ fn opening(model: &Model) -> Opening {
     opening
 }
 
-/// A value that a variable can have.
+/// Returns a value that a variable can have.
 pub(super) fn sample(model: &Model, variable: &Variable) -> Value {
     let followed = model.names.get(&variable.name.value);
     let known = followed.into_iter().flat_map(|cells| cells.values()).find(|value| variable.kind.takes(value));
@@ -299,7 +299,7 @@ pub(super) fn sample(model: &Model, variable: &Variable) -> Value {
     known.cloned().or_else(|| values.into_iter().find(|value| variable.kind.takes(value))).unwrap_or_default()
 }
 
-/// Whoever opens a run may give the variables that nobody else keeps.
+/// Marks the variables that an opening may set as having any value.
 fn opened(model: &Model, run: &mut Run) {
     let flow = model.workflow.root();
     if flow.interface.is_some() {
@@ -315,7 +315,7 @@ fn opened(model: &Model, run: &mut Run) {
     }
 }
 
-/// Whether whoever opens a run may give a variable its value.
+/// Checks whether an opening may set a variable.
 fn is_given(variable: &Variable) -> bool {
     variable.required || variable.keeper != VariableOwner::Person
 }

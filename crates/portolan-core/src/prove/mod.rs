@@ -1,8 +1,8 @@
-//! What is true of every run of a workflow, found out before there is one.
+//! Proves properties of every run of a workflow before there is one.
 //!
-//! The abstract states of a workflow are explored with the engine's own decisions, so that nothing here is a second
-//! opinion about what a definition means. Each verdict is proved, refuted by a run, or undecided because a bound was
-//! reached, which is said. Knows no format, no file and no clock: whoever asks says when the time is up.
+//! The abstract states of a workflow are explored with the engine's own decisions, so that the analysis cannot disagree
+//! with the engine about a definition. Each verdict is proved, refuted by a run, or undecided, with the bound that was
+//! reached. The module knows no format, file or clock: the caller decides when the time is up.
 
 mod budgets;
 mod costs;
@@ -31,12 +31,12 @@ use model::Model;
 pub use report::{CODES, ProofFinding};
 use verdict::Membership;
 
-/// How far the analysis goes.
+/// The limits of the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnalysisLimits {
-    /// How many states it looks at.
+    /// The maximum number of states.
     pub states: usize,
-    /// About how much memory it takes, in bytes.
+    /// The approximate maximum memory, in bytes.
     pub bytes: usize,
 }
 
@@ -46,36 +46,36 @@ impl Default for AnalysisLimits {
     }
 }
 
-/// Why something is not decided.
+/// The reason that a verdict is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// There are more states than are looked at.
+    /// There are more states than the limit.
     States(usize),
-    /// It would take more memory than it may.
+    /// The analysis would exceed its memory limit.
     Bytes(usize),
-    /// One choice depends on more than is looked at together.
+    /// One choice depends on more combinations than the limit.
     Ways,
     /// The time was up.
     Time,
-    /// The definition is too large for the analysis to begin.
+    /// The definition is too large for the analysis.
     Size(usize),
     /// A run of it cannot be opened.
     NeverOpened,
 }
 
-/// What is known of one question.
+/// The verdict on one property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion<T> {
-    /// It is so in every run.
+    /// It holds in every run.
     Proved,
-    /// It is not so: where, and how a run comes there.
+    /// It does not hold: where, and how a run gets there.
     Refuted(Vec<T>),
-    /// A bound was reached before that was known.
+    /// A bound was reached before the verdict.
     Undecided(Bound),
 }
 
 impl<T> Conclusion<T> {
-    /// What refutes it.
+    /// Returns the refutations.
     pub fn refutations(&self) -> &[T] {
         match self {
             Conclusion::Refuted(found) => found,
@@ -92,7 +92,7 @@ impl<T> Conclusion<T> {
     }
 }
 
-/// A place in a definition.
+/// A node of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeRef {
     /// The flow.
@@ -101,40 +101,40 @@ pub struct NodeRef {
     pub node: NodeId,
 }
 
-/// A run that comes to where it cannot finish.
+/// A run that becomes unable to finish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
-    /// How it comes there.
+    /// The run.
     pub run: Counterexample,
-    /// The step with which it is lost.
+    /// The node of the step after which it cannot finish.
     pub at: NodeRef,
-    /// The nodes that it can still come to, over and over; a single one where nothing can happen any more.
+    /// The nodes that it can still reach again and again; a single one if nothing can happen any more.
     pub round: Vec<NodeRef>,
-    /// Whether it goes round there; else it stands still.
+    /// Whether it goes round there; otherwise it is stuck.
     pub goes_round: bool,
 }
 
-/// A choice for which no way is open.
+/// A choice without an open way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedChoice {
-    /// How a run comes there.
+    /// A run to the choice.
     pub run: Counterexample,
-    /// Where the way is chosen.
+    /// The node of the choice.
     pub at: NodeRef,
 }
 
-/// What can never happen.
+/// A part of a workflow that can never happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dead {
-    /// The node is never come to.
+    /// The node is never reached.
     Node(NodeRef),
-    /// The node is never left by that outcome.
+    /// The node is never left by the outcome.
     Outcome(NodeRef, Outcome),
     /// The condition that leads there never decides.
     Way(NodeRef, NodeId),
 }
 
-/// A circle that a run may go through any number of times.
+/// A cycle that a run may repeat any number of times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Its nodes.
@@ -143,34 +143,34 @@ pub struct Cycle {
     pub by_person: bool,
 }
 
-/// What is known of a workflow.
+/// The result of the analysis of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// From wherever a run may come to, it can still come to an end.
+    /// From every reachable state, a run can still reach an end.
     pub finishes: Conclusion<Trap>,
-    /// Everything in it can happen.
+    /// Every part can happen.
     pub alive: Conclusion<Dead>,
-    /// Wherever a way is chosen, one is open.
+    /// Every choice has an open way.
     pub has_ways: Conclusion<BlockedChoice>,
-    /// As long as nobody goes round on purpose, every run ends.
+    /// Every run ends unless someone repeats a cycle on purpose.
     pub ends: Conclusion<Trap>,
-    /// The circles that nothing bounds but those who decide in them.
+    /// The cycles that only the decisions in them bound.
     pub cycles: Vec<Cycle>,
-    /// What a run takes at most that goes through none of these circles again; nothing where that is not known.
+    /// The maximum costs of a run that repeats none of these cycles; `None` if unknown.
     pub costs: Option<Costs>,
-    /// How many states were looked at.
+    /// The number of explored states.
     pub states: usize,
 }
 
-/// How many places are told at which a run is lost: each with a run of its own.
+/// The maximum number of reported traps: each has a run of its own.
 const MAX_TRAPS: usize = 16;
 
-/// How many nodes and variables together may be looked at: each is compared with each before the exploration begins.
+/// The maximum product of nodes and variables: each pair is compared before the exploration.
 const MAX_SIZE: usize = 4_000_000;
 
-/// Finds out what is true of every run of a workflow.
+/// Proves or refutes properties of every run of a workflow.
 ///
-/// `out_of_time` is asked now and then, and says when to stop.
+/// `out_of_time` is called now and then, and returns whether to stop.
 ///
 /// ```
 /// use portolan_core::prove::{AnalysisLimits, Conclusion, prove};
@@ -198,7 +198,7 @@ pub fn prove(workflow: &Workflow, limits: &AnalysisLimits, out_of_time: &mut dyn
         };
         let more =
             if found.bound.is_none() { budgets::unspent(&model, &found, out_of_time) } else { Some(Unspent::new()) };
-        // What is taken back may have led to all that others are spent by.
+        // Removing such a step may remove everything that spends another budget.
         match more {
             Some(more) if more.is_empty() => {}
             Some(more) => {
@@ -249,7 +249,7 @@ fn place((flow, node): &Site) -> NodeRef {
     NodeRef { flow: flow.clone(), node: node.clone() }
 }
 
-/// The circles that runs are caught in, each with the step that leads there first.
+/// Finds the cycles that trap runs, each with the step that reaches it first.
 fn traps(story: &Story<'_>) -> Vec<Trap> {
     let found = story.found;
     let finishes = verdict::finishing(found);
@@ -275,11 +275,11 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
     traps
 }
 
-/// What was never seen to happen.
+/// Finds the parts that never happen.
 fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
     let mut dead = Vec::new();
     for (flow_id, flow) in workflow.flows() {
-        // What a tool, a model or an item of a list runs is looked at by itself.
+        // Workflows that a tool, a model or an item of a list runs are analysed separately.
         if !found.nodes.contains(&(flow_id.clone(), flow.start.clone())) {
             continue;
         }
@@ -308,13 +308,13 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
     dead
 }
 
-/// The circles that no budget and no limit bounds. That a person helps where nothing is left of a budget is none: it is for
-/// that person to go on.
+/// Finds the cycles that no budget and no limit bounds. Help by a person after a spent budget does not count as one:
+/// that person decides whether to continue.
 fn cycles(found: &Explored) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
     let outer: Vec<Vec<u32>> = verdict::rounds(found, &|_| true, &goes_on);
     let of = Membership::of(found, &outer);
-    // Whether a person's answer fills every budget in it.
+    // Whether a person's answer refills every budget in it.
     let has_answers: Vec<bool> = outer.iter().map(|circle| verdict::has_answers(found, circle, &of)).collect();
     let is_filled = |state: u32| of.on(state).is_some_and(|circle| has_answers[circle as usize]);
     let counts = |edge: u32| {

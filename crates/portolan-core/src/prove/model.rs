@@ -1,8 +1,8 @@
-//! What is explored in place of a workflow: the same flows, with what nobody can know beforehand taken out.
+//! The model that is explored in place of a workflow: the same flows without their unknown parts.
 //!
-//! Variables that conditions compare have cells; every other one is left out. A condition that cannot be sorted is
-//! *free*: it becomes a question to a made-up variable, to which the analysis gives both answers. What a tool, a model or
-//! a computation comes to becomes a call that succeeds or fails. The engine decides over all of that as it always does.
+//! Variables that conditions compare have cells; all others are removed. A condition that cannot be evaluated over
+//! cells is *free*: it becomes a comparison of a made-up variable, and the analysis tries both results. The result of a
+//! tool, a model or a computation becomes a call that succeeds or fails. The engine decides over this model as usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,56 +20,56 @@ use crate::graph::{
 use crate::source::Spanned;
 use crate::value::{NodeId, PASSED, WorkflowId, template};
 
-/// How many variables are followed; conditions on others are free.
+/// The maximum number of tracked variables; conditions on others are free.
 const MAX_NAMES: usize = 120;
-/// How many cells a variable may have to be followed.
+/// The maximum number of cells of a tracked variable.
 const MAX_CELLS: usize = 60;
 
-/// How many limits of loops an array may be compared with to be followed.
+/// The maximum number of loop limits per array of a tracked variable.
 const MAX_SIZES: usize = 8;
-/// How many items an array has at most whose passes are counted: each pass of such a loop is a state of its own.
+/// The maximum length of an array whose loop passes are counted: each pass of such a loop is a state of its own.
 const MAX_COUNTED: usize = 4;
 
-/// Variables, one bit each by their number.
+/// A set of variables, one bit each by index.
 pub(super) type Names = u128;
-/// The cells that a variable may be in.
+/// The possible cells of a variable.
 pub(super) type Mask = Cells;
-/// That a variable has no value.
+/// The cell for a variable without a value.
 pub(super) const MISSING: Mask = 1;
 
-/// The workflow as it is explored.
+/// The workflow in the form that is explored.
 pub(super) struct Model {
-    /// Its flows, as the engine is given them.
+    /// Its flows, in the form for the engine.
     pub(super) workflow: Workflow,
-    /// The variables that are followed, with their cells.
+    /// The tracked variables with their cells.
     pub(super) names: IndexMap<String, Partition>,
     flows: BTreeMap<WorkflowId, BTreeMap<NodeId, Site>>,
-    /// The variables that flows are handed, and give back when they end.
+    /// The variables that flows receive, and return when they end.
     handed: Names,
-    /// What the made-up variables are called, a number behind it.
+    /// The prefix of made-up variables; an index follows it.
     free: String,
 }
 
-/// What is known of a node.
+/// The facts about a node.
 #[derive(Clone, Default)]
 pub(super) struct Site {
-    /// What is read when it is executed.
+    /// The variables that it reads.
     pub(super) reads: Names,
-    /// What of it has to have one value before.
+    /// Those of them that must have one value first.
     pub(super) settles: Names,
-    /// The conditions that are asked when it is executed, in order; behind one that holds, none is.
+    /// The conditions that it evaluates, in order, up to the first that holds.
     pub(super) asks: Vec<Sorted>,
-    /// What something on the way from here may read.
+    /// The variables that it or any later node may read.
     pub(super) live: Names,
-    /// How many of its conditions are free.
+    /// The number of its free conditions.
     pub(super) free: usize,
-    /// What being here may give a value, and which.
+    /// The variables that being here may set, with their possible cells.
     pub(super) gives: Vec<(usize, Mask)>,
-    /// What being left sets to what another variable holds, and so to anything.
+    /// The variables that leaving it sets to the value of another one, and so to any value.
     pub(super) copies: Vec<(usize, Mask)>,
-    /// What a person may give a value who is asked because the work cannot go on here.
+    /// The variables that a person may set who is asked because the work cannot continue here.
     pub(super) helps: Vec<(usize, Mask)>,
-    /// Whether it runs a flow whose input is computed.
+    /// Whether it runs a flow with a computed input.
     pub(super) computes_input: bool,
 }
 
@@ -98,23 +98,23 @@ impl Model {
         self.flows.get(flow)?.get(node)
     }
 
-    /// The made-up variable of the condition `at` of a node.
+    /// Returns the made-up variable for condition `at` of a node.
     pub(super) fn free_variable(&self, at: usize) -> String {
         format!("{}{at}", self.free)
     }
 
-    /// The cells that a value of a variable may be in, where it has one: of all that the type lets it be.
+    /// Returns the cells that a value of a variable may be in, among the values that `takes` accepts.
     fn cells_of(&self, name: usize, takes: &dyn Fn(&Value) -> bool) -> Mask {
         let values = self.names[name].values().iter().enumerate();
         values.filter(|(_, value)| takes(value)).fold(0, |mask, (cell, _)| mask | cell_bit(cell))
     }
 
-    /// All values that a variable of a type can have; without a type, all that there are.
+    /// Returns the cells of all values of a type; without a type, of all values.
     pub(super) fn any_of(&self, kind: Option<VariableKind>, name: usize) -> Mask {
         self.cells_of(name, &|value| kind.is_none_or(|kind| kind.takes(value)))
     }
 
-    /// What a variable of some cell is given in the run that the engine decides over.
+    /// Returns the value of a cell in the run that the engine decides over.
     pub(super) fn value(&self, name: usize, cell: u32) -> Option<&Value> {
         self.names[name].values().get((cell as usize).checked_sub(1)?)
     }
@@ -139,14 +139,14 @@ impl Model {
         for variable in &mut made.variables {
             variable.required &= requires;
         }
-        // Expressions see variables only where a flow has some.
+        // Expressions see variables only if the flow has some.
         if sites.values().any(|site: &Site| site.free > 0) {
             made.variables.push(made_up(self.free_variable(0)));
         }
         (made, sites)
     }
 
-    /// What is read at a node.
+    /// Collects the reads of a node.
     fn read_at(&self, seen: &Variables<'_>, step: &Step) -> Site {
         let mut site = Site::default();
         match &step.node.kind {
@@ -168,7 +168,7 @@ impl Model {
                 site.computes_input = args.is_some();
                 site.settles = self.bits(context.iter().map(String::as_str));
             }
-            // What a flow was handed is taken back when it ends.
+            // The variables that a flow received are returned when it ends.
             Kind::End { .. } => site.settles = self.handed,
             _ => {}
         }
@@ -176,13 +176,13 @@ impl Model {
         site
     }
 
-    /// A condition is asked, where it is not free.
+    /// Adds a condition to a node unless it is free.
     fn asked(&self, seen: &Variables<'_>, expr: &Expr, site: &mut Site) {
         let Some(names) = self.known(seen, expr) else { return };
         site.reads |= names;
         match Sorted::of(expr, &self.names) {
             Some(sorted) => site.asks.push(sorted),
-            // It reads nothing.
+            // A constant reads nothing.
             None => site.settles |= names,
         }
     }
@@ -191,28 +191,28 @@ impl Model {
         names.filter_map(|name| self.names.get_index_of(name)).fold(0, |bits, name| bits | 1 << name)
     }
 
-    /// The names that a condition reads, where all of them are followed or surely have no value.
+    /// Returns the names that a condition reads if all of them are tracked or certainly have no value.
     fn known(&self, seen: &Variables<'_>, expr: &Expr) -> Option<Names> {
         if expr.is_constant() {
             return Some(0);
         }
         let names = condition_names(expr)?;
         let is_known = |name: &&str| match seen.has(name) {
-            // What a node came to hides a variable of its name.
+            // The output of a node hides a variable of its name.
             true => self.names.contains_key(*name) && !(seen.flow.records && seen.flow.steps.contains_key(*name)),
             false => !seen.flow.records,
         };
         names.iter().all(is_known).then(|| self.bits(names.into_iter()))
     }
 
-    /// The name of the variable whose items a loop goes through, where that is followed.
+    /// Returns the variable over whose items a loop iterates, if it is tracked.
     fn array(&self, seen: &Variables<'_>, over: &Expr) -> Option<Names> {
         let name = array_name(over)?;
         let is_followed = seen.declared.contains_key(name.as_str()) && self.names.contains_key(&name);
         is_followed.then(|| self.bits(std::iter::once(name.as_str())))
     }
 
-    /// Takes out what cannot be known, and counts what is free.
+    /// Removes the unknown parts of a node, and counts its free conditions.
     fn abstracted(&self, seen: &Variables<'_>, step: &mut Step, site: &mut Site) {
         for (guard, _) in &mut step.exits.guards {
             self.freed(seen, guard, site);
@@ -236,7 +236,7 @@ impl Model {
                     LoopKind::ForEach { over, .. } => {
                         if self.array(seen, over).is_none() {
                             let items = array_named(&self.free_variable(site.free));
-                            // Whether it has items, and whether more than the loop makes passes.
+                            // One for whether it has items, one for whether it has more than the loop makes passes.
                             site.free += 2;
                             *over = items.unwrap_or_else(|| Expr::Literal(Arc::new(Value::Array(Vec::new()))));
                         }
@@ -251,7 +251,7 @@ impl Model {
         }
     }
 
-    /// A condition that cannot be told is asked of a made-up variable.
+    /// Replaces a condition that cannot be evaluated by a comparison of a made-up variable.
     fn freed(&self, seen: &Variables<'_>, expr: &mut Expr, site: &mut Site) {
         if self.known(seen, expr).is_some() {
             return;
@@ -261,7 +261,7 @@ impl Model {
         *expr = Expr::Condition(asked.expect("the name is a name, and a boolean is compared"));
     }
 
-    /// Takes from a node what it sets to what other variables hold.
+    /// Removes from a node the assignments of other variables' values.
     fn copied(&self, seen: &Variables<'_>, node: &mut Node) -> Vec<(usize, Mask)> {
         let mut copied = Vec::new();
         let mut take = |sets: &mut Vec<(String, Value)>| {
@@ -281,7 +281,7 @@ impl Model {
         copied
     }
 
-    /// What being at a node may give which values.
+    /// Collects the variables that a node may set, with their possible cells.
     fn given_at(&self, seen: &Variables<'_>, node: &Node) -> Vec<(usize, Mask)> {
         let declared = (0..self.names.len()).filter_map(|name| Some((name, *seen.declared.get(self.text(name))?)));
         let is_given: &dyn Fn(&Variable) -> bool = match &node.kind {
@@ -301,7 +301,7 @@ impl Model {
         self.names.get_index(name).map_or("", |(text, _)| text)
     }
 
-    /// What may be read on the way from each node: all of it backwards from where it is read.
+    /// Computes the live variables of each node, backwards from their reads.
     fn find_live(&mut self) {
         let Model { workflow, flows, .. } = self;
         for (id, sites) in flows {
@@ -327,7 +327,7 @@ impl Model {
                     waiting.push(from);
                 }
             }
-            // Each branch has variables of its own: what is the same in all of them is settled before.
+            // Each branch has variables of its own: values common to all branches are settled before the fork.
             for (node, site) in sites {
                 if matches!(flow.step(node).node.kind, Kind::Fork { .. }) {
                     site.reads |= site.live;
@@ -338,23 +338,23 @@ impl Model {
     }
 }
 
-/// The bit of a cell of values.
+/// Returns the bit of a cell of values.
 fn cell_bit(cell: usize) -> Mask {
     1 << (cell + 1)
 }
 
 impl Model {
-    /// The cell of a value, as a mask.
+    /// Returns the cell of a value as a mask.
     pub(super) fn mask_of(&self, name: usize, value: &Value) -> Mask {
         self.names[name].cell_of(value).map_or(MISSING, cell_bit)
     }
 }
 
-/// The variables of a flow, by their names.
+/// The variables of a flow by name.
 struct Variables<'f> {
     flow: &'f Flow,
     declared: BTreeMap<&'f str, &'f Variable>,
-    /// What holds the items of a loop, or what only the definition sets: values of any type.
+    /// Variables with values of any type: loop items, and those that only the definition sets.
     untyped: BTreeSet<&'f str>,
 }
 
@@ -381,7 +381,7 @@ impl<'f> Variables<'f> {
     }
 }
 
-/// The variables that conditions of a workflow compare, and their cells.
+/// Returns the variables that conditions of a workflow compare, and their cells.
 fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> IndexMap<String, Partition> {
     let mut wanted: IndexMap<String, Vec<&Expr>> = IndexMap::new();
     let mut arrays: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -425,7 +425,8 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
     names
 }
 
-/// The lengths of the arrays that a workflow itself has for a variable, as far as loops go through them whole.
+/// Returns the lengths of the arrays that a workflow assigns to a variable, as far as loops iterate over all their
+/// items.
 fn lengths(workflow: &Workflow, name: &str, most: usize) -> Vec<usize> {
     let known = workflow.flows().flat_map(|(_, flow)| {
         let declared = flow.variables.iter().filter(|variable| variable.name.value == name);
@@ -436,7 +437,7 @@ fn lengths(workflow: &Workflow, name: &str, most: usize) -> Vec<usize> {
     lengths.into_iter().filter(|length| (1..=most.min(MAX_COUNTED)).contains(length)).collect()
 }
 
-/// The variables that a flow hands to one that cannot begin without them, each with the flow that hands it over.
+/// Returns the variables that a flow passes to a flow that requires them, each with the passing flow.
 fn required(workflow: &Workflow) -> impl Iterator<Item = (&WorkflowId, &str)> {
     workflow.flows().flat_map(|(id, flow)| flow.steps.values().map(move |step| (id, step))).flat_map(|(id, step)| {
         let (called, context) = match &step.node.kind {
@@ -451,7 +452,7 @@ fn required(workflow: &Workflow) -> impl Iterator<Item = (&WorkflowId, &str)> {
     })
 }
 
-/// The conditions of a flow.
+/// Returns the conditions of a flow.
 fn conditions(flow: &Flow) -> impl Iterator<Item = &Expr> {
     flow.steps.values().flat_map(|step| {
         let of_loop =
@@ -460,12 +461,12 @@ fn conditions(flow: &Flow) -> impl Iterator<Item = &Expr> {
     })
 }
 
-/// Whether what is set is what another variable holds.
+/// Checks whether an assigned value is that of another variable.
 pub(super) fn is_copied(value: &Value) -> bool {
     value.as_str().is_some_and(|text| template::whole(text).is_some())
 }
 
-/// What being at a node sets, whatever comes of it.
+/// Returns the assignments of a node, with those of all answers.
 pub(super) fn sets(node: &Node) -> impl Iterator<Item = &(String, Value)> {
     let question = match &node.kind {
         Kind::Checkpoint { question, .. } => question.as_deref(),
@@ -482,7 +483,7 @@ fn loop_of(node: &Node) -> Option<&Loop> {
     }
 }
 
-/// The variable whose items a loop goes through, where it names one and nothing else.
+/// Returns the variable over whose items a loop iterates, if the expression is only its name.
 pub(super) fn array_name(over: &Expr) -> Option<String> {
     let Expr::Jsonata(jsonata) = over else { return None };
     let name = jsonata.text().trim_matches('`');
@@ -494,7 +495,7 @@ fn array_named(name: &str) -> Option<Expr> {
     crate::expr::Jsonata::parse(&format!("`{name}`")).ok().map(Expr::Jsonata)
 }
 
-/// A name that no variable begins with.
+/// Returns a prefix that no variable has.
 fn free_name(workflow: &Workflow) -> String {
     let mut name = "free".to_owned();
     let variables = || workflow.flows().flat_map(|(_, flow)| &flow.variables);
@@ -504,7 +505,7 @@ fn free_name(workflow: &Workflow) -> String {
     name
 }
 
-/// One more than there is: in a state, each budget counts as taken from once, so that the engine says where it is full again.
+/// Adds one to a budget: in a state, each budget counts as used once, so that the engine reports a refill.
 fn counted(failing: &mut Failing) {
     if let Failing::Retries { budget, .. } = failing
         && *budget > 0
@@ -513,14 +514,14 @@ fn counted(failing: &mut Failing) {
     }
 }
 
-/// A value that a report must give is given: the agent can always find one that fits.
+/// Replaces a check of a reported value: the agent can always find one that fits.
 fn given_freely(check: &mut Check) {
     if check.by.evidence().is_some_and(|wanted| wanted.fact.output().is_some()) {
         check.by = CheckBy::Evidence(Evidence { fact: Fact::Person, since: Since::Step });
     }
 }
 
-/// The flows that are given an input which is computed.
+/// Returns the flows that are called with a computed input.
 fn called_with_arguments(workflow: &Workflow) -> BTreeSet<&str> {
     let steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let called = steps.filter_map(|step| match &step.node.kind {
@@ -530,7 +531,7 @@ fn called_with_arguments(workflow: &Workflow) -> BTreeSet<&str> {
     called.collect()
 }
 
-/// The variables that flows are handed.
+/// Returns the variables that are passed to flows.
 fn handed(workflow: &Workflow) -> Vec<&str> {
     let steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let handed = steps.filter_map(|step| match &step.node.kind {
@@ -540,7 +541,7 @@ fn handed(workflow: &Workflow) -> Vec<&str> {
     handed.flatten().map(String::as_str).collect()
 }
 
-/// Whether a state may set any variable.
+/// Checks whether a state may set any variable.
 fn gives_anything(state: &State) -> bool {
     let sets = state.tools.iter().any(|tool| tool.value == crate::engine::SHARED_SET);
     sets || matches!(state.work, Worker::Function(_))
@@ -558,7 +559,7 @@ fn made_up(name: String) -> Variable {
     }
 }
 
-/// What somebody else comes to: it succeeds or fails.
+/// Makes the abstraction of external work: a call that succeeds or fails.
 fn called() -> Kind {
     let word = |text: &str| Spanned { value: text.to_owned(), span: Default::default() };
     Kind::Call(Box::new(Call {
@@ -572,12 +573,12 @@ fn called() -> Kind {
     }))
 }
 
-/// What somebody else comes to, by one of several outcomes.
+/// Makes the abstraction of external work with one of several outcomes.
 fn reported() -> Kind {
     Kind::Work { gate: false, outputs: Vec::new() }
 }
 
-/// An interface that takes everything: what is given and what comes of it is computed.
+/// Removes the schemas of an interface: input and output are computed.
 fn open(interface: &Interface) -> Interface {
     Interface { input: None, output: None, bounds: Default::default(), ..interface.clone() }
 }

@@ -1,5 +1,5 @@
-//! How what is not known may come out where the engine goes on by itself: variables that are in one of several cells,
-//! conditions that nothing here can tell, and how many passes a loop has made.
+//! The possible results of unknown facts when the engine continues: variables with several possible cells, free
+//! conditions, and the passes of loops.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use crate::graph::{Kind, LoopKind, MAX_ITEMS};
 use crate::run::{Frame, FramePath, Place, Run};
 use crate::value::NodeId;
 
-/// How something that is not known comes out.
+/// The assumed result of an unknown fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// A variable turns out to be in one of these cells.
+    /// The variable is in one of these cells.
     In { frame: FramePath, name: usize, cells: Mask },
-    /// The free condition of a number holds or does not.
+    /// The free condition with this index holds or does not.
     Free { at: usize, holds: bool },
-    /// Nothing is left of a node's budget.
+    /// The budget of a node is spent.
     Spent { frame: FramePath, gate: NodeId },
-    /// The loop around goes on, is through, or has made as many passes as it may.
+    /// The loop around continues, is finished, or has made the maximum number of passes.
     Pass(PassKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassKind {
     Another,
-    /// Of items whose number is known: the states count down to the last one.
+    /// Over a known number of items: the states count down to the last one.
     AnotherCounted,
-    /// Of items whose number is not known.
+    /// Over an unknown number of items.
     Last,
-    /// Of items whose number is known.
+    /// Over a known number of items.
     LastCounted,
     Most,
 }
 
-/// In how many ways one thing may come out; of more it is not found out what they lead to.
+/// The maximum number of results of one step; with more the analysis stops.
 const MAX_WAYS: usize = 4_096;
 
-/// One way in which it comes out.
+/// One combination of results.
 #[derive(Clone)]
 pub(super) struct Draft {
     pub(super) run: Run,
     pub(super) picks: Vec<Pick>,
-    /// The variables that are read, each with the frame that has it and the cells that it may still be in: it makes no
-    /// difference in which of them it is.
+    /// The variables that are read, each with its frame and the cells that remain possible. The step is the same for
+    /// all of these cells.
     pub(super) read: Vec<VariableRead>,
 }
 
@@ -59,11 +59,11 @@ pub(super) struct VariableRead {
     cells: Mask,
 }
 
-/// The variables that are read, as far as they are told apart.
+/// The variables that are read, as far as their cells are distinguished.
 type Reading = Vec<VariableRead>;
 
 impl At<'_> {
-    /// Does it, once for each way in which what is not known may come out.
+    /// Performs the act once for each combination of results.
     pub(super) fn settled(&self, run: &Run, taken: &mut Vec<StepResult>) -> Option<()> {
         let mut drafts = match (&self.act, self.site) {
             (Act::Advance, Some(site)) => self.resolved(run, site)?,
@@ -84,7 +84,7 @@ impl At<'_> {
         Some(())
     }
 
-    /// What is read is told apart as far as it makes a difference here.
+    /// Splits the cells of the variables that are read as far as the step depends on them.
     fn resolved(&self, run: &Run, site: &Site) -> Option<Vec<Draft>> {
         let all: Reading = (0..self.model.names.len())
             .filter(|name| site.reads & (1 << name) != 0)
@@ -99,7 +99,8 @@ impl At<'_> {
                     let mut other = reading.clone();
                     reading[at].cells &= cells;
                     other[at].cells &= !cells;
-                    // What has been pushed last comes first: where no condition holds, loops are through, and the run is short.
+                    // The last one pushed is processed first: if no condition holds, loops are finished and the run is
+                    // short.
                     waiting.extend([reading, other]);
                 }
             }
@@ -110,7 +111,7 @@ impl At<'_> {
         Some(settled.into_iter().map(|reading| self.drafted(run, &all, reading)).collect())
     }
 
-    /// The innermost frame that has a variable counts.
+    /// Returns the read of a variable. The innermost frame with the variable counts.
     fn reading(&self, run: &Run, name: usize) -> Option<VariableRead> {
         let text = self.model.text(name);
         let owner = run.owner(self.path).0.len();
@@ -121,13 +122,12 @@ impl At<'_> {
         })
     }
 
-    /// The variable that has to be told apart before it is known what comes of what is read, and the cells that make a
-    /// difference.
+    /// Returns the variable whose cells must be split before the results are known, and the cells on one side.
     fn undecided(&self, reading: &[VariableRead], site: &Site) -> Option<(usize, Mask)> {
         let cells = |name: usize| reading.iter().find(|read| read.name == name).map_or(MISSING, |read| read.cells);
         for asked in &site.asks {
             match asked.told(&cells) {
-                // What stands behind it is not asked.
+                // Later conditions are not evaluated.
                 ConditionTruth::Holds(true) => break,
                 ConditionTruth::Holds(false) => {}
                 ConditionTruth::Depends(name, cells) => {
@@ -140,7 +140,7 @@ impl At<'_> {
         Some((at, 1 << reading[at].cells.trailing_zeros()))
     }
 
-    /// The run in which each variable that is read has a value, any of those that it may have.
+    /// Sets each read variable to any of its possible values.
     fn drafted(&self, run: &Run, all: &[VariableRead], reading: Reading) -> Draft {
         let mut draft = Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() };
         for (read, before) in reading.into_iter().zip(all) {
@@ -163,7 +163,7 @@ impl At<'_> {
         draft
     }
 
-    /// What was read may still be in any of the cells that make no difference.
+    /// Sets each read variable back to a mark of its remaining cells.
     pub(super) fn reopen(&self, run: &mut Run, read: &[VariableRead]) {
         for read in read {
             if let Some(data) = frame_mut(run, &read.holder).and_then(Frame::known_data_mut) {
@@ -172,7 +172,7 @@ impl At<'_> {
         }
     }
 
-    /// Each free condition holds or does not. Of those of a switch, only the first that holds makes a difference.
+    /// Splits by the free conditions. For those of a switch, only the first that holds makes a difference.
     fn freed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
         let free = self.site.map_or(0, |site| site.free);
         let kind = &self.step.node.kind;
@@ -221,7 +221,7 @@ impl At<'_> {
         draft
     }
 
-    /// At the end of a pass, it is one of those between, the last one, or the last that may be.
+    /// Splits the end of a pass: another pass follows, it was the last one, or it was the maximum.
     fn passed(&self, drafts: Vec<Draft>) -> Vec<Draft> {
         let Kind::Repeat { of } = &self.step.node.kind else { return drafts };
         let flow = self.model.workflow.flow(&self.frame.flow);
@@ -239,7 +239,7 @@ impl At<'_> {
         drafts.iter().flat_map(each).collect()
     }
 
-    /// The pass of a loop is the one of a number, of these items.
+    /// Sets the pass of a loop and its items.
     fn passing(&self, mut draft: Draft, outer: &FramePath, way: PassKind, at: u32, of: &Arc<Vec<Value>>) -> Draft {
         let place = frame_mut(&mut draft.run, outer).map(|frame| &mut frame.place);
         if let Some(Place::Looping { pass, items, .. }) = place {
@@ -251,7 +251,7 @@ impl At<'_> {
     }
 }
 
-/// How a pass of a loop may end: what comes then, the number of the pass, and the items of the loop.
+/// Returns the possible ends of a loop pass: the pick, the number of the pass, and the items of the loop.
 fn ways(items: Option<&[Value]>, most: u32) -> Vec<(PassKind, u32, Arc<Vec<Value>>)> {
     let of = |length: usize| Arc::new(vec![Value::Null; length]);
     match items {

@@ -1,4 +1,4 @@
-//! Budgets and passes: where the analysis says that nothing is left of a budget, a run first has to use it up.
+//! Pumping: if the analysis assumes a spent budget, a run must first use it up.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,13 +13,13 @@ use serde_json::Value;
 use crate::graph::{Flow, Loop, LoopKind};
 use crate::run::FramePath;
 
-/// How many steps a run may have in all: one that is longer is told without its rounds.
+/// The maximum number of steps of a run: a longer one is presented without its rounds.
 const MAX_STEPS: usize = 20_000;
 
-/// How deep rounds may stand inside of each other.
+/// The maximum nesting depth of rounds.
 const MAX_DEPTH: usize = 8;
 
-/// The steps on the way to a state, with as many rounds before each as it takes; nothing where no round is found.
+/// Inserts the required rounds into a path to a state; `None` if a round is not found.
 pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec<u32>> {
     let mut pump = Pump { model, found, used: BTreeMap::new(), passes: BTreeMap::new(), steps: Vec::new(), depth: 0 };
     way.iter().try_for_each(|edge| pump.reach(*edge))?;
@@ -29,18 +29,18 @@ pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec
 struct Pump<'f> {
     model: &'f Model,
     found: &'f Explored,
-    /// What has been taken from each budget.
+    /// The used part of each budget.
     used: BTreeMap<Budget, u32>,
-    /// The passes that each loop has made.
+    /// The number of passes of each loop.
     passes: BTreeMap<FramePath, u32>,
     steps: Vec<u32>,
     depth: usize,
 }
 
-/// The steps of a round, and the one that is taken after it.
+/// The steps of a round, and the step that follows it.
 type Round = (Vec<u32>, u32);
 
-/// Whether a step is what happens when a budget is spent, or as many passes are made as may be.
+/// Checks whether a step assumes a spent budget or a last pass.
 fn is_limit(step: &Step) -> bool {
     step.picks.iter().any(|pick| matches!(pick, Pick::Spent { .. } | Pick::Pass(PassKind::Most | PassKind::Last)))
 }
@@ -57,7 +57,7 @@ impl Pump<'_> {
                 return None;
             }
             self.depth += 1;
-            // A round may go through loops that are made as many passes of as may be.
+            // A round may contain loops that run to their maximum.
             steps.into_iter().try_for_each(|edge| self.reach(edge))?;
             self.depth -= 1;
             edge = last;
@@ -66,7 +66,7 @@ impl Pump<'_> {
         Some(())
     }
 
-    /// What has to be gone through before a step can come out as it does: a round, or that none was found.
+    /// Returns the round that is required before a step, or `Some(None)` if no round is found.
     fn lacks(&self, edge: u32) -> Option<Option<Round>> {
         for pick in &self.step(edge).picks {
             match pick {
@@ -94,7 +94,7 @@ impl Pump<'_> {
         None
     }
 
-    /// How many items a loop goes through at least, by what its array turned out to be on the way.
+    /// Returns the minimum number of items of a loop, by the cell that the path assumes for its array.
     fn items(&self, flow: &Flow, looping: &Loop) -> u32 {
         let LoopKind::ForEach { over, .. } = &looping.kind else { return 0 };
         let Some(name) = array_name(over) else { return 0 };
@@ -111,8 +111,8 @@ impl Pump<'_> {
         value.and_then(Value::as_array).map_or(0, |items| u32::try_from(items.len()).unwrap_or(u32::MAX))
     }
 
-    /// A round that begins with a step like `edge` and comes to where such a step can be taken again. What was open before
-    /// the round may be settled after it, so that this need not be the same state.
+    /// Finds a round that begins with a step like `edge` and ends where such a step is possible again. Values that were
+    /// open before the round may be settled after it, so the state may differ.
     fn round(&self, edge: u32, begins: &dyn Fn(&Step) -> bool, avoids: &dyn Fn(&Step) -> bool) -> Option<Round> {
         let Edge { from, to, step } = &self.found.edges[edge as usize];
         let is_alike = |other: &Step| other.act == step.act && other.frame == step.frame && other.node == step.node;
@@ -120,7 +120,7 @@ impl Pump<'_> {
             let same = |(_, edge): &(u32, &Edge)| edge.to == *to && is_alike(&edge.step) && is_limit(&edge.step);
             self.found.edges_of(state).find(same).map(|(number, _)| number)
         };
-        // The limits of others may be reached on the way, its own may not.
+        // The round may reach the limits of other budgets, but not its own.
         let is_own = |other: &Step| is_alike(other) && is_limit(other);
         [&is_limit as &dyn Fn(&Step) -> bool, &is_own].into_iter().find_map(|stops| {
             self.round_without(*from, &|step| is_alike(step) && begins(step), &ends, &|step| {
@@ -129,8 +129,8 @@ impl Pump<'_> {
         })
     }
 
-    /// The shortest round from a state on that begins with such a step, ends with the one that `ends` has, and takes none
-    /// that `avoids` has.
+    /// Finds the shortest round from a state that begins with a step of `begins`, ends with the one of `ends`, and
+    /// takes no step of `avoids`.
     fn round_without(
         &self,
         from: u32,
@@ -160,7 +160,7 @@ impl Pump<'_> {
         None
     }
 
-    /// The steps of a round, in order.
+    /// Returns the steps of a round in order.
     fn back(&self, reached: &BTreeMap<u32, u32>, firsts: &BTreeSet<u32>, mut at: u32) -> Vec<u32> {
         let mut round = Vec::new();
         loop {

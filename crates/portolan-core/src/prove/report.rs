@@ -1,4 +1,4 @@
-//! What a proof says to the author of a definition: findings with their places, and one line.
+//! Reports a proof to the author of a definition: findings with their places, and one line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,17 +28,18 @@ pub const CODES: &[Code] = &[
     },
 ];
 
-/// A finding, and the run that shows it.
+/// A finding with its counterexample.
 #[derive(Clone, Debug)]
 pub struct ProofFinding {
-    /// What is said of it.
+    /// The finding.
     pub diagnostic: Diagnostic,
-    /// How a run comes there; nothing where no run does.
+    /// The run that shows it; `None` if no run does.
     pub run: Option<Counterexample>,
 }
 
 impl Proof {
-    /// What is refuted, in the flow that the workflow begins in. What its subflows lack is said where they are checked.
+    /// Returns the refutations for the root flow of the workflow. Those for its subflows are reported where they are
+    /// checked.
     pub fn findings(&self, workflow: &Workflow) -> Vec<ProofFinding> {
         let traps = self.finishes.refutations().iter().map(|trap| trapped(workflow, trap));
         let astray = self
@@ -52,7 +53,8 @@ impl Proof {
         traps.chain(astray).chain(dead).collect()
     }
 
-    /// What is proved, in one line: `can always finish · nothing dead · loops: review (a person's)`; or why it is not known.
+    /// Returns the result in one line: `can always finish · nothing dead · loops: review (a person's)`; or why it is
+    /// unknown.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         let verdicts = [
@@ -75,7 +77,7 @@ impl Proof {
         }
     }
 
-    /// The bound that was reached, if one was.
+    /// Returns the bound, if one was reached.
     pub fn bound(&self) -> Option<Bound> {
         match &self.alive {
             Conclusion::Undecided(bound) => Some(*bound),
@@ -84,11 +86,11 @@ impl Proof {
     }
 }
 
-/// How many loops are told.
+/// The maximum number of reported loops.
 const MAX_TOLD: usize = 4;
 
 impl Bound {
-    /// What was reached, as a sentence has it.
+    /// Describes the bound in words for a sentence.
     pub fn text(&self) -> String {
         match self {
             Bound::States(most) => format!("more than {most} states, raise `--states`"),
@@ -109,7 +111,7 @@ fn said<T>(verdict: &Conclusion<T>) -> Option<bool> {
     }
 }
 
-/// What a run takes, in the order in which it is counted.
+/// Describes the maximum costs of a run, in the order of the fields.
 fn at_most(costs: Costs) -> String {
     let counted = [
         (costs.moves, "move"),
@@ -124,7 +126,7 @@ fn at_most(costs: Costs) -> String {
     if told.is_empty() { String::new() } else { format!("at most {}", told.join(", ")) }
 }
 
-/// A loop by its first node, and whose it is to leave it.
+/// Describes a loop by its first node, and whether a person decides to leave it.
 fn cycle(cycle: &super::Cycle) -> String {
     let name = cycle.nodes.first().map_or("", |place| place.node.as_str());
     let whose = if cycle.by_person { "unbounded, a person's" } else { "unbounded" };
@@ -135,7 +137,7 @@ fn step<'w>(workflow: &'w Workflow, place: &NodeRef) -> Option<&'w Step> {
     workflow.find(place.flow.as_str())?.steps.get(&place.node)
 }
 
-/// Where a node stands in the text of the workflow itself.
+/// Returns the span of a node if it is in the text of the workflow itself.
 fn span(workflow: &Workflow, place: &NodeRef) -> Option<Span> {
     let step = step(workflow, place).filter(|_| place.flow == *workflow.id())?;
     Some(step.node.span).filter(|span| *span != Span::default())
@@ -145,7 +147,7 @@ fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
     Diagnostic { span, ..diagnostic }
 }
 
-/// A node as a sentence has it: with its flow, where that is another one.
+/// Formats a node for a sentence, with its flow if that is another one.
 fn named(workflow: &Workflow, place: &NodeRef) -> String {
     match place.flow == *workflow.id() {
         true => place.node.to_string(),
@@ -167,7 +169,7 @@ fn trapped(workflow: &Workflow, trap: &Trap) -> ProofFinding {
         read => format!("let something on the way round change {}, or let another way lead out", list(read)),
     };
     let place = trap.round.iter().find_map(|place| span(workflow, place)).or(span(workflow, &trap.at));
-    // The format of activities says nothing about where ways lead: its own program takes what goes round.
+    // The activities format does not define the targets of ways, and its own program accepts cycles.
     let is_advice = !workflow.flow(&trap.at.flow).activities.is_empty();
     let finding = match is_advice {
         true => Diagnostic::warning("cannot-finish", message),
@@ -177,7 +179,7 @@ fn trapped(workflow: &Workflow, trap: &Trap) -> ProofFinding {
     ProofFinding { diagnostic, run: Some(trap.run.clone()) }
 }
 
-/// The names that a choice or a loop asks for.
+/// Returns the names that a choice or a loop reads.
 fn read(step: &Step) -> Vec<&str> {
     let guards = step.exits.guards.iter().map(|(guard, _)| guard);
     let looping = match &step.node.kind {
@@ -195,12 +197,12 @@ fn no_way(workflow: &Workflow, place: &NodeRef) -> Diagnostic {
     at(Diagnostic::warning("may-have-no-way", message).help(help), span(workflow, place))
 }
 
-/// What is never come to.
+/// The nodes that are never reached.
 struct Unseen<'p, 'w> {
     nodes: BTreeSet<&'p NodeRef>,
-    /// The steps that lead to them, of those that are come to.
+    /// The reachable steps that lead to them.
     leading: BTreeMap<NodeRef, Vec<&'w Step>>,
-    /// Those that are told: the others are only come to from these.
+    /// Those to report: the others are reachable only from them.
     told: BTreeSet<&'p NodeRef>,
 }
 
@@ -215,7 +217,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
             .collect();
         let nodes: BTreeSet<&NodeRef> = in_order.iter().copied().collect();
         let mut leading: BTreeMap<NodeRef, Vec<&Step>> = BTreeMap::new();
-        // Those that others lead to, which are never come to themselves.
+        // Those that have an unreachable predecessor.
         let mut behind: BTreeSet<NodeRef> = BTreeSet::new();
         for (id, flow) in workflow.flows().filter(|_| !nodes.is_empty()) {
             for step in flow.steps.values() {
@@ -247,7 +249,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
         Unseen { nodes, leading, told }
     }
 
-    /// What never happens, where nothing else that is said explains it.
+    /// Describes what never happens, unless another finding explains it.
     fn told(&self, workflow: &Workflow, dead: &Dead) -> Option<Diagnostic> {
         let (place, message, help) = match dead {
             Dead::Node(place) if !self.told.contains(place) => return None,
@@ -256,7 +258,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
                 (place, format!("`{}` is never come to: {why}", place.node), help)
             }
             Dead::Outcome(place, outcome) => (place, format!("`{}` is never left by `{outcome}`", place.node), MEND),
-            // What is never led to is said where it stands.
+            // An unreachable node is reported at the node itself.
             Dead::Way(place, to) if self.nodes.contains(&NodeRef { flow: place.flow.clone(), node: to.clone() }) => {
                 return None;
             }
@@ -269,7 +271,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
         Some(Diagnostic::warning("never-happens", message).at(span).help(help))
     }
 
-    /// Why a node is never come to, and what to do.
+    /// Explains why a node is never reached, and what to do.
     fn why(&self, place: &NodeRef) -> (String, &'static str) {
         match self.leading.get(place).and_then(|leading| leading.first()) {
             None => ("no way leads there from the start".to_owned(), "add the way that is to lead there, or remove it"),
@@ -286,15 +288,15 @@ impl<'p, 'w> Unseen<'p, 'w> {
     }
 }
 
-/// What to do about what never happens.
+/// The help for what never happens.
 const MEND: &str = "correct the conditions on the way to it, or remove it";
 
-/// Where the ways of a step lead.
+/// Returns the targets of a step.
 fn targets<'s>(step: &'s Step, flow: &'s WorkflowId) -> impl Iterator<Item = NodeRef> + 's {
     step.exits.targets().map(|node| NodeRef { flow: flow.clone(), node: node.clone() })
 }
 
-/// That the conditions on a way do not decide: they do not hold where it is chosen, or one before them does.
+/// Explains that the conditions on a way do not decide: they do not hold at the choice, or an earlier one does.
 fn never_decide(from: &Step, to: &NodeId) -> String {
     let guards = &from.exits.guards;
     let texts: Vec<String> = guards.iter().filter(|(_, on)| on == to).map(|(guard, _)| clip(&guard.text())).collect();

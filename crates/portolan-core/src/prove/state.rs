@@ -1,9 +1,9 @@
-//! An abstract state: a run without what makes no difference to what can still happen in it.
+//! Abstract states: runs without the parts that cannot affect later steps.
 //!
-//! It is kept as a [`Run`], so that the engine decides over it. A variable that is followed holds a *mark* in place of its
-//! value, the cells that it may be in; what has no mark has no value. Marks are values, and go wherever the engine copies
-//! them: into branches, out of them, into workflows that others run. They are numbers, which are copied without memory:
-//! copying states is most of the work.
+//! A state is a [`Run`], so that the engine decides over it. A tracked variable has a *mark* in place of its value: the
+//! cells that it may be in. A variable without a mark has no value. Marks are values, and follow the engine's copies:
+//! into branches, out of them, and into workflows that others run. They are numbers, which are copied without
+//! allocation: copying states is most of the work.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use crate::graph::{Kind, Workflow};
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
 
-/// The bit by which a mark is told from values: of a variable that has so large a number as a value, nothing is followed.
+/// The bit that distinguishes marks from values: a variable with such large numbers as values is not tracked.
 const MARK: Mask = 1 << 63;
 
-/// The value that stands for one of several cells.
+/// Makes the mark for a set of cells.
 pub(super) fn mark(mask: Mask) -> Value {
     Value::from(MARK | mask)
 }
 
-/// The cells that a mark stands for.
+/// Returns the cells of a mark.
 pub(super) fn marked(value: &Value) -> Option<Mask> {
     value.as_u64().filter(|number| number & MARK != 0).map(|number| number & !MARK)
 }
 
-/// Whether a value would be taken for a mark.
+/// Checks whether a value would be mistaken for a mark.
 pub(super) fn is_like_a_mark(value: &Value) -> bool {
     marked(value).is_some()
 }
 
-/// The frame of a run at `path`, to be changed.
+/// Returns the frame of a run at `path`, mutably.
 pub(super) fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
     let mut frame = &mut run.root;
     for name in &path.0 {
@@ -43,12 +43,12 @@ pub(super) fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mu
     Some(frame)
 }
 
-/// The cells that a variable may be in, in the data of one frame.
+/// Returns the possible cells of a variable in the data of one frame.
 pub(super) fn mask_in(data: &Data, name: &str) -> Mask {
     data.variables.get(name).and_then(marked).unwrap_or(MISSING)
 }
 
-/// Leaves of a run only what can make a difference.
+/// Removes the parts of a run that cannot affect later steps.
 pub(super) fn normalise(model: &Model, run: &mut Run) {
     run.revision = 0;
     run.executed = 0;
@@ -56,7 +56,7 @@ pub(super) fn normalise(model: &Model, run: &mut Run) {
     normalise_frame(model, &mut run.root);
 }
 
-/// Gives the variables that may still be read in the frame and those inside of it that walk the same flow.
+/// Normalises a frame, and returns the live variables of it and of the frames inside it with the same flow.
 fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
     frame.since = 0;
     frame.spent.clear();
@@ -105,8 +105,8 @@ fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
     live
 }
 
-/// Keeps of the items of a loop those that are ahead where their number is known, and else only whether there are more than
-/// passes may be made: that is told by one.
+/// Keeps the remaining items of a loop if their number is known. Otherwise keeps one item if there are more than the
+/// loop may make passes, and none if not.
 fn keep_ahead(items: &mut Arc<Vec<Value>>, pass: usize, most: usize) {
     if items.len() > most || matches!(items.as_slice(), [Value::Null]) {
         *items = Arc::new(vec![Value::Null]);
@@ -117,13 +117,13 @@ fn keep_ahead(items: &mut Arc<Vec<Value>>, pass: usize, most: usize) {
     }
 }
 
-/// Whether it is known how many items there are.
+/// Checks whether the number of items is known.
 pub(super) fn are_counted(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(|item| *item == KNOWN)
 }
 
 fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
-    // Data that no other state shares are gone through once: looking first is as much work.
+    // Unshared data are processed directly: checking them first is as much work.
     if Arc::strong_count(data) > 1 && is_normal(model, data, live) {
         return;
     }
@@ -136,14 +136,14 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
         *value = mark(mask);
         mask != MISSING
     });
-    // Equal states have them in the same order.
+    // Equal states have the same order.
     if !variables.keys().is_sorted() {
         variables.sort_keys();
     }
     *data = Data { skipped, variables, ..Data::default() };
 }
 
-/// Whether nothing is to be left out: data are shared between states as long as they stay as they are.
+/// Checks whether data need no change: unchanged data stay shared between states.
 fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
     let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = data;
     let is_live = |name: &String| model.names.get_index_of(name).is_some_and(|at| live & (1 << at) != 0);
@@ -155,14 +155,14 @@ fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
         && variables.keys().is_sorted()
 }
 
-/// A short text that is the same for two states exactly when they are.
+/// Returns a short key that is equal exactly for equal states.
 pub(super) fn key(workflow: &Workflow, run: &Run) -> Box<[u8]> {
     let mut key = Vec::with_capacity(64);
     frame_key(workflow, &run.root, &mut key);
     key.into_boxed_slice()
 }
 
-/// Whether two states are at the same places, whatever their variables hold.
+/// Checks whether two states are at the same places, regardless of their variables.
 pub(super) fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
     forget(&mut run.root);
     forget(&mut other.root);
@@ -173,7 +173,7 @@ fn forget(frame: &mut Frame) {
     frame.data = None;
     match &mut frame.place {
         Place::Forked { branches, .. } => branches.iter_mut().for_each(|branch| branch.data = None),
-        // How many items there are may be known in one of them only.
+        // The number of items may be known in only one of them.
         Place::Looping { items: Some(items), .. } => *items = Arc::default(),
         _ => {}
     }
@@ -244,7 +244,7 @@ fn data_key(data: &Data, key: &mut Vec<u8>) {
     key.push(2);
 }
 
-/// A number in as few bytes as it takes.
+/// Appends a number in as few bytes as possible.
 fn number(mut number: usize, key: &mut Vec<u8>) {
     while number >= 0x80 {
         key.push((number & 0x7f) as u8 | 0x80);

@@ -1,5 +1,5 @@
-//! What can happen next in an abstract state: each thing that somebody may do, with each way in which what is not known
-//! may come out, decided by the engine.
+//! The possible next steps in an abstract state: each possible act, with each combination of unknown results, decided
+//! by the engine.
 
 use super::model::{MISSING, Model, Site};
 use super::picks::{Draft, PassKind, Pick};
@@ -12,26 +12,26 @@ use crate::run::{
 };
 use crate::value::{CANCELLED, NodeId, Outcome, Timestamp, WorkflowId};
 
-/// What somebody does.
+/// An act of an agent, a person, the engine or an external system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// The run begins.
+    /// The work begins.
     Begin,
-    /// Work is reported, by the agent.
+    /// The agent reports an outcome.
     Report(Outcome),
-    /// A question is answered, by a person.
+    /// A person answers a question.
     Answer(Outcome),
-    /// A question answers itself.
+    /// A question times out.
     TimeOut,
-    /// The checks of a claim are performed: all hold, or one does not.
+    /// The checks of a report are performed: all hold, or one does not.
     Checks(bool),
-    /// The engine goes on by itself.
+    /// The engine continues by itself.
     Advance,
-    /// What somebody else does succeeds, or fails.
+    /// External work succeeds or fails.
     Return(bool),
 }
 
-/// Something that happens, and where.
+/// A step: an act at a node of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) frame: FramePath,
@@ -39,49 +39,49 @@ pub(super) struct Step {
     pub(super) node: NodeId,
     pub(super) act: Act,
     pub(super) picks: Vec<Pick>,
-    /// The budgets that it takes from.
+    /// The budgets that it uses.
     pub(super) retried: Vec<Retried>,
-    /// The frame in which it begins another one: a pass, branches, a workflow.
+    /// The outer frame of a new frame that it begins: a pass, branches, a workflow.
     pub(super) begins: Option<FramePath>,
-    /// The budgets that are full again by success, each of a node in a frame.
+    /// The budgets that its success refills, each of a node in a frame.
     pub(super) refilled: Vec<(FramePath, NodeId)>,
-    /// Whether it is the help of a person who was asked because the work could not go on.
+    /// Whether it is the help of a person who was asked because the work could not continue.
     pub(super) helps: bool,
 }
 
 impl Step {
-    /// Whether it begins another pass of the loop around it: a loop may also be left in one that is not its last.
+    /// Checks whether it begins another pass of the loop around it. A loop may also end before its last pass.
     pub(super) fn goes_round(&self) -> bool {
         let another = |pick: &Pick| matches!(pick, Pick::Pass(PassKind::Another | PassKind::AnotherCounted));
         self.begins.is_some() && self.picks.iter().any(another)
     }
 
-    /// Whether it takes from a budget that no state counts, so that it cannot happen again and again.
+    /// Checks whether it uses a budget that no state counts, so that it cannot repeat forever.
     pub(super) fn is_bounded(&self) -> bool {
         !self.retried.is_empty() || self.goes_round() && self.picks.contains(&Pick::Pass(PassKind::Another))
     }
 }
 
-/// Something that is attempted again.
+/// A use of a retry budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Retried {
     pub(super) frame: FramePath,
-    /// Where that is counted.
+    /// The node where it is counted.
     pub(super) gate: NodeId,
-    /// How often it may be.
+    /// The maximum number of retries.
     pub(super) budget: u32,
-    /// Whether the success of the gate renews that.
+    /// Whether success of the gate renews the budget.
     pub(super) renews: bool,
 }
 
-/// What comes of a step.
+/// The result of a step.
 pub(super) struct StepResult {
     pub(super) step: Step,
     pub(super) run: Run,
     pub(super) changes: Vec<Change>,
 }
 
-/// Everything that may happen next; nothing where that is too much.
+/// Returns all possible next steps; `None` if there are too many.
 pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<StepResult>> {
     let mut taken = Vec::new();
     for (path, frame) in chosen(model, run) {
@@ -95,8 +95,8 @@ pub(super) fn steps(model: &Model, run: &Run) -> Option<Vec<StepResult>> {
     Some(taken)
 }
 
-/// The positions at which something happens next. Branches share nothing until their join, so that their order makes no
-/// difference where all of them have to come there: once one has moved it goes on alone, and any may be the first.
+/// Returns the positions of the next steps. Branches share nothing before their join, so their order does not matter if
+/// all of them must arrive. A branch that has moved continues alone, and any may be the first.
 fn chosen<'r>(model: &Model, run: &'r Run) -> Vec<(FramePath, &'r Frame)> {
     let mut found = Vec::new();
     choose(model, FramePath::default(), &run.root, &mut found);
@@ -119,8 +119,8 @@ fn choose<'r>(model: &Model, path: FramePath, frame: &'r Frame, found: &mut Vec<
     }
 }
 
-/// Whether a join waits for every branch, whatever becomes of the others: one that never comes there is then waited for in
-/// vain, and no other one can help.
+/// Checks whether a join waits for every branch in any case: if one never arrives, the join waits forever, and no other
+/// branch can help.
 fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
     let flow = model.workflow.flow(&frame.flow);
     let Kind::Fork { join, .. } = &flow.step(fork).node.kind else { return false };
@@ -129,8 +129,8 @@ fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
     waits && !matches!(join.exits.failing, Failing::Ends | Failing::Caught(_))
 }
 
-/// The branch that goes on: the one that has begun, or else the last; nothing where any may be it. So each of those that are
-/// held is come to as well, also where another branch never comes to its end.
+/// Returns the branch that continues: the one that has begun, or else the last; `None` if any may. So each held branch
+/// is reached as well, even if another branch never ends.
 fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Option<(&'r NodeId, &'r Frame)> {
     let has_moved = |(name, inner): &&(&'r NodeId, &'r Frame)| {
         let begins = match &inner.place {
@@ -146,13 +146,13 @@ fn next_branch<'r>(branches: &[Branch], open: &[(&'r NodeId, &'r Frame)]) -> Opt
     open.iter().find(has_moved).or(last).copied()
 }
 
-/// What can be done at a position.
+/// Returns the possible acts at a position.
 fn acts(model: &Model, frame: &Frame, step: &graph::Step) -> Vec<Act> {
     match &frame.place {
         Place::Ready { .. } | Place::Waiting { .. } => {
             let leads = |outcome: &Outcome| step.exits.target(outcome).is_some();
             let counts = |act: &Act| match (&frame.place, act) {
-                // Whoever calls the run off ends it anywhere: that is no way on.
+                // Cancelling the run ends it anywhere, so it is not a way on.
                 (Place::Waiting { on, .. }, Act::Answer(answer)) => {
                     answer.as_str() != CANCELLED || *on == WaitingFor::Answer && leads(answer)
                 }
@@ -173,14 +173,14 @@ fn acts(model: &Model, frame: &Frame, step: &graph::Step) -> Vec<Act> {
     }
 }
 
-/// Something that is done at a position.
+/// An act at a position.
 pub(super) struct At<'s> {
     pub(super) model: &'s Model,
     pub(super) path: &'s FramePath,
     pub(super) frame: &'s Frame,
-    /// The node at which the frame is, in the workflow that is explored.
+    /// The node of the frame, in the explored workflow.
     pub(super) step: &'s graph::Step,
-    /// What is known of that node.
+    /// The facts about that node.
     pub(super) site: Option<&'s Site>,
     pub(super) act: Act,
 }
@@ -190,12 +190,12 @@ impl At<'_> {
         self.frame.place.node()
     }
 
-    /// Whether a person is asked because the work cannot go on: what is in the way may be what a variable holds.
+    /// Checks whether a person is asked because the work cannot continue: the obstacle may be the value of a variable.
     fn helps(&self) -> bool {
         matches!(self.frame.place, Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. })
     }
 
-    /// What is done may give variables their values.
+    /// Gives the variables that the act may set their possible values.
     pub(super) fn give(&self, run: &mut Run) {
         let gives = self.site.map_or(&[][..], |site| match &self.act {
             Act::Answer(answer) if self.helps() && !answer.is_failed() => &site.helps,
@@ -215,7 +215,7 @@ impl At<'_> {
         }
     }
 
-    /// Decides it, once with every budget left, and once for each that it would take from with nothing left.
+    /// Decides the act with all budgets left, and again for each used budget with that one spent.
     pub(super) fn decided(&self, draft: Draft, taken: &mut Vec<StepResult>) {
         let Draft { run: base, picks, read } = draft;
         let events = self.events();
@@ -228,7 +228,7 @@ impl At<'_> {
             let is_only = rest.is_empty() && !changes.iter().any(|change| matches!(change, Change::Retried { .. }));
             let run = match without {
                 Some(run) => Some(run),
-                // Most steps take from no budget: the run is theirs.
+                // Most steps use no budget and can take the run.
                 None if is_only => base.take(),
                 None => base.clone(),
             };
@@ -240,7 +240,7 @@ impl At<'_> {
                 more.iter().for_each(|change| run.apply(change));
                 changes.extend(more);
             }
-            // A person's answer renews budgets: with it, this one is not spent.
+            // A person's answer renews budgets, so that this one is not spent.
             let is_spent = |change: &Change| match change {
                 Change::Retried { frame, gate, .. } => spent.iter().any(|(at, of)| at == frame && of == gate),
                 _ => false,
@@ -265,8 +265,8 @@ impl At<'_> {
         }
     }
 
-    /// Counts the budgets that may be full again after this as taken from: that of the node, and of what its frame and those
-    /// around it come to with it.
+    /// Counts the budgets that the act may have refilled as used once: that of the node, and those of the nodes or
+    /// joins of the outer frames.
     pub(super) fn count(&self, run: &mut Run) {
         for length in 0..=self.path.0.len() {
             let path = FramePath(self.path.0[..length].to_vec());
@@ -287,7 +287,7 @@ impl At<'_> {
         }
     }
 
-    /// A run with nothing left of these budgets.
+    /// Returns the run with these budgets spent.
     fn without(&self, run: &Run, spent: &[(FramePath, NodeId)]) -> Run {
         let mut run = run.clone();
         spent.iter().for_each(|(frame, gate)| spend(self.model, &mut run, frame, gate));
@@ -310,7 +310,7 @@ impl At<'_> {
         Step { frame, flow, node, act, picks, retried, begins, refilled, helps }
     }
 
-    /// What has just begun holds what nobody knows: the item of a pass, the input of a flow that is computed.
+    /// Marks unknown values of new frames: the item of a pass, or the computed input of a flow.
     fn begun(&self, run: &mut Run, changes: &[Change]) {
         let flow = self.model.workflow.flow(&self.frame.flow);
         let looping = match &self.step.node.kind {
@@ -345,7 +345,7 @@ impl At<'_> {
         }
     }
 
-    /// What happens when it is done.
+    /// Returns the events of the act.
     fn events(&self) -> Vec<EventKind> {
         let node = || EffectPart::Node;
         match &self.act {
@@ -365,7 +365,7 @@ impl At<'_> {
         }
     }
 
-    /// What the engine makes of it; nothing where it refuses it.
+    /// Returns the engine's decision; `None` if it rejects the event.
     fn decide(&self, run: &Run, what: &EventKind) -> Option<Vec<Change>> {
         let by = match &self.act {
             Act::Answer(_) => Actor::Person { name: String::new(), via: Channel::CommandLine },
@@ -380,7 +380,7 @@ impl At<'_> {
         id.settled(result, 0)
     }
 
-    /// The verdicts of all checks: all hold, or the first does not.
+    /// Returns the verdicts of all checks: all hold, or the first does not.
     fn verdicts(&self, hold: bool) -> Vec<EventKind> {
         let checks = &self.step.node.accept;
         let verdict = |at: usize| match hold || at > 0 {
@@ -398,7 +398,7 @@ fn holds_frames(place: &Place) -> bool {
     matches!(place, Place::Looping { .. } | Place::Forked { .. } | Place::Within { .. })
 }
 
-/// Nothing is left of a budget.
+/// Spends a budget.
 fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
     if let Some(frame) = frame_mut(run, path) {
         let used = budget(model, &frame.flow, gate).0.saturating_add(1);
@@ -407,19 +407,19 @@ fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
     }
 }
 
-/// How often something may be attempted again, and whether its success renews that.
+/// Returns the number of retries of a gate, and whether its success renews them.
 pub(super) fn budget(model: &Model, flow: &WorkflowId, gate: &NodeId) -> (u32, bool) {
     let flow = model.workflow.flow(flow);
     let budget = |step: &graph::Step| step.exits.failing.budget().saturating_sub(1);
     let counted_at = |step: &&graph::Step| step.node.phase.as_ref().is_some_and(|phase| phase.counted_at == *gate);
     match flow.steps.get(gate) {
         Some(step) if step.node.phase.is_none() => (budget(step), true),
-        // Phases may share one: it is spent for all of them.
+        // Phases may share a budget, which is then spent for all of them.
         _ => (flow.steps.values().filter(counted_at).map(budget).max().unwrap_or(0), false),
     }
 }
 
-/// Why what somebody else did has failed.
+/// Returns the fault of failed external work.
 pub(super) fn failure(node: &NodeId) -> Fault {
     Fault {
         node: node.to_string(),

@@ -186,7 +186,7 @@ activities:
     assert_eq!(choice(&pairs.join(" || ")).bound(), Some(Bound::Ways));
 }
 
-/// A gate whose failures lead back, by way of what `between` says is there, and what comes when none is left.
+/// Proves a gate whose failures lead back through the node `between`, and to an end if no retry is left.
 fn gate(between: &str) -> Proof {
     proof(
         "gate.json",
@@ -236,7 +236,7 @@ activities:
     assert_eq!((&proof.finishes, &proof.alive), (&Conclusion::Proved, &Conclusion::Proved));
 }
 
-/// The nodes that are never come to.
+/// Returns the nodes that are never reached.
 fn never(proof: &Proof) -> Vec<&str> {
     let dead = proof.alive.refutations().iter().filter_map(|dead| match dead {
         Dead::Node(place) => Some(place.node.as_str()),
@@ -302,7 +302,7 @@ fn what_a_person_may_begin_again_leaves_the_retries_around_it_counted() {
 
 #[test]
 fn a_loop_has_made_its_last_pass_only_where_each_pass_can_be_made() {
-    // Whatever is counted to begin with, the second pass begins with 0, and goes back.
+    // Whatever `n` is at first, the second pass begins with 0, and goes back.
     let text = |most: u32| {
         format!(
             "variables: [{{ name: n, type: number, default: 2 }}]
@@ -358,6 +358,6 @@ fn a_persons_answer_that_renews_a_budget_has_it_left() {
         {"from": "a", "to": "meet"}, {"from": "b", "to": "meet"},
         {"from": "meet", "to": "ask", "on": "passed"}, {"from": "meet", "to": "split", "on": "failed"},
         {"from": "ask", "to": "done", "on": "passed"}, {"from": "ask", "to": "meet", "on": "failed"} ] }"#;
-    // It was supposed over and over that nothing is left of it, and memory ran out.
+    // The exploration assumed again and again that its budget is spent, and ran out of memory.
     assert_eq!(proof("story.json", text).finishes, Conclusion::Proved);
 }

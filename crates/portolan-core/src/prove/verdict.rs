@@ -1,4 +1,4 @@
-//! What the states come to: whether the run can always finish, and what goes round.
+//! Verdicts on the states: whether a run can always finish, and the cycles.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::explore::{Edge, Explored, Site, StateKind};
 use super::steps::Act;
 use crate::value::{NodeId, WorkflowId};
 
-/// Whether an end can be reached from each state, or what was not looked at.
+/// Computes for each state whether it can reach an end or an unexplored state.
 pub(super) fn finishing(found: &Explored) -> Vec<bool> {
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); found.states.len()];
     for edge in &found.edges {
@@ -26,10 +26,10 @@ pub(super) fn finishing(found: &Explored) -> Vec<bool> {
     finishes
 }
 
-/// States that can be reached from each other, circle by circle; what a circle leads to stands before it.
+/// Strongly connected components of states, successors first.
 pub(super) struct Circles {
     states: Vec<u32>,
-    /// Where each circle ends.
+    /// The end index of each component.
     ends: Vec<usize>,
 }
 
@@ -39,13 +39,13 @@ impl Circles {
         begins.zip(&self.ends).map(|(begin, end)| &self.states[begin..*end])
     }
 
-    /// The states of all of them.
+    /// Returns the states of all components.
     pub(super) fn states(&self) -> &[u32] {
         &self.states
     }
 }
 
-/// The circles of the states that count, by steps that count.
+/// Finds the components of the states for which `counts` holds, by steps for which `follows` holds.
 pub(super) fn circles(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Circles {
     let mut tarjan = Tarjan {
         found,
@@ -77,7 +77,7 @@ struct Tarjan<'f> {
 }
 
 impl Tarjan<'_> {
-    /// Without the call stack: a workflow may be long.
+    /// Visits without recursion, since a workflow may be long.
     fn visit(&mut self, root: u32) {
         if self.index[root as usize] != 0 {
             return;
@@ -106,7 +106,7 @@ impl Tarjan<'_> {
         }
     }
 
-    /// The steps from a state that is come to.
+    /// Enters a new state, and returns its steps.
     fn enter(&mut self, at: u32) -> Range<u32> {
         self.index[at as usize] = self.next;
         self.low[at as usize] = self.next;
@@ -131,7 +131,7 @@ impl Tarjan<'_> {
     }
 }
 
-/// Which circle each state belongs to, by its number.
+/// The index of the component of each state.
 pub(super) struct Membership(Vec<Option<u32>>);
 
 impl Membership {
@@ -147,37 +147,37 @@ impl Membership {
         self.0[state as usize]
     }
 
-    /// Whether a step stays on a circle.
+    /// Checks whether a step stays in a component.
     pub(super) fn stays(&self, edge: &Edge) -> bool {
         self.on(edge.from).is_some() && self.on(edge.from) == self.on(edge.to)
     }
 }
 
-/// Whether a run can stay in a circle: it has a step that does not lead out of it.
+/// Checks whether a run can stay in a component: it has a step inside.
 pub(super) fn goes_round(found: &Explored, circle: &[u32], follows: &dyn Fn(u32) -> bool) -> bool {
     circle.len() > 1 || found.edges_of(circle[0]).any(|(at, edge)| edge.to == circle[0] && follows(at))
 }
 
-/// Whether nothing leads out of a circle but failure.
+/// Checks whether only failures lead out of a component.
 pub(super) fn is_closed(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
     let fails = |at: u32| found.states[at as usize] == StateKind::Failed;
     circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| membership.stays(edge) || fails(edge.to)))
 }
 
-/// The nodes at which something happens in a circle.
+/// Returns the nodes of the steps in a component.
 pub(super) fn sites(found: &Explored, circle: &[u32], membership: &Membership) -> BTreeSet<Site> {
     let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     let sites: IndexSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
     sites.into_iter().map(|(flow, node)| (flow.clone(), node.clone())).collect()
 }
 
-/// Circles that a run can go round in.
+/// Returns the components in which a run can go round.
 pub(super) fn rounds(found: &Explored, counts: &dyn Fn(u32) -> bool, follows: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
     let circles = circles(found, counts, follows);
     circles.iter().filter(|circle| goes_round(found, circle, follows)).map(<[u32]>::to_vec).collect()
 }
 
-/// Whether a person answers in a circle, so that every budget is full again.
+/// Checks whether a person answers in a component, so that every budget is refilled.
 pub(super) fn has_answers(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
     let mut inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     inside.any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)

@@ -1,4 +1,4 @@
-//! The calls that [`super::guard`] puts around what an expression makes: each hands on what it is given, or refuses.
+//! The guard functions that [`super::guard`] puts around parts of an expression. Each returns its argument or fails.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -18,52 +18,52 @@ use super::reach::Reach;
 use super::values::{MAX_VALUES, weigh};
 use super::{MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_MEMORY_BYTES, MAX_PICTURE_CHARS, MAX_STRING_BYTES};
 
-/// An argument of a function of text.
+/// Around an argument of a text function.
 pub(super) const TEXT: &str = "text taken";
-/// An argument of `$pad`.
+/// Around an argument of `$pad`.
 pub(super) const PADDED: &str = "width taken";
-/// An argument of a function with a picture.
+/// Around an argument of a function with a picture.
 pub(super) const PICTURE: &str = "picture taken";
-/// An argument of a function with the picture of a date.
+/// Around an argument of a function with a date picture.
 pub(super) const DATE_PICTURE: &str = "date picture taken";
-/// The argument of `$string`.
+/// Around the argument of `$string`.
 pub(super) const PRINTED: &str = "value printed";
-/// `$split` at a text that is written there.
+/// `$split` with a literal text as the separator.
 pub(super) const SPLIT: &str = "text split";
-/// `$distinct`: the library compares each item with each.
+/// `$distinct`: the library compares every pair of items.
 pub(super) const DISTINCT: &str = "items once";
 pub(super) const CHECK_INTEGER: &str = "integer checked";
 pub(super) const CHECK_JOIN: &str = "join checked";
 pub(super) const CHECK_MATCH: &str = "match checked";
 pub(super) const CHECK_REPLACE: &str = "replace checked";
 pub(super) const CHECK_ZIP: &str = "zip checked";
-/// A text and its picture, with the date that they leave out.
+/// A text or its picture, completed with the missing part of the date.
 pub(super) const DATED: &str = "date given";
-/// The replacement of `$replace`, bounded when it is a function.
+/// Around the replacement of `$replace`, which is bounded if it is a function.
 pub(super) const AS_REPLACEMENT: &str = "replacement taken";
 
-/// The most matches of one `$match`: each is an object.
+/// The maximum number of matches of one `$match`: each is an object.
 const MAX_MATCHES: usize = 100_000;
-/// The most that `$replace` may come to before it is refused as too long: it is found out beforehand, roughly.
+/// The maximum estimated size of a `$replace` before it is rejected as too long.
 const MAX_REPLACED_BYTES: usize = 16 * MAX_STRING_BYTES;
-/// The longest text for `$replace` with a function that finds the matches, which may go round for ever.
+/// The maximum length of the texts of `$replace` if a function finds the matches, since it may not terminate.
 const MAX_MATCHED_BY_FUNCTION_BYTES: usize = 1_000;
-/// The largest number that is written with Roman numerals: its thousands are as many letters.
+/// The largest number in Roman numerals: each thousand is one letter.
 const MAX_ROMAN: f64 = 1_000_000.0;
-/// The most digits of a width in the picture of a date.
+/// The maximum number of digits in a width of a date picture.
 const MAX_WIDTH_DIGITS: usize = 3;
-/// The most comparisons of a transform: each target with each value.
+/// The maximum number of comparisons of a transform: each target with each value.
 const MAX_COMPARISONS: usize = 20_000_000;
-/// What an item of an array costs.
+/// The cost of an array item.
 const ITEM_BYTES: usize = 24;
-/// What an item of a join costs.
+/// The cost of a join item.
 const TUPLE_BYTES: usize = 600;
-/// What a member of an object costs besides its name.
+/// The cost of an object member besides its name.
 const MEMBER_BYTES: usize = 64;
 
 type Given = Result<JValue, EvaluatorError>;
 
-/// What the evaluation has made so far, and how many `$eval`s it is in.
+/// The memory that the evaluation has used so far, and its nesting of `$eval`s.
 pub(super) struct Meter {
     bytes: Cell<usize>,
     evals: Cell<usize>,
@@ -71,12 +71,12 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// A meter for arrays of at most so many items.
+    /// Makes a meter that limits arrays to `items` items.
     pub(super) fn new(items: usize) -> Meter {
         Meter { bytes: Cell::new(0), evals: Cell::new(0), items }
     }
 
-    /// Whether the evaluation ended inside an `$eval`.
+    /// Checks whether the evaluation ended inside an `$eval`.
     pub(super) fn in_eval(&self) -> bool {
         self.evals.get() > 0
     }
@@ -90,7 +90,7 @@ impl Meter {
         Ok(())
     }
 
-    /// An array of so many items, which hold none themselves or are weighed besides.
+    /// Charges for an array whose items contain none themselves or are weighed separately.
     fn items_made(&self, items: usize) -> Result<(), EvaluatorError> {
         if items > self.items {
             return refuse(format!("it makes an array of more than {} items", self.items));
@@ -132,7 +132,7 @@ fn held(value: &JValue) -> Result<(), EvaluatorError> {
     light(value, MAX_VALUES)
 }
 
-/// Whether a value holds few enough values.
+/// Checks that a value contains at most `most` values.
 fn light(value: &JValue, most: usize) -> Result<(), EvaluatorError> {
     match value {
         JValue::Array(_) | JValue::Object(_) => weigh(value, most).or_else(refuse),
@@ -140,15 +140,15 @@ fn light(value: &JValue, most: usize) -> Result<(), EvaluatorError> {
     }
 }
 
-/// A function of ours.
+/// A guard function.
 enum Ours {
-    /// Lets a value pass, or says why it must not.
+    /// Returns its argument unless the check fails.
     Pass(fn(&JValue) -> Result<(), EvaluatorError>),
-    /// A function of its arguments alone.
+    /// A function of only its arguments.
     Plain(fn(&[JValue]) -> Given),
-    /// A function that counts what it makes.
+    /// A function that also charges the meter.
     Metered(fn(&Meter, &[JValue]) -> Given),
-    /// A function of the time, too.
+    /// A function that also needs the time.
     Timed(fn(f64, &[JValue]) -> Given),
 }
 
@@ -177,7 +177,7 @@ const OURS: &[(&str, Ours)] = &[
     (DATED, Ours::Timed(dated)),
 ];
 
-/// Those that an expression calls: found once, for most expressions call few.
+/// The guard functions that an expression calls, computed once, since most expressions call few.
 pub(super) struct Called(Vec<&'static (&'static str, Ours)>);
 
 impl Called {
@@ -219,8 +219,8 @@ fn split_at_byte(text: &str, separator: u8) -> Vec<JValue> {
     parts
 }
 
-/// `$split` at a text that is written in the expression: the parts are counted as they are made. (The library looks for
-/// a single character as for any text, and goes over its arguments and its result several times.)
+/// Implements `$split` with a literal text as the separator, and counts the parts. (The library has no fast search for
+/// a single character, and traverses its arguments and its result several times.)
 fn split(meter: &Meter, arguments: &[JValue]) -> Given {
     let (text, separator) = match arguments {
         [JValue::String(text), JValue::String(separator)] => (text, separator),
@@ -245,7 +245,7 @@ fn first(arguments: &[JValue]) -> JValue {
     arguments.first().cloned().unwrap_or(JValue::Undefined)
 }
 
-/// The second argument when the first is of a kind, else the first.
+/// Returns the second argument if `other` holds for the first, else the first.
 fn choose(arguments: &[JValue], other: impl Fn(&JValue) -> bool) -> Given {
     match arguments {
         [value, instead] if other(value) => Ok(instead.clone()),
@@ -279,7 +279,7 @@ fn picture(value: &JValue) -> Result<(), EvaluatorError> {
     Ok(())
 }
 
-/// The library takes a width to the letter, and panics at one of more than five digits.
+/// Checks a date picture. The library uses any width as given, and panics at more than five digits.
 pub(super) fn date_picture(value: &JValue) -> Result<(), EvaluatorError> {
     picture(value)?;
     let widths = value
@@ -306,7 +306,7 @@ fn tupled(meter: &Meter, arguments: &[JValue]) -> Given {
     Ok(given)
 }
 
-/// `&`: undefined is the empty text, what is no text is printed.
+/// Implements `&`: undefined is the empty string, and values other than strings are printed.
 fn joined(meter: &Meter, arguments: &[JValue]) -> Given {
     let mut whole = String::new();
     for part in arguments {
@@ -325,7 +325,7 @@ fn joined(meter: &Meter, arguments: &[JValue]) -> Given {
     Ok(whole)
 }
 
-/// Each item once, in the order of their first appearance.
+/// Removes duplicates and keeps the order of first appearance.
 fn distinct(given: JValue) -> Given {
     let JValue::Array(items) = &given else { return Ok(given) };
     held(&given)?;
@@ -341,7 +341,7 @@ fn distinct(given: JValue) -> Given {
     Ok(once)
 }
 
-/// A text that two values have in common when they are equal.
+/// Returns a string that is the same for equal values.
 fn key(value: &JValue) -> String {
     match value {
         JValue::Object(members) => {
@@ -402,7 +402,8 @@ fn check_join(arguments: &[JValue]) -> Given {
     Ok(JValue::Undefined)
 }
 
-/// What a function looks through, and its other arguments: without a subject of its own it takes the context.
+/// Returns the text that a function searches and its other arguments. Without a text of its own, the context is
+/// searched.
 fn subject(arguments: &[JValue], own: bool) -> Option<(&str, &[JValue])> {
     let (context, given) = arguments.split_first()?;
     let (subject, rest) = if own { given.split_first()? } else { (context, given) };
@@ -452,7 +453,7 @@ fn check_replace(arguments: &[JValue]) -> Given {
     Ok(JValue::Undefined)
 }
 
-/// `$eval`: the function that the text is, standing where the last argument stands.
+/// Implements `$eval`: makes a function of the text, in the scope of the last argument.
 fn compiled(meter: &Meter, arguments: &[JValue]) -> Given {
     let [given @ .., JValue::Lambda(stub)] = arguments else { return Ok(JValue::Undefined) };
     let body = match given {

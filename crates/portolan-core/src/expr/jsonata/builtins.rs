@@ -1,20 +1,20 @@
-//! The built-in functions that are guarded, and how.
+//! The guarded built-in functions, and their guards.
 
 use super::bounds::{
     CHECK_INTEGER, CHECK_JOIN, CHECK_MATCH, CHECK_REPLACE, CHECK_ZIP, DATE_PICTURE, DATED, PADDED, PICTURE, PRINTED,
     TEXT,
 };
 
-/// One built-in function of the library.
+/// A built-in function of the library.
 pub(super) struct Builtin {
     pub(super) name: &'static str,
-    /// How many arguments a higher-order function gives it.
+    /// The number of arguments that a higher-order function passes to it.
     pub(super) arity: usize,
-    /// What each argument goes through.
+    /// The guard of each argument.
     pub(super) argument: Option<&'static str>,
-    /// What all arguments together go through.
+    /// The guard of all arguments together.
     pub(super) joint: Option<&'static str>,
-    /// Whether it makes text, or a value that holds others.
+    /// Whether it makes text or a value that contains others.
     pub(super) makes: bool,
 }
 
@@ -26,7 +26,7 @@ const fn jointly(name: &'static str, arity: usize, joint: &'static str, makes: b
     Builtin { name, arity, argument: None, joint: Some(joint), makes }
 }
 
-/// The other built-in functions make a number or a truth, or hand on what they are given.
+/// The other built-in functions return a number, a boolean or one of their arguments.
 const BUILTINS: &[Builtin] = &[
     makes("append", 2, None),
     makes("base64decode", 1, Some(TEXT)),
@@ -63,7 +63,7 @@ const BUILTINS: &[Builtin] = &[
     jointly("zip", 2, CHECK_ZIP, true),
 ];
 
-/// The built-in function of a name, when it is one that is guarded.
+/// Returns the built-in function of this name if it is guarded.
 pub(super) fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.binary_search_by_key(&name, |builtin| builtin.name).ok().map(|at| &BUILTINS[at])
 }

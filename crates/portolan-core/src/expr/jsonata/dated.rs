@@ -1,4 +1,4 @@
-//! `$toMillis` with a picture that says only a part of a date: the rest comes from the scope's time, not from a clock.
+//! `$toMillis` with a picture of only part of a date: the rest comes from the scope's time, not from a clock.
 
 use jsonata_core::ast::AstNode;
 use jsonata_core::evaluator::{Evaluator, EvaluatorError};
@@ -6,11 +6,11 @@ use jsonata_core::value::JValue;
 
 use super::bounds::date_picture;
 
-/// The components that date a text, the larger before the smaller, each with how the picture writes it.
+/// The components of a date and time, largest first, each with its picture.
 const LARGER: &[(char, &str)] =
     &[('Y', "[Y0001]"), ('M', "[M01]"), ('D', "[D01]"), ('H', "[H01]"), ('m', "[m01]"), ('s', "[s01]")];
 
-/// The text (0) or its picture (1), each with those components in front that are larger than all it has.
+/// Returns the text (0) or its picture (1), prefixed with the components that are larger than all in the picture.
 pub(super) fn dated(at: f64, arguments: &[JValue]) -> Result<JValue, EvaluatorError> {
     let [text, picture, part] = arguments else { return Ok(JValue::Undefined) };
     let wants_picture = part.as_f64() == Some(1.0);
@@ -22,7 +22,7 @@ pub(super) fn dated(at: f64, arguments: &[JValue]) -> Result<JValue, EvaluatorEr
     Ok(JValue::string(dated))
 }
 
-/// The picture of what is missing in front; nothing when nothing is, or when days are counted in weeks or years.
+/// Returns the picture of the missing prefix; `None` if nothing is missing, or if days are counted in weeks or years.
 fn front(picture: &str) -> Option<String> {
     let components: Vec<char> =
         picture.split('[').skip(1).filter_map(|rest| rest.trim_start().chars().next()).collect();
@@ -37,7 +37,7 @@ fn front(picture: &str) -> Option<String> {
     Some(LARGER[..largest].iter().map(|(_, shape)| *shape).collect::<Vec<_>>().join("|"))
 }
 
-/// The scope's time in a picture, by the library.
+/// Formats the scope's time with the library.
 fn written(at: f64, picture: &str) -> Result<String, EvaluatorError> {
     let args = vec![AstNode::Number(at), AstNode::String(picture.to_owned())];
     let call = AstNode::Function { name: "fromMillis".to_owned(), args, is_builtin: true };

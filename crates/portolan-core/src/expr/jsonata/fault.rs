@@ -1,4 +1,4 @@
-//! The library's errors in our words, with the place of a syntax fault.
+//! Translates the library's errors to our messages, with the place of a syntax fault.
 
 use jsonata_core::evaluator::EvaluatorError;
 use jsonata_core::parser::ParserError;
@@ -8,7 +8,7 @@ use super::place::{first_token, place};
 use super::quoted;
 use crate::expr::{EvalFault, ParseFault};
 
-/// What begins the message of a bound that is ours; no code of the library does.
+/// The prefix of the message of a limit of ours; no code of the library has it.
 pub(super) const BOUND: &str = "BOUND: ";
 
 pub(super) fn unreadable(text: &str, error: &ParserError) -> ParseFault {
@@ -23,7 +23,7 @@ pub(super) fn unreadable(text: &str, error: &ParserError) -> ParseFault {
     ParseFault { message, help: help(code.as_deref()), offset: Some(offset), code }
 }
 
-/// What the library says with its own names of the tokens, said with the user's; `rest` begins where the fault is.
+/// Replaces the library's names of tokens with the user's; `rest` begins at the fault.
 fn worded(error: &ParserError, code: Option<&str>, rest: &str) -> Option<String> {
     let found = || quoted(first_token(rest));
     match (error, code) {
@@ -41,7 +41,7 @@ fn worded(error: &ParserError, code: Option<&str>, rest: &str) -> Option<String>
     }
 }
 
-/// A token as it is written.
+/// Returns a token as it is written.
 fn symbol(name: &str) -> String {
     let symbol = match name {
         "LeftParen" => "(",
@@ -71,7 +71,7 @@ fn help(code: Option<&str>) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// `T2001: message` as its code and the message; the code may stand further in.
+/// Splits `T2001: message` into its code and the message; the code may be inside the text.
 pub(super) fn split(said: &str) -> (Option<String>, &str) {
     let is_code = |word: &str| {
         let bytes = word.as_bytes();
@@ -85,7 +85,7 @@ pub(super) fn split(said: &str) -> (Option<String>, &str) {
     (None, said)
 }
 
-/// The fault of an evaluation that failed, `in_eval` inside the text of an `$eval`.
+/// Makes the fault of a failed evaluation; `in_eval` is whether it failed inside the text of an `$eval`.
 pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &EvaluationLimits, in_eval: bool) -> EvalFault {
     let said = error.message();
     if let Some(message) = said.strip_prefix(BOUND) {

@@ -1,11 +1,11 @@
-//! Rewrites an expression so that it stays within its bounds.
+//! Rewrites an expression so that it stays within its limits.
 //!
-//! The library bounds time, depth and sequences between two steps of an evaluation; one step may still make a text of a
-//! terabyte. So a call of ours is put around whatever makes text or holds values: [`super::bounds`] has them. What holds
-//! values is weighed as it is made, nested values counted as often as they are held, so that nothing that walks a value
-//! later can take longer than that value could grow.
+//! The library limits time, depth and sequences between two steps of an evaluation, but one step can still make a text
+//! of a terabyte. So every node that makes text or contains values is wrapped in a guard call, see [`super::bounds`]. A
+//! value that contains others is weighed when it is made, and shared values count each time. So no later traversal of a
+//! value can take longer than its size allows.
 //!
-//! The names of our calls hold a blank: no expression can spell them, hide them or call them.
+//! The names of guard calls contain a blank, so that no expression can spell, shadow or call them.
 
 use std::collections::BTreeSet;
 
@@ -15,35 +15,35 @@ use super::bounds::{AS_REPLACEMENT, DATE_PICTURE, DISTINCT, SPLIT};
 use super::builtins::{Builtin, builtin};
 use super::reach::bound_names;
 
-/// A value that was made: bounded, weighed, and charged for.
+/// A computed value: bounded, weighed and charged.
 pub(super) const MADE: &str = "value made";
-/// A value that is held by another: weighed.
+/// A value inside another: weighed.
 pub(super) const HELD: &str = "value held";
 /// `&`
 pub(super) const JOINED: &str = "text joined";
-/// The values of a step of a join: each becomes an object.
+/// The values of a join step: each becomes an object.
 pub(super) const TUPLED: &str = "values joined";
-/// What a transform changes, and all that it looks through for it.
+/// The targets of a transform, and everything that it searches for them.
 pub(super) const TARGETS: &str = "targets found";
-/// Reads the text of an `$eval` into a function.
+/// Compiles the text of an `$eval` to a function.
 pub(super) const COMPILED: &str = "text compiled";
-/// The value of an `$eval` that went well.
+/// The value of a successful `$eval`.
 pub(super) const EVALUATED: &str = "text evaluated";
-/// A built-in function taken as a value.
+/// A built-in function used as a value.
 pub(super) const AS_VALUE: &str = "function taken";
 
-/// The expression within bounds.
+/// Rewrites the expression.
 pub(super) fn guard(ast: AstNode) -> AstNode {
     let guard = Guard { bound: bound_names(&ast) };
     guard.value(ast)
 }
 
 struct Guard {
-    /// The names that the expression gives to values of its own: such a call may be one of them.
+    /// The names that the expression binds: a call by such a name may call a bound value.
     bound: BTreeSet<String>,
 }
 
-/// Whether the parent looks at what kind of node this is, so that no call may be put around it.
+/// Whether a call may be put around a node: not if the parent checks the kind of the node (`Bare`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,
@@ -131,7 +131,7 @@ impl Guard {
         }
     }
 
-    /// `lhs ~> rhs`: a call on the right takes the left side as its first argument, in a call of ours as in one of theirs.
+    /// Rewrites `lhs ~> rhs`: the left side becomes the first argument of a call on the right, guarded or not.
     fn chain(&self, lhs: AstNode, rhs: AstNode, place: Place) -> AstNode {
         match rhs {
             AstNode::Function { name, mut args, is_builtin: true } if is_guarded_call(&name, &args) => {
@@ -171,7 +171,7 @@ impl Guard {
         let stages: Vec<Stage> = step.stages.into_iter().map(|inner| self.stage(inner)).collect();
         let plain = step.focus.is_none() && step.index_var.is_none() && !step.is_tuple && !stages.iter().any(is_index);
         match step.node {
-            // What stands after a call in brackets looks at what the call itself gives: it stays beside it.
+            // The predicates after a call apply to the call itself, so they stay inside the guard.
             AstNode::Function { name, args, is_builtin: true }
                 if plain && !stages.is_empty() && is_guarded_call(&name, &args) && !self.bound.contains(&name) =>
             {
@@ -189,7 +189,7 @@ impl Guard {
         }
     }
 
-    /// An item of an array: its own items are copied into the array, unless it is written as an array itself.
+    /// Rewrites an item of an array. Its own items are copied into the array unless it is an array literal.
     fn item(&self, node: AstNode) -> AstNode {
         let written_as_array = match &node {
             AstNode::Array(_) | AstNode::ArrayGroup(_) => true,
@@ -206,8 +206,8 @@ impl Guard {
         pairs.into_iter().map(|(key, node)| (self.value(key), held(node))).collect()
     }
 
-    /// Whether a node is the call of a function that comes to a number or a truth: of the library's own, not of one that
-    /// the expression calls so.
+    /// Checks whether a node calls a built-in function that returns a number or boolean, and not a function of the
+    /// expression with the same name.
     fn measures(&self, node: &AstNode) -> bool {
         matches!(node, AstNode::Function { name, is_builtin: true, .. }
             if MEASURES.contains(&name.as_str()) && !self.bound.contains(name))
@@ -223,7 +223,7 @@ impl Guard {
 
     fn call_unbound(&self, name: String, args: Vec<AstNode>, is_builtin: bool) -> AstNode {
         if !is_builtin {
-            // Without its `$` it is no built-in function.
+            // Without its `$` it is not a built-in function.
             return AstNode::Function {
                 name,
                 args: args.into_iter().map(|inner| self.value(inner)).collect(),
@@ -240,7 +240,7 @@ impl Guard {
         AstNode::Function { name, args: args.into_iter().map(|inner| self.at(inner, place)).collect(), is_builtin }
     }
 
-    /// The guarded call of a built-in function, `beside` being what stands after the call itself.
+    /// Makes the guarded call of a built-in function; `beside` adds the predicates to the call itself.
     fn around(&self, name: String, args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
         let args: Vec<AstNode> = args.into_iter().map(|inner| self.value(inner)).collect();
         let Some(known) = builtin(&name) else { return self.evaluated(args, beside) };
@@ -263,8 +263,8 @@ impl Guard {
         made(known, beside(ours(known.name, args.into_iter().map(checked).collect())))
     }
 
-    /// The same where it takes all arguments together to know what comes of them: each is evaluated once, then all are
-    /// checked, then the function is called.
+    /// Does the same for a check of all arguments together: each argument is evaluated once, then all are checked, then
+    /// the function is called.
     fn jointly(
         &self,
         known: &Builtin,
@@ -290,7 +290,7 @@ impl Guard {
         AstNode::Block(nodes)
     }
 
-    /// `$pad(?, 5)`: what is given is evaluated once, the rest are parameters.
+    /// Rewrites `$pad(?, 5)`: given arguments are evaluated once, the rest become parameters.
     fn partial(&self, name: String, args: Vec<AstNode>) -> AstNode {
         let (mut nodes, mut params, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for (nth, arg) in args.into_iter().enumerate() {
@@ -305,7 +305,8 @@ impl Guard {
         AstNode::Block(nodes)
     }
 
-    /// A variable; when it may be a built-in function, one that keeps its bounds wherever it is called.
+    /// Rewrites a variable. If it may be a built-in function, it becomes one that keeps its limits wherever it is
+    /// called.
     fn taken(&self, name: String) -> AstNode {
         let Some(arity) = builtin(&name).map(|known| known.arity).or_else(|| arity_of_ours(&name)) else {
             return AstNode::Variable(name);
@@ -314,7 +315,7 @@ impl Guard {
         let with = |count: usize| {
             self.call_unbound(name.clone(), params[..count].iter().map(|name| variable(name)).collect(), true)
         };
-        // A parameter that nobody gave is left out: some functions tell it from undefined.
+        // An absent argument is left out, since some functions distinguish it from undefined.
         let body = (2..=arity).fold(with(arity.min(1)), |fewer, count| AstNode::Conditional {
             condition: Box::new(ours("exists", vec![variable(&params[count - 1])])),
             then_branch: Box::new(with(count)),
@@ -323,9 +324,9 @@ impl Guard {
         AstNode::Block(vec![ours(AS_VALUE, vec![AstNode::Variable(name.clone()), lambda(params, body)])])
     }
 
-    /// `$eval(text[, focus])`: the text is read, guarded in its turn, and called as a function that stands here.
+    /// Rewrites `$eval(text[, focus])`: the text is parsed, guarded in turn, and called as a function at this place.
     fn evaluated(&self, mut args: Vec<AstNode>, beside: impl FnOnce(AstNode) -> AstNode) -> AstNode {
-        // It is replaced by what is read; what it calls keeps the library from preparing its body.
+        // The compiled text replaces this body. The call in it keeps the library from preparing the body.
         args.push(lambda(Vec::new(), ours(COMPILED, Vec::new())));
         let procedure = Box::new(ours(COMPILED, args));
         ours(EVALUATED, vec![beside(AstNode::Call { procedure, args: Vec::new() })])
@@ -360,7 +361,7 @@ fn has_placeholder(args: &[AstNode]) -> bool {
     args.iter().any(|arg| matches!(arg, AstNode::Placeholder))
 }
 
-/// Whether a step is a call of ours around another with all that stood after it.
+/// Checks whether a step is a guard call around another with everything after it.
 fn is_ours(step: &PathStep) -> bool {
     let is_made = match &step.node {
         AstNode::Function { name, .. } => name == MADE || name == EVALUATED,
@@ -372,7 +373,7 @@ fn is_ours(step: &PathStep) -> bool {
     is_made && step.stages.is_empty() && step.focus.is_none() && step.index_var.is_none() && !step.is_tuple
 }
 
-/// A step of a join makes an object for each of its values, times those of the steps before it.
+/// Guards a join step, which makes an object for each of its values, times those of the steps before it.
 fn multiplied(step: PathStep) -> PathStep {
     let joins = step.focus.is_some() || step.index_var.is_some() || step.is_tuple;
     match step.node {
@@ -388,7 +389,7 @@ fn is_index(stage: &Stage) -> bool {
     matches!(stage, Stage::Index(_))
 }
 
-/// Whether a step takes parts of what it is given, each once: the result is no larger.
+/// Checks whether a step only selects parts of its input, each once, so that the result is no larger.
 fn selects(node: &AstNode) -> bool {
     match node {
         AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_) | AstNode::Sort { .. } => true,
@@ -399,7 +400,7 @@ fn selects(node: &AstNode) -> bool {
     }
 }
 
-/// Whether a node has a small value whatever it is evaluated over.
+/// Checks whether a node has a small value for any input.
 fn is_plain(node: &AstNode) -> bool {
     match node {
         AstNode::Number(_) | AstNode::Boolean(_) | AstNode::Null | AstNode::Undefined | AstNode::Regex { .. } => true,
@@ -421,10 +422,10 @@ fn is_plain(node: &AstNode) -> bool {
     }
 }
 
-/// The functions that look at the items of their argument and no further; some are fast for paths only.
+/// The functions that read only the items of their argument; some are fast only for paths.
 const SHALLOW: &[&str] = &["sum", "max", "min", "average", "count", "exists", "type", "length", "number"];
 
-/// Functions that come to a number or a truth whatever they are given.
+/// The functions that return a number or boolean for any arguments.
 const MEASURES: &[&str] = &["sum", "average", "count", "exists", "length", "number", "boolean", "not"];
 
 fn made(known: &Builtin, call: AstNode) -> AstNode {
@@ -442,7 +443,7 @@ fn is_short(node: &AstNode) -> bool {
     }
 }
 
-/// What a function makes of each match is made, too.
+/// The results of a replacement function are guarded, too.
 fn argument(known: &Builtin, nth: usize, count: usize, name: &str) -> AstNode {
     let is_replacement = known.name == "replace" && nth == if count > 2 { 2 } else { 1 };
     if !is_replacement {
@@ -452,7 +453,7 @@ fn argument(known: &Builtin, nth: usize, count: usize, name: &str) -> AstNode {
     ours(AS_REPLACEMENT, vec![variable(name), lambda(vec!["a match".to_owned()], made)])
 }
 
-/// Bindings of values to names of ours.
+/// Binds values to guard names.
 fn bound(values: Vec<AstNode>) -> (Vec<AstNode>, Vec<String>) {
     let names: Vec<String> = (0..values.len()).map(|nth| format!("argument {nth}")).collect();
     let nodes = values.into_iter().zip(&names).map(|(value, name)| bind(name, value)).collect();
@@ -467,7 +468,7 @@ fn lambda(params: Vec<String>, body: AstNode) -> AstNode {
     AstNode::Lambda { params, body: Box::new(body), signature: None, thunk: false }
 }
 
-/// How many arguments a higher-order function gives a function of ours.
+/// Returns the number of arguments that a higher-order function passes to a function of ours.
 fn arity_of_ours(name: &str) -> Option<usize> {
     match name {
         "eval" | "nodeExecution" | "now" => Some(2),

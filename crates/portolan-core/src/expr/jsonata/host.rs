@@ -1,4 +1,4 @@
-//! The functions that are ours: time and chance from the scope, and what the nodes of the flow came to.
+//! Functions of our own: time and random numbers from the scope, and the outputs of the flow's nodes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::reach::Reach;
 use super::values::to_library;
 use crate::expr::{Outputs, Scope};
 
-/// Which of the functions an expression names: found once.
+/// The functions of our own that an expression uses, computed once.
 pub(super) struct Named {
     millis: bool,
     now: bool,
@@ -30,7 +30,7 @@ impl Named {
     }
 }
 
-/// Registers the functions that the expression names.
+/// Registers the functions that the expression uses.
 pub(super) fn register(evaluator: &mut Evaluator, named: &Named, scope: &Scope<'_>) {
     let at = scope.at.0 as f64;
     if named.millis {
@@ -55,7 +55,7 @@ pub(super) fn put(evaluator: &mut Evaluator, name: &str, function: impl HostFn +
     debug_assert!(refused.is_ok(), "`{name}` is no function that the library compiles");
 }
 
-/// The past of the run, outermost flow first: what a branch came to is later than what led to it.
+/// The history of the run, outermost flow first: the outputs of a branch follow those before its fork.
 struct Past(Vec<Outputs>);
 
 fn history(evaluator: &mut Evaluator, scope: &Scope<'_>) {
@@ -89,7 +89,7 @@ fn history(evaluator: &mut Evaluator, scope: &Scope<'_>) {
 }
 
 impl Past {
-    /// The output `back` records before the node that is being executed; `null` when there is none.
+    /// Returns the output `back` records before the executing node; `null` if there is none.
     fn back(&self, back: f64) -> JValue {
         let mut back = if back >= 1.0 && back.fract() == 0.0 { back as u64 } else { return JValue::Null };
         for outputs in self.0.iter().rev() {
@@ -129,7 +129,7 @@ pub(super) fn mismatch<T>(function: &str, argument: usize) -> Result<T, Evaluato
     )))
 }
 
-/// `$now([picture[, timezone]])`: the library's own `$fromMillis` of the scope's time.
+/// Implements `$now([picture[, timezone]])` with the library's `$fromMillis` and the scope's time.
 fn now(at: f64, arguments: &[JValue]) -> Result<JValue, EvaluatorError> {
     use jsonata_core::ast::AstNode;
     if let Some(wrong) =
@@ -149,7 +149,7 @@ fn now(at: f64, arguments: &[JValue]) -> Result<JValue, EvaluatorError> {
     Evaluator::new().evaluate(&call, &JValue::Undefined)
 }
 
-/// A small generator (SplitMix64) that gives a replay the same numbers. It is no secret: nothing may depend on that.
+/// A small generator (SplitMix64) with the same numbers in a replay. It is not cryptographically secure.
 struct Dice(Cell<u64>);
 
 impl Dice {
@@ -166,7 +166,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to just under 1.
+    /// Returns a number from 0 to less than 1.
     fn fraction(&self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

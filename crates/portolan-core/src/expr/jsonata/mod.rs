@@ -1,7 +1,7 @@
-//! JSONata: the one place that knows the library that evaluates it, so that it can be replaced.
+//! JSONata. Only this module uses the library that evaluates it, so that the library can be replaced.
 //!
-//! An expression is parsed once. Of the scope only what it can name is converted; a plain path through objects is walked
-//! without the library.
+//! An expression is parsed once. Only the parts of the scope that it can read are converted. A plain path through
+//! objects is resolved without the library.
 
 mod bounds;
 mod builtins;
@@ -31,21 +31,21 @@ use host::Named;
 use reach::{Plain, Reach};
 pub(super) use values::boolean;
 
-/// The longest expression, in bytes.
+/// The maximum length of an expression, in bytes.
 pub const MAX_EXPRESSION_BYTES: usize = 32 << 10;
-/// How long an evaluation may take, in milliseconds of wall time.
+/// The time limit of an evaluation, in milliseconds of wall time.
 pub const TIME_LIMIT_MS: u64 = 1_000;
-/// How deep an evaluation may nest: about three levels for each call of a function by itself.
+/// The maximum nesting depth of an evaluation: about three levels for each recursive function call.
 pub const MAX_DEPTH: usize = 10_000;
-/// The most items of an array that an expression makes.
+/// The maximum number of items in a computed array.
 pub const MAX_ITEMS: usize = 1_000_000;
-/// The most items of a path with `@`, `#` or `%`: each is an object for as long as the path goes on.
+/// The maximum number of items in a path with `@`, `#` or `%`: each is an object while the path continues.
 pub const MAX_JOINED_ITEMS: usize = 200_000;
-/// The longest text that an expression makes or takes apart, in bytes.
+/// The maximum length of a text that an expression makes or splits, in bytes.
 pub const MAX_STRING_BYTES: usize = 4 << 20;
-/// How much text and how many items an evaluation may make in all, in bytes.
+/// The maximum memory of all text and items that an evaluation makes, in bytes.
 pub const MAX_MEMORY_BYTES: usize = 512 << 20;
-/// The longest picture of a number or a date, in characters.
+/// The maximum length of a number or date picture, in characters.
 pub const MAX_PICTURE_CHARS: usize = 1_000;
 
 /// A JSONata expression. Cloning it is cheap.
@@ -71,10 +71,10 @@ struct Parsed {
 }
 
 impl Jsonata {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// The first fault, with its place where that is known.
+    /// The first fault, with its place if that is known.
     pub fn parse(text: &str) -> Result<Jsonata, ParseFault> {
         if text.len() > MAX_EXPRESSION_BYTES {
             return Err(ParseFault {
@@ -93,27 +93,27 @@ impl Jsonata {
         Ok(Jsonata(Arc::new(Parsed { text: text.to_owned(), ast, reach, called, named, roots })))
     }
 
-    /// The expression as it was written.
+    /// Returns the expression as it was written.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// The names that it asks of the top of its context, as far as that is certain.
+    /// Returns the names that it certainly reads from the top of its context.
     pub fn roots(&self) -> &[String] {
         &self.0.roots
     }
 
-    /// Whether it may ask for any name of its context, such as one that it computes.
+    /// Checks whether it may read any name of its context, such as a computed one.
     pub(crate) fn sees_all(&self) -> bool {
         self.0.reach.members.is_none()
     }
 
-    /// Whether it names a function that looks back at earlier outputs, or may do so unseen.
+    /// Checks whether it uses a function that reads earlier outputs, or may do so in a computed text.
     pub fn looks_back(&self) -> bool {
         self.0.reach.looks_back
     }
 
-    /// Whether it may compute for long whatever it is given: it has functions of its own, ranges, or text to evaluate.
+    /// Checks whether it may compute for long with any input: it has its own functions, ranges, or text to evaluate.
     pub fn is_heavy(&self) -> bool {
         self.0.reach.heavy
     }
@@ -125,11 +125,11 @@ impl Jsonata {
         }
     }
 
-    /// What a plain path leads to; nothing when the expression is more than that or an array lies on the way.
+    /// Resolves a plain path; `None` if the expression is more than that or the path crosses an array.
     pub(super) fn walk<'v>(&self, scope: &Scope<'v>) -> Option<Option<&'v Value>> {
         let Plain { variable, segments } = self.0.reach.path.as_ref()?;
         let (mut found, rest) = match variable {
-            // What is not bound may be a function.
+            // An unbound variable may be a function.
             Some(variable) => {
                 let bound = scope.bindings.iter().rev().find(|(name, _)| name == variable)?;
                 (Some(bound.1), &segments[..])
@@ -151,15 +151,15 @@ impl Jsonata {
         self.within(scope, &EvaluationLimits::default())
     }
 
-    /// The value within other limits than the usual ones; `None` is undefined.
+    /// Evaluates the expression with other limits than the default; `None` is undefined.
     ///
     /// # Errors
-    /// When it fails, or would pass a limit.
+    /// If the evaluation fails or exceeds a limit.
     pub fn within(&self, scope: &Scope<'_>, limits: &EvaluationLimits) -> Result<Option<Value>, EvalFault> {
         let items = if self.0.reach.joins { limits.items.min(MAX_JOINED_ITEMS) } else { limits.items };
         let limits = &EvaluationLimits { items, ..limits.clone() };
         let options = EvaluatorOptions {
-            // The library reads a clock of its own for this; what an expression is told comes from the scope.
+            // The library reads its own clock for the timeout. The time that the expression sees comes from the scope.
             timeout_ms: Some(limits.time_ms),
             cancel: None,
             max_stack_depth: Some(limits.depth),
@@ -174,7 +174,7 @@ impl Jsonata {
         self.0.called.register(&mut evaluator, &meter, scope.at.0 as f64);
         host::register(&mut evaluator, &self.0.named, scope);
         let data = values::context(scope, &self.0.reach);
-        // A panic of the library must not be ours. The evaluator and all that it holds are dropped with it.
+        // Catches a panic of the library. The evaluator and everything that it owns are dropped with it.
         let evaluation = AssertUnwindSafe(|| evaluator.evaluate(&self.0.ast, &data));
         match catch_unwind(evaluation) {
             Ok(Ok(value)) => values::from_library(&value).map_err(|why| why.fault(&self.0.text)),
@@ -184,14 +184,14 @@ impl Jsonata {
     }
 }
 
-/// How far one evaluation may go.
+/// The limits of one evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationLimits {
     /// The wall time, in milliseconds.
     pub time_ms: u64,
-    /// The levels of nesting.
+    /// The maximum nesting depth.
     pub depth: usize,
-    /// The items of a sequence.
+    /// The maximum number of items in a sequence.
     pub items: usize,
 }
 
@@ -215,7 +215,7 @@ impl fmt::Debug for Jsonata {
     }
 }
 
-/// The user's words in backticks, shortened where they are long.
+/// Quotes the user's words in backticks, shortened if they are long.
 pub(super) fn quoted(text: &str) -> String {
     format!("`{}`", crate::diagnostic::clip(text))
 }

@@ -1,9 +1,10 @@
-//! Which members of the context an expression can see, and which of their members, so that a large output is converted
+//! Finds the members of the context that an expression can read, and their members, so that a large output is converted
 //! only as far as a path goes into it.
 //!
-//! Each node is asked where its value comes from: a place in the context, or nowhere in particular. Who uses a value as a
-//! whole wants all that is at its place; a step by a name wants that one member. What this cannot follow (functions with
-//! bodies, joins, transforms, variables that are set) gives up, and all that is named at the top is converted whole.
+//! Each node is mapped to the origin of its value: a place in the context, or no particular place. A use of the value
+//! as a whole needs everything at its place; a step by name needs only that member. Nodes that cannot be followed
+//! (functions with bodies, joins, transforms, assigned variables) end the analysis, and all names at the top are
+//! converted whole.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +12,19 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
 use super::reach::{is_unjoined, takes_context};
 
-/// Of a value, what can be seen.
+/// The part of a value that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of it.
+    /// The whole value.
     Whole,
-    /// If it is an object, or an array of objects, these members; otherwise all of it.
+    /// These members if it is an object or an array of objects; otherwise the whole value.
     Members(Members),
 }
 
-/// What can be seen of each member.
+/// The readable part of each member.
 pub(super) type Members = BTreeMap<String, Part>;
 
-/// What of the context can be seen; nothing when that is not certain, or is all of it.
+/// Returns the readable part of the context; `None` if that is uncertain or is the whole context.
 pub(super) fn parts(ast: &AstNode) -> Option<Members> {
     let mut seen = Seen { root: Part::Members(Members::new()) };
     let value = seen.follow(ast, &Some(Vec::new()))?;
@@ -34,7 +35,7 @@ pub(super) fn parts(ast: &AstNode) -> Option<Members> {
     }
 }
 
-/// Where a value lies in the context; nothing when it was made, or when all that it holds is seen anyway.
+/// The place of a value in the context; `None` if it was computed, or if the whole of it is read anyway.
 type Place = Option<Vec<String>>;
 
 struct Seen {
@@ -42,7 +43,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// The place of a node's value, where `context` is the place of its context; nothing when it cannot be followed.
+    /// Returns the place of a node's value if `context` is the place of its context; `None` if it cannot be followed.
     fn follow(&mut self, node: &AstNode, context: &Place) -> Option<Place> {
         jsonata_core::value::with_stack(|| self.level(node, context))
     }
@@ -112,7 +113,7 @@ impl Seen {
         self.use_all(pairs.iter().flat_map(|(key, value)| [key, value]), context)
     }
 
-    /// Nodes whose values are used as they are, to make another.
+    /// Follows nodes whose values are used whole to make another value.
     fn use_all<'n>(&mut self, nodes: impl IntoIterator<Item = &'n AstNode>, context: &Place) -> Option<Place> {
         for node in nodes {
             let place = self.follow(node, context)?;
@@ -134,7 +135,7 @@ impl Seen {
     }
 }
 
-/// The part at a place, which is the whole that it lies in where that is already seen.
+/// Returns the part at a place, or the whole that contains it if that is already read.
 fn at<'p>(part: &'p mut Part, path: &[String]) -> &'p mut Part {
     let Some((name, rest)) = path.split_first() else { return part };
     match part {
@@ -149,7 +150,7 @@ fn at<'p>(part: &'p mut Part, path: &[String]) -> &'p mut Part {
 mod tests {
     use super::*;
 
-    /// `a{b, c{d!}}`: of `a` the members `b` and `c`, of `c` all of `d`.
+    /// Formats members: in `a{b, c{d!}}`, the members `b` and `c` of `a` are read, and all of `d` in `c`.
     fn drawn(members: &Members) -> String {
         let each = members.iter().map(|(name, part)| match part {
             Part::Whole => format!("{name}!"),

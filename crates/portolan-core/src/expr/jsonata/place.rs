@@ -1,11 +1,11 @@
-//! Where a syntax fault is. The library says what is wrong and not where, so the text is read again up to each of its
-//! tokens: the fault is at the first one after which nothing can follow that would mend it.
+//! Locates a syntax fault. The library does not report its place, so the text is parsed again up to each of its tokens.
+//! The fault is at the first token after which no continuation can fix it.
 
 use jsonata_core::parser::{ParserError, parse};
 
 use super::fault::split;
 
-/// The byte at which the fault of a text stands.
+/// Returns the byte offset of the fault in a text.
 pub(super) fn place(text: &str, error: &ParserError) -> usize {
     let tokens = tokens(text);
     if is_unfinished(error) {
@@ -14,18 +14,18 @@ pub(super) fn place(text: &str, error: &ParserError) -> usize {
             _ => text.trim_end().len(),
         };
     }
-    // What cannot be mended stays so, however the text goes on: the first such end can be searched for.
+    // If a prefix cannot be fixed, no longer prefix can. So a binary search finds the first.
     let mendable = |end: usize| parse(&text[..end]).map_or_else(|error| is_unfinished(&error), |_| true);
     let wrong = tokens.partition_point(|token| mendable(token.end));
     tokens.get(wrong).map_or(text.trim_end().len(), |token| token.start)
 }
 
-/// The token that a text begins with.
+/// Returns the first token of a text.
 pub(super) fn first_token(text: &str) -> &str {
     tokens(text).first().map_or("", |token| &text[token.start..token.end])
 }
 
-/// Whether the text may only end too early.
+/// Checks whether the text may only be incomplete.
 fn is_unfinished(error: &ParserError) -> bool {
     match error {
         ParserError::UnexpectedEnd
@@ -40,11 +40,11 @@ fn is_unfinished(error: &ParserError) -> bool {
 struct Token {
     start: usize,
     end: usize,
-    /// Whether a text, name or comment ends where it should.
+    /// Whether a string, name or comment is closed.
     closed: bool,
 }
 
-/// The tokens of a text, roughly: a regular expression falls into several, which does no harm.
+/// Returns the tokens of a text, roughly: a regular expression is split into several, which is harmless.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut start = 0;
@@ -95,7 +95,7 @@ fn until(rest: &str, from: usize, end: &str) -> (usize, bool) {
 mod tests {
     use crate::expr::Jsonata;
 
-    /// The text with `^` where the fault is.
+    /// Returns the text with `^` at the fault.
     fn marked(text: &str) -> String {
         let fault = Jsonata::parse(text).expect_err(text);
         let offset = fault.offset.expect("a place");

@@ -1,4 +1,4 @@
-//! What an expression can see of its context, found by looking at it: so that only that is converted.
+//! Finds the parts of the context that an expression can read, so that only those are converted.
 
 use std::collections::BTreeSet;
 
@@ -7,44 +7,44 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use super::guard::COMPILED;
 use super::parts::{Members, Part, parts};
 
-/// The functions that look back at earlier outputs.
+/// The functions that read earlier outputs.
 pub(super) const LOOKING_BACK: &[&str] = &["previousNode", "nodeExecution", "nodeExecutions"];
 
-/// The functions that take an object from the context, each with the number of arguments at which it does not.
+/// The functions that can default an argument to the context, each with the number of arguments at which it does not.
 const CONTEXTUAL: &[(&str, usize)] =
     &[("boolean", 1), ("each", 2), ("keys", 1), ("lookup", 2), ("not", 1), ("sift", 2), ("spread", 1), ("string", 1)];
 
-/// Whether a call of a function with so many arguments takes an object from the context.
+/// Checks whether a call with this many arguments uses the context as an argument.
 pub(super) fn takes_context(name: &str, arguments: usize) -> bool {
     CONTEXTUAL.iter().any(|(known, takes)| *known == name && arguments < *takes)
 }
 
-/// What an expression can see.
+/// The data that an expression can read.
 pub(super) struct Reach {
-    /// What of the context it can see, by the names at the top; nothing when it may see all.
+    /// The readable part of the context, by the names at the top; `None` if it may read everything.
     pub(super) members: Option<Members>,
-    /// All functions and variables that it names, those of the guard included.
+    /// All functions and variables in it, including those of the guard.
     pub(super) mentions: BTreeSet<String>,
-    /// Whether it can see earlier outputs than the latest of each node.
+    /// Whether it can read outputs before the latest of each node.
     pub(super) looks_back: bool,
     /// Whether it has `@`, `#` or `%`, for which the library keeps an object with each item.
     pub(super) joins: bool,
-    /// Whether it has functions of its own, ranges, or text to evaluate: what can go on for long whatever it is given.
+    /// Whether it has its own functions, ranges, or text to evaluate, which can take long with any input.
     pub(super) heavy: bool,
-    /// The plain path that it is, when it is nothing else.
+    /// The plain path, if the expression is nothing else.
     pub(super) path: Option<Plain>,
 }
 
-/// A plain path: through members alone, from the top of the context or from a variable.
+/// A path only through members, from the top of the context or from a variable.
 pub(super) struct Plain {
-    /// The variable that it begins at.
+    /// The variable at its start.
     pub(super) variable: Option<String>,
-    /// The members that it goes through.
+    /// The members that it follows.
     pub(super) segments: Vec<String>,
 }
 
 impl Reach {
-    /// Whether a function of ours is called; the text of an `$eval` may call any.
+    /// Checks whether it calls a function of ours; the text of an `$eval` may call any.
     pub(super) fn calls(&self, name: &str) -> bool {
         self.mentions.contains(name) || self.mentions.contains(COMPILED)
     }
@@ -70,7 +70,7 @@ impl Reach {
     }
 }
 
-/// The path of `a`, `a.b`, `$.a.b`, `$$.a.b`, `$x` and `$x.a.b`.
+/// Returns the path of `a`, `a.b`, `$.a.b`, `$$.a.b`, `$x` and `$x.a.b`.
 fn plain(ast: &AstNode) -> Option<Plain> {
     let steps = match ast {
         AstNode::Name(name) => return Some(Plain { variable: None, segments: vec![name.clone()] }),
@@ -100,7 +100,7 @@ fn is_bare(step: &PathStep) -> bool {
     step.stages.is_empty() && is_unjoined(step)
 }
 
-/// Whether a step has nothing to do with `@`, `#` and `%`.
+/// Checks whether a step is without `@`, `#` and `%`.
 pub(super) fn is_unjoined(step: &PathStep) -> bool {
     step.focus.is_none()
         && step.index_var.is_none()
@@ -109,7 +109,7 @@ pub(super) fn is_unjoined(step: &PathStep) -> bool {
         && !step.inner_tuple
 }
 
-/// The names that an expression gives to values: by `:=`, `@`, `#`, and as parameters of its functions.
+/// Returns the names that an expression binds: by `:=`, `@`, `#`, and as parameters of its functions.
 pub(super) fn bound_names(ast: &AstNode) -> BTreeSet<String> {
     let mut look = Look::default();
     look.at(ast, true);
@@ -127,7 +127,7 @@ struct Look {
 }
 
 impl Look {
-    /// Looks at a node; `top` is whether its context may be that of the whole expression.
+    /// Visits a node; `top` is whether its context may be that of the whole expression.
     fn at(&mut self, node: &AstNode, top: bool) {
         jsonata_core::value::with_stack(|| self.level(node, top));
     }
@@ -145,7 +145,7 @@ impl Look {
             }
             AstNode::Path { steps } => self.path(steps, top),
             AstNode::Variable(name) => {
-                // A function taken as a value may be given the context later.
+                // A function used as a value may receive the context later.
                 self.everything |= (top && name.is_empty()) || CONTEXTUAL.iter().any(|(known, _)| known == name);
                 self.mentions.insert(name.clone());
             }
@@ -215,9 +215,9 @@ impl Look {
         for (at, step) in steps.iter().enumerate() {
             self.joins |= step.is_tuple || step.focus.is_some() || step.index_var.is_some();
             self.bound.extend(step.focus.iter().chain(&step.index_var).cloned());
-            // After `@` the context stays what it was before the step.
+            // After `@` the context stays that of before the step.
             self.everything |= top && step.focus.is_some();
-            // `$` and `$$` before a name reach no further than that name, unless an `@` after it keeps them as the context.
+            // `$` and `$$` before a name read only that name, unless an `@` after it keeps them as the context.
             let is_plain_name = |next: &PathStep| matches!(next.node, AstNode::Name(_)) && next.focus.is_none();
             let followed = is_bare(step) && steps.get(at + 1).is_some_and(is_plain_name);
             match &step.node {

@@ -1,19 +1,19 @@
-//! Which names an expression asks of the top of its context: for saying, before it is evaluated, that one is not there.
+//! Finds the names that an expression reads from the top of its context, to report missing ones before evaluation.
 //!
-//! Only what is certain counts. What a path, a filter or an order looks at inside of a value is not of the top.
+//! Only certain reads count. A path, a filter or an order inside a value does not read from the top.
 
 use std::collections::BTreeSet;
 
 use jsonata_core::ast::{AstNode, PathStep, Stage};
 
-/// The names, in alphabetical order.
+/// Returns the names in alphabetical order.
 pub(super) fn roots(ast: &AstNode) -> Vec<String> {
     let mut names = BTreeSet::new();
     look(ast, true, &mut names);
     names.into_iter().collect()
 }
 
-/// Looks at a node; `top` is whether its context is that of the whole expression.
+/// Visits a node; `top` is whether its context is that of the whole expression.
 fn look(node: &AstNode, top: bool, names: &mut BTreeSet<String>) {
     jsonata_core::value::with_stack(|| level(node, top, names));
 }
@@ -33,7 +33,7 @@ fn level(node: &AstNode, top: bool, names: &mut BTreeSet<String>) {
             look(procedure, top, names);
             all(args, top, names);
         }
-        // A function is called with another context than the one it was written in where its signature says so.
+        // A function with a signature may be called with another context than that of its definition.
         AstNode::Lambda { body, signature, .. } => look(body, top && signature.is_none(), names),
         AstNode::Binary { lhs, rhs, .. } => all([&**lhs, &**rhs], top, names),
         AstNode::Unary { operand: inner, .. } | AstNode::FunctionApplication(inner) => look(inner, top, names),
@@ -63,7 +63,7 @@ fn path(steps: &[PathStep], top: bool, names: &mut BTreeSet<String>) {
     for (at, step) in steps.iter().enumerate() {
         let next = steps.get(at + 1).map(|next| &next.node);
         match (&step.node, next) {
-            // `$$` is the top from everywhere, `$` only at the top.
+            // `$$` is the top everywhere, `$` only at the top.
             (AstNode::ParentVariable(variable), Some(AstNode::Name(name))) if variable.is_empty() => {
                 names.insert(name.clone());
             }

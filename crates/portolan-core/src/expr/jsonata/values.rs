@@ -1,4 +1,4 @@
-//! Values on their way into the library and out of it.
+//! Converts values to the library's and back.
 
 use jsonata_core::value::JValue;
 use serde_json::{Map, Value};
@@ -8,14 +8,14 @@ use super::parts::Part;
 use super::reach::Reach;
 use crate::expr::{EvalFault, Scope};
 
-/// The most values, nested ones counted, that one value of an evaluation may hold.
+/// The maximum number of values in one value of an evaluation, with nested ones.
 pub(super) const MAX_VALUES: usize = 2_000_000;
-/// The most bytes that the texts of one value may have, each counted as often as it is held.
+/// The maximum number of bytes of text in one value; shared text counts each time.
 pub(super) const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// Why a value of the library cannot leave it.
+/// The reason that a value of the library cannot be converted.
 pub(super) enum Why {
-    /// It is a function, or holds one.
+    /// It is or contains a function.
     Function(&'static str),
     /// It is too large.
     Large(String),
@@ -32,7 +32,7 @@ impl Why {
     }
 }
 
-/// The context of an expression: of the outputs, what it can see.
+/// Converts the readable part of the scope to the context of an expression.
 pub(super) fn context(scope: &Scope<'_>, reach: &Reach) -> JValue {
     match scope.root {
         Some(root) if !root.is_object() => return to_library(root),
@@ -77,7 +77,7 @@ pub(super) fn to_library(value: &Value) -> JValue {
     }
 }
 
-/// The result as JSON; nothing for undefined.
+/// Converts the result to JSON; `None` for undefined.
 pub(super) fn from_library(value: &JValue) -> Result<Option<Value>, Why> {
     weigh(value, MAX_VALUES).map_err(Why::Large)?;
     convert(value)
@@ -108,10 +108,10 @@ fn convert(value: &JValue) -> Result<Option<Value>, Why> {
     }))
 }
 
-/// How much a value would be if it were written down: what it holds several times counts as often.
+/// Checks that the serialized size of a value is within bounds: shared values count each time.
 ///
 /// # Errors
-/// When it is more than one value may be. The count stops there, so that it takes bounded time whatever is shared.
+/// If it is larger than one value may be. The count stops there, so that its time is bounded however much is shared.
 pub(super) fn weigh(value: &JValue, most: usize) -> Result<(), String> {
     let mut room = Room { values: most, bytes: MAX_VALUE_BYTES };
     room.take(value)
@@ -148,7 +148,7 @@ impl Room {
     }
 }
 
-/// JSONata's `$boolean` of a JSON value: empty is false, and an array is true when something in it is.
+/// Computes JSONata's `$boolean` of a JSON value: empty is false, and an array is true if one of its items is.
 pub(in crate::expr) fn boolean(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -1,11 +1,11 @@
-//! What JavaScript makes of values of the wrong type, as far as JSON Logic shows it.
+//! JavaScript's coercions, as far as JSON Logic exposes them.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A value during evaluation: JSON, or a number that JSON may be unable to write.
+/// A value during evaluation: JSON, or a number that JSON may be unable to represent.
 #[derive(Clone, Debug)]
 pub(super) enum Data<'v> {
     Json(Cow<'v, Value>),
@@ -35,7 +35,7 @@ impl<'v> Data<'v> {
         }
     }
 
-    /// `Number(x)`
+    /// Computes `Number(x)`.
     pub(super) fn to_number(&self) -> f64 {
         match self {
             Data::Json(value) => to_number(value),
@@ -43,7 +43,7 @@ impl<'v> Data<'v> {
         }
     }
 
-    /// `parseFloat(x)`
+    /// Computes `parseFloat(x)`.
     pub(super) fn parse_float(&self) -> f64 {
         match self {
             Data::Number(number) => *number,
@@ -54,7 +54,7 @@ impl<'v> Data<'v> {
         }
     }
 
-    /// `String(x)`
+    /// Computes `String(x)`.
     pub(super) fn to_text(&self) -> Cow<'_, str> {
         match self {
             Data::Json(value) => to_text(value),
@@ -85,7 +85,7 @@ impl<'v> Data<'v> {
     }
 }
 
-/// JSON Logic's truth: an empty array is false, an empty object is true.
+/// Checks JSON Logic's truth: an empty array is false, an empty object is true.
 pub(in crate::expr) fn truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -97,7 +97,7 @@ pub(in crate::expr) fn truthy(value: &Value) -> bool {
     }
 }
 
-/// `a === b`. Compounds are the same only when they are one object, and here each is its own.
+/// Computes `a === b`. JavaScript compares compounds by identity, and here each is its own object.
 pub(super) fn same(a: &Data<'_>, b: &Data<'_>) -> bool {
     match (a, b) {
         _ if a.is_compound() || b.is_compound() => false,
@@ -106,7 +106,7 @@ pub(super) fn same(a: &Data<'_>, b: &Data<'_>) -> bool {
     }
 }
 
-/// `a == b`
+/// Computes `a == b`.
 pub(super) fn equal(a: &Data<'_>, b: &Data<'_>) -> bool {
     if a.is_null() || b.is_null() {
         return a.is_null() && b.is_null();
@@ -115,13 +115,13 @@ pub(super) fn equal(a: &Data<'_>, b: &Data<'_>) -> bool {
         return false;
     }
     match (text_side(a, b), text_side(b, a)) {
-        // A compound meets text as text.
+        // A compound is compared with text as text.
         (Some(a), Some(b)) => a == b,
         _ => a.to_number() == b.to_number(),
     }
 }
 
-/// The text that `a` is compared as, when both sides are text or a compound that becomes text.
+/// Returns the text of `a` for a comparison of two texts, or of a text and a compound that becomes text.
 fn text_side<'d>(a: &'d Data<'_>, b: &Data<'_>) -> Option<Cow<'d, str>> {
     match a.as_text() {
         Some(text) => Some(Cow::Borrowed(text)),
@@ -130,7 +130,7 @@ fn text_side<'d>(a: &'d Data<'_>, b: &Data<'_>) -> Option<Cow<'d, str>> {
     }
 }
 
-/// `a < b` and its like; nothing where JavaScript compares with NaN.
+/// Compares with `<` and its like; `None` if JavaScript compares with NaN.
 pub(super) fn order(a: &Data<'_>, b: &Data<'_>) -> Option<Ordering> {
     let is_text = |data: &Data<'_>| data.as_text().is_some() || data.is_compound();
     if is_text(a) && is_text(b) {
@@ -148,7 +148,7 @@ fn to_number(value: &Value) -> f64 {
     }
 }
 
-/// `Number("…")`: blank is zero, anything that is no number as a whole is NaN.
+/// Computes `Number("…")`: blank is zero, and text that is not a number as a whole is NaN.
 fn text_number(text: &str) -> f64 {
     let text = text.trim();
     let radix = |digits: &str, radix: u32| u64::from_str_radix(digits, radix).map_or(f64::NAN, |number| number as f64);
@@ -164,14 +164,14 @@ fn text_number(text: &str) -> f64 {
     }
 }
 
-/// `parseFloat("…")`: the number that the text begins with.
+/// Computes `parseFloat("…")`: the number at the beginning of the text.
 fn leading_number(text: &str) -> f64 {
     let text = text.trim_start();
     let number = &text[..leading_number_length(text)];
     number.parse().unwrap_or(f64::NAN)
 }
 
-/// How many bytes of the text are a decimal number, as JavaScript writes one.
+/// Returns the length in bytes of the leading decimal number in JavaScript's notation.
 fn leading_number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -212,7 +212,7 @@ fn to_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// An item as `join` writes it.
+/// Formats an item as `join` does.
 pub(super) fn joined(value: &Value) -> Cow<'_, str> {
     if value.is_null() { Cow::Borrowed("") } else { to_text(value) }
 }
@@ -226,9 +226,9 @@ fn number_text(number: f64) -> String {
     }
 }
 
-/// A number as JSON: a whole one without a fraction, and `null` for what JSON cannot write.
+/// Converts a number to JSON: a whole number without a fraction, and `null` for values that JSON cannot represent.
 pub(in crate::expr) fn from_number(number: f64) -> Value {
-    /// Beyond this not every whole number is itself.
+    /// Beyond this, floats cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return Value::from(number as i64);

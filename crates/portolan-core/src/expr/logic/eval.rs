@@ -1,4 +1,4 @@
-//! Evaluates a rule. Nothing is evaluated that need not be; everything is counted.
+//! Evaluates a rule. Evaluation is lazy, and every step is counted.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,16 +11,16 @@ use super::{Name, Op, Rule, Var};
 use crate::expr::jsonata::{MAX_ITEMS, MAX_MEMORY_BYTES, MAX_STRING_BYTES};
 use crate::expr::{EvalFault, Scope};
 
-/// How many steps one evaluation may take: operators, and items that an array operator visits.
+/// The maximum number of steps of one evaluation: operators, and items that an array operator visits.
 const MAX_STEPS: u64 = 2_000_000;
-/// How many times one evaluation may ask JSONata for more than a plain path: each time has a time limit of its own.
+/// The maximum number of JSONata evaluations beyond plain paths in one evaluation: each has a time limit of its own.
 const MAX_QUERIES: u64 = 100_000;
-/// What a value costs besides its text.
+/// The cost of a value besides its text.
 const VALUE_BYTES: usize = 32;
 
 type Answer<'v> = Result<Data<'v>, EvalFault>;
 
-/// What the evaluation has used up so far.
+/// The resources that the evaluation has used so far.
 #[derive(Default)]
 struct Meter {
     steps: Cell<u64>,
@@ -28,7 +28,7 @@ struct Meter {
     bytes: Cell<usize>,
 }
 
-/// What a rule is evaluated over.
+/// The data and meter of an evaluation.
 #[derive(Clone, Copy)]
 struct Here<'v, 's> {
     scope: &'v Scope<'s>,
@@ -58,7 +58,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Takes a value into an array, at the price of its copy.
+    /// Converts a value to an array item, and charges for its copy.
     fn keep(&self, data: Data<'_>) -> Result<Value, EvalFault> {
         if let Data::Json(value) = &data {
             self.bytes(weight(value))?;
@@ -150,7 +150,7 @@ impl<'v> Here<'v, '_> {
         Ok(Data::null())
     }
 
-    /// The first argument that ends the row, else the last.
+    /// Returns the first argument for which `ends` holds, else the last.
     fn first(self, arguments: &'v [Rule], ends: fn(&Data<'_>) -> bool) -> Answer<'v> {
         let mut last = Data::null();
         for rule in arguments {
@@ -241,7 +241,7 @@ impl<'v> Here<'v, '_> {
         }
     }
 
-    /// What a dotted path leads to; nothing where it ends early.
+    /// Resolves a dotted path; `None` if it ends early.
     fn path(self, path: &str) -> Option<Data<'v>> {
         let mut segments = path.split('.');
         let first = segments.next()?;
@@ -290,7 +290,7 @@ impl<'v> Here<'v, '_> {
         Ok(Data::owned(Value::String(text)))
     }
 
-    /// Counts in UTF-16, as the reference does; half of a pair becomes a replacement character.
+    /// Counts in UTF-16 like the reference; half of a surrogate pair becomes a replacement character.
     fn substr(self, source: &Data<'_>, start: &Data<'_>, length: Option<&Data<'_>>) -> Answer<'v> {
         let units: Vec<u16> = source.to_text().encode_utf16().collect();
         let total = units.len() as f64;
@@ -330,7 +330,7 @@ fn step<'v>(value: &'v Value, segment: &str) -> Option<&'v Value> {
     }
 }
 
-/// The items of an array; of anything else none, as in the reference.
+/// Returns the items of an array; none for other values, as in the reference.
 fn items(data: Data<'_>) -> Cow<'_, [Value]> {
     match data {
         Data::Json(Cow::Borrowed(Value::Array(items))) => Cow::Borrowed(items),
@@ -339,7 +339,7 @@ fn items(data: Data<'_>) -> Cow<'_, [Value]> {
     }
 }
 
-/// The keys of `missing`: its arguments, or the array that is its first one.
+/// Returns the keys of `missing`: its arguments, or the array that is its first argument.
 fn listed(data: Vec<Data<'_>>) -> Vec<Value> {
     let mut keys: Vec<Value> = data.into_iter().map(Data::into_value).collect();
     match keys.first_mut() {
@@ -348,7 +348,7 @@ fn listed(data: Vec<Data<'_>>) -> Vec<Value> {
     }
 }
 
-/// Two or three in a row, each pair in the order wanted.
+/// Checks whether each of the first two pairs of neighbours has the wanted order.
 fn ascending(data: &[Data<'_>], wanted: impl Fn(Ordering) -> bool) -> bool {
     data.len() > 1 && data.windows(2).take(2).all(|pair| order(&pair[0], &pair[1]).is_some_and(&wanted))
 }
@@ -373,7 +373,7 @@ fn arithmetic(op: Op, data: Vec<Data<'_>>) -> Data<'_> {
         Op::Subtract => number(0) - number(1),
         Op::Divide => number(0) / number(1),
         Op::Remainder => number(0) % number(1),
-        // `f64::min` would pass over NaN.
+        // `f64::min` ignores NaN.
         Op::Min => all().fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least }),
         _ => all().fold(f64::NEG_INFINITY, |most, next| if next > most || next.is_nan() { next } else { most }),
     })

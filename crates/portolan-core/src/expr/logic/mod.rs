@@ -1,6 +1,6 @@
-//! JSON Logic: decisions as JSON. Rules are read once into a tree of operators; what a `var` names is JSONata.
+//! JSON Logic: decisions as JSON. A rule is parsed once into a tree of operators; the name in a `var` is JSONata.
 //!
-//! Data never becomes a rule: only what stood in the rule when it was read is evaluated.
+//! Data never becomes a rule: only the rule as parsed is evaluated.
 
 mod coerce;
 mod eval;
@@ -15,10 +15,10 @@ use super::{EvalFault, ParseFault, Scope};
 use crate::diagnostic::closest;
 pub(super) use coerce::{from_number, truthy};
 
-/// How deep a rule may nest.
+/// The maximum nesting depth of a rule.
 const MAX_RULE_DEPTH: usize = 200;
 
-/// A rule of JSON Logic. Cloning it is cheap.
+/// A JSON Logic rule. Cloning it is cheap.
 ///
 /// ```
 /// use portolan_core::expr::{Expr, JsonLogic, Scope};
@@ -37,7 +37,7 @@ struct Parsed {
     rule: Rule,
 }
 
-/// A rule as it is evaluated.
+/// A parsed rule.
 enum Rule {
     Literal(Value),
     List(Vec<Rule>),
@@ -45,23 +45,23 @@ enum Rule {
     Apply(Op, Vec<Rule>),
 }
 
-/// What a `var` names, and what stands in for it when there is nothing.
+/// The name in a `var`, and the default for a missing value.
 struct Var {
     name: Name,
     default: Option<Box<Rule>>,
 }
 
 enum Name {
-    /// The whole of the current data.
+    /// The whole current data.
     Whole,
     Jsonata(Jsonata),
-    /// A dotted path that JSONata reads as something else, such as `items.0.id`.
+    /// A dotted path that JSONata parses differently, such as `items.0.id`.
     Path(String),
-    /// Computed; a plain path, since data must not become code.
+    /// A computed plain path, since data must not become code.
     Computed(Box<Rule>),
 }
 
-/// Makes the operators, with the words for them.
+/// Defines the operators with their names.
 macro_rules! operators {
     ($($name:ident $($word:literal)+;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,23 +82,23 @@ operators! {
 }
 
 impl Op {
-    /// Whether it does something with each item of an array.
+    /// Checks whether it evaluates a rule for each item of an array.
     fn is_loop(self) -> bool {
         matches!(self, Op::Map | Op::Filter | Op::Reduce | Op::All | Op::Some | Op::None)
     }
 }
 
 impl JsonLogic {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
-    /// The first fault: an operator that there is not, a `var` that names nothing readable, or too deep a rule.
+    /// The first fault: an unknown operator, an unreadable `var`, or a rule that nests too deep.
     pub fn parse(rule: &Value) -> Result<JsonLogic, ParseFault> {
         let read = read(rule, 0)?;
         Ok(JsonLogic(Arc::new(Parsed { written: rule.clone(), rule: read })))
     }
 
-    /// The rule as it was written.
+    /// Returns the rule as it was written.
     pub fn rule(&self) -> &Value {
         &self.0.written
     }
@@ -107,7 +107,7 @@ impl JsonLogic {
         eval::eval(&self.0.rule, scope).map_err(|fault| EvalFault { expression: self.0.written.to_string(), ..fault })
     }
 
-    /// The names that its `var`s ask of the top of their context, as far as that is certain.
+    /// Returns the names that its `var`s certainly read from the top of their context.
     pub fn roots(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.0.rule.roots(&mut names);
@@ -116,12 +116,12 @@ impl JsonLogic {
         names
     }
 
-    /// Whether this is so of an expression that one of its `var`s is.
+    /// Checks whether `is` holds for one of the expressions in its `var`s.
     pub(super) fn any(&self, is: &dyn Fn(&Jsonata) -> bool) -> bool {
         self.0.rule.any(is)
     }
 
-    /// Whether it does something with each item of an array.
+    /// Checks whether it evaluates a rule for each item of an array.
     pub(super) fn loops(&self) -> bool {
         self.0.rule.loops()
     }
@@ -145,7 +145,7 @@ impl Rule {
     fn roots<'r>(&'r self, names: &mut Vec<&'r str>) {
         match self {
             Rule::Literal(_) => {}
-            // What these do with each item, they ask of the item.
+            // The rule for each item reads from the item.
             Rule::Apply(op, rules) if op.is_loop() => {
                 rules.iter().take(1).for_each(|rule| rule.roots(names));
             }
@@ -237,7 +237,8 @@ fn var(mut arguments: Vec<Rule>) -> Result<Var, ParseFault> {
     Ok(Var { name, default })
 }
 
-/// `1` and `1.1` are numbers to JSONata and indexes here; `items.0.id` is nothing at all to JSONata.
+/// Parses the name in a `var`. `1` and `1.1` are numbers in JSONata and indexes here; `items.0.id` is not valid
+/// JSONata.
 fn named(text: String) -> Result<Name, ParseFault> {
     let segments = || text.split('.');
     let is_index = |segment: &str| !segment.is_empty() && segment.chars().all(|c| c.is_ascii_digit());
@@ -249,7 +250,7 @@ fn named(text: String) -> Result<Name, ParseFault> {
     match Jsonata::parse(&text) {
         Ok(jsonata) => Ok(Name::Jsonata(jsonata)),
         Err(_) if segments().all(is_word) => Ok(Name::Path(text)),
-        // The place is one in the text of the `var`, of which the caller knows nothing.
+        // The offset is within the text of the `var`, which is unknown to the caller.
         Err(fault) => Err(ParseFault {
             message: format!("{} in the `var` {}", fault.message, quoted(&text)),
             offset: None,

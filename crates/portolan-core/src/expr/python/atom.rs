@@ -1,4 +1,4 @@
-//! Reads what operators stand between: literals, names, brackets, comprehensions, and what follows a value.
+//! Parses operands: literals, names, brackets, comprehensions, subscripts and method calls.
 
 use super::parse::{KEYWORDS, Parser, Read};
 use super::token::Token;
@@ -7,11 +7,11 @@ use super::{IN_JSONATA, fault};
 use crate::diagnostic::list;
 use crate::expr::jsonata::quoted;
 
-/// The most `for`s of one comprehension: they are evaluated one inside the other.
+/// The maximum number of `for`s in one comprehension. They are evaluated by nesting.
 const MAX_CLAUSES: usize = 8;
 
 impl<'t> Parser<'t> {
-    /// A value with its subscripts and methods.
+    /// Reads a value with its subscripts and methods.
     pub(super) fn trailed(&mut self) -> Read<Node> {
         let value = self.atom()?;
         let mut trailers = Vec::new();
@@ -52,7 +52,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Literal(literal))
     }
 
-    /// Texts that stand side by side are one.
+    /// Concatenates adjacent string literals.
     fn texts(&mut self, first: String) -> Node {
         let mut text = first;
         self.advance();
@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
         Ok(inner)
     }
 
-    /// An expression, a generator, or the items of a tuple.
+    /// Reads an expression, a generator, or the items of a tuple.
     fn parentheses_inside(&mut self, open: usize) -> Read<Node> {
         let first = self.expression()?;
         if self.is_word("for") {
@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
         Ok(inner)
     }
 
-    /// A comprehension, or the items of a list.
+    /// Reads a comprehension, or the items of a list.
     fn brackets_inside(&mut self, open: usize) -> Read<Node> {
         let first = self.expression()?;
         if self.is_word("for") {
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
         Ok(inner)
     }
 
-    /// A comprehension, the members of a dict, or the items of a set.
+    /// Reads a comprehension, the members of a dict, or the items of a set.
     fn braces_inside(&mut self, open: usize) -> Read<Node> {
         let first = self.expression()?;
         if self.is(":") {
@@ -173,7 +173,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Dict(members))
     }
 
-    /// What stands after the key of a dict.
+    /// Reads the value after the key of a dict.
     fn member(&mut self) -> Read<Node> {
         if !self.takes(":") {
             let message = format!("`:` is expected, and {} is there", self.shown());
@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
         self.expression()
     }
 
-    /// The `for`s after what a comprehension makes.
+    /// Reads the `for`s of a comprehension.
     pub(super) fn comprehension(&mut self, made: Made, at: usize) -> Read<Node> {
         let mut clauses = Vec::new();
         while self.is_word("for") {
@@ -266,7 +266,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Names with two underscores are the doors to what Python is made of.
+/// Rejects names that begin with two underscores, since they give access to Python's internals.
 pub(super) fn is_harmless(name: &str, at: usize) -> Read<()> {
     if name.starts_with("__") {
         let message = format!("{} is not understood: names that begin with `__` lead out of a check", quoted(name));
@@ -275,7 +275,7 @@ pub(super) fn is_harmless(name: &str, at: usize) -> Read<()> {
     Ok(())
 }
 
-/// The functions, as a message lists them.
+/// Lists the functions for a message.
 pub(super) fn functions() -> String {
     let words: Vec<&str> = FUNCTIONS.iter().map(|(word, ..)| *word).collect();
     let (first, second) = words.split_at(words.len() / 2);

@@ -1,4 +1,4 @@
-//! Reads calls: of functions and methods there are those of a fixed list, with the arguments that they take.
+//! Parses calls of the supported functions and methods with their arguments.
 
 use super::atom::{functions, is_harmless};
 use super::parse::{Parser, Read};
@@ -9,17 +9,17 @@ use crate::diagnostic::{clip, closest, list};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// What stands between the parentheses of a call.
+/// The arguments between the parentheses of a call.
 #[derive(Default)]
 struct Arguments {
     given: Vec<Argument>,
-    /// The function of `key=…`.
+    /// The function in `key=…`.
     key: Option<Function>,
     has_names: bool,
 }
 
 impl Parser<'_> {
-    /// A call of the function whose name is looked at.
+    /// Reads a call of the function whose name is the current token.
     pub(super) fn call(&mut self, name: &str) -> Read<Node> {
         let at = self.at();
         self.advance();
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(Node::Call(Box::new(Call { function: *function, arguments, key })))
     }
 
-    /// A method of the value before it, which is called.
+    /// Reads a method call on the preceding value.
     pub(super) fn method(&mut self, value: &Node, dot: usize) -> Read<Trailer> {
         let at = self.at();
         let Token::Name(name) = *self.token() else { return Err(self.out_of_place()) };
@@ -68,7 +68,7 @@ impl Parser<'_> {
         Ok(Trailer::Method(*method, arguments))
     }
 
-    /// The arguments of what is called `word`, after the parenthesis at `open`.
+    /// Reads the arguments of a call of `word`, after the parenthesis at `open`.
     fn arguments(&mut self, word: &str, takes: &Takes, open: usize) -> Read<Arguments> {
         let mut arguments = Arguments::default();
         while !self.is(")") {
@@ -84,7 +84,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// An argument with its name.
+    /// Reads a keyword argument.
     fn named(&mut self, name: &str, word: &str, takes: &Takes, arguments: &mut Arguments) -> Read<()> {
         let at = self.at();
         let is_given = |argument: &Argument| argument.name.as_deref() == Some(name);
@@ -104,7 +104,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// An argument without a name.
+    /// Reads a positional argument.
     fn placed(&mut self, arguments: &mut Arguments) -> Read<()> {
         let at = self.at();
         if arguments.has_names {
@@ -123,7 +123,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The function that `key=` names.
+    /// Reads the function in `key=`.
     fn key(&mut self) -> Read<Option<Function>> {
         let at = self.at();
         if self.takes_word("None") {
@@ -156,7 +156,7 @@ impl Parser<'_> {
         Ok(Node::IsInstance(Box::new(value), types))
     }
 
-    /// The name of a type, several with `|` between, or a tuple of such.
+    /// Reads a type name, several joined by `|`, or a tuple of them.
     fn types(&mut self, found: &mut Vec<Type>) -> Read<()> {
         let open = self.at();
         if self.takes("(") {
@@ -194,7 +194,7 @@ impl Parser<'_> {
 
 fn enough(word: &str, arguments: &[Argument], takes: &Takes, at: usize) -> Read<()> {
     let placed = arguments.iter().filter(|argument| argument.name.is_none()).count();
-    // What may be given by name and by place counts once: `default` and `reverse` have no place.
+    // A keyword argument that has a position counts toward the maximum: `default` and `reverse` have none.
     let by_name = arguments.len() - placed;
     let given_twice = by_name > 0 && takes.most < 1000 && takes.most > 1 && arguments.len() > takes.most;
     if placed < takes.least || placed > takes.most || given_twice {
@@ -245,7 +245,7 @@ fn unknown_method(name: &str, at: usize, is_called: bool) -> ParseFault {
     fault(at, message, help)
 }
 
-/// The place of an argument that is given by name.
+/// Returns the position of a keyword argument.
 pub(super) fn place(method: Method, name: &str) -> usize {
     let takes = METHODS.iter().find(|(_, known, _)| *known == method);
     takes.and_then(|(_, _, takes)| takes.named.iter().position(|known| *known == name)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What is equal, what comes first, and what is in what.
+//! Equality, ordering and membership.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::number::{Number, whole};
 use super::tree::Relation;
 use super::value::{Kind, List, Val};
 
-/// Whether a relation holds between two values.
+/// Checks whether a relation holds between two values.
 pub(super) fn holds<'a>(relation: Relation, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<bool> {
     match relation {
         Relation::Equal => equal(left, right, meter, 0),
@@ -22,7 +22,7 @@ pub(super) fn holds<'a>(relation: Relation, left: &Val<'a>, right: &Val<'a>, met
     }
 }
 
-/// Whether they are the same of `None`, `True` and `False`: nothing else is asked for.
+/// Implements `is`: checks whether both are `None` or the same boolean. The parser accepts no other comparison.
 fn same(left: &Val<'_>, right: &Val<'_>) -> bool {
     match (left, right) {
         (Val::None, Val::None) => true,
@@ -92,7 +92,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (Val<'a>, Val<'a>)>, meter: &Meter,
     Ok(true)
 }
 
-/// The order of two numbers, exactly: a whole number is not made a float for it.
+/// Compares two numbers exactly: an integer is not converted to a float.
 pub(super) fn compare(left: Number, right: Number) -> Option<Ordering> {
     match (left, right) {
         (Number::Int(left), Number::Int(right)) => Some(left.cmp(&right)),
@@ -112,7 +112,7 @@ fn compare_mixed(int: i128, float: f64) -> Option<Ordering> {
     }
 }
 
-/// Whether one comes before the other.
+/// Checks whether `left` is less than `right`.
 pub(super) fn less<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<bool> {
     ordered(Relation::Less, left, right, meter, 0)
 }
@@ -131,7 +131,7 @@ fn ordered<'a>(relation: Relation, left: &Val<'a>, right: &Val<'a>, meter: &Mete
     match (left, right) {
         (Val::Text(left), Val::Text(right)) => {
             meter.looks(left.len().min(right.len()))?;
-            // UTF-8 has the order of the characters.
+            // UTF-8 sorts like its characters.
             return Ok(fits(Some((**left).cmp(&**right))));
         }
         (Val::List(left), Val::List(right)) => {
@@ -164,12 +164,12 @@ fn ordered<'a>(relation: Relation, left: &Val<'a>, right: &Val<'a>, meter: &Mete
     }
 }
 
-/// The types of two values, as a message names them.
+/// Formats the types of two values for a message.
 pub(super) fn kinds(left: &Val<'_>, right: &Val<'_>) -> String {
     format!("`{}` and `{}`", left.kind(), right.kind())
 }
 
-/// The first items in which two sequences differ.
+/// Returns the first items in which two sequences differ.
 fn differing<'a>(
     length: usize,
     left: impl Fn(usize) -> Option<Val<'a>>,
@@ -187,7 +187,7 @@ fn differing<'a>(
     Ok(None)
 }
 
-/// Whether something is in something.
+/// Implements `in`.
 fn contains<'a>(whole: &Val<'a>, part: &Val<'a>, meter: &Meter) -> Run<bool> {
     match (whole, part) {
         (Val::Text(text), Val::Text(part)) => {
@@ -203,7 +203,7 @@ fn contains<'a>(whole: &Val<'a>, part: &Val<'a>, meter: &Meter) -> Run<bool> {
             let key = part.key(meter)?;
             Ok(dict.get(&key).is_some())
         }
-        // A set is looked for as what it cannot be there: one that does not change.
+        // Python looks up a set in a set as a frozenset, and there are none here.
         (Val::Set(_), Val::Set(_)) => Ok(false),
         (Val::Set(set), _) => {
             let key = part.key(meter)?;
@@ -227,7 +227,7 @@ fn any_equal<'a>(items: impl Iterator<Item = Val<'a>>, wanted: &Val<'a>, meter: 
     Ok(false)
 }
 
-/// Sorts by a comparison that may fail and need be no order; equal ones stay as they stand.
+/// Sorts stably by a comparison that may fail and need not be a total order.
 pub(super) fn sort<T>(items: Vec<T>, less: &dyn Fn(&T, &T) -> Run<bool>) -> Run<Vec<T>> {
     if items.len() < 2 {
         return Ok(items);

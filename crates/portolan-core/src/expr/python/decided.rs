@@ -1,11 +1,11 @@
-//! Comparisons of the parts of an expression with single values, as the other languages of conditions have them.
+//! Converts an expression to comparisons of its parts with single values, as in the other condition languages.
 
 use serde_json::Value;
 
 use super::tree::{Literal, Node, Relation, Sign, Trailer};
 use crate::expr::truth::{Comparison, Side, Truth};
 
-/// The comparisons that decide whether an expression is true.
+/// Returns the comparisons that decide the truth of an expression.
 pub(super) fn truth(node: &Node) -> Option<Truth> {
     match node {
         Node::All(parts) => parts.iter().map(truth).collect::<Option<Vec<_>>>().map(Truth::All),
@@ -20,7 +20,7 @@ pub(super) fn truth(node: &Node) -> Option<Truth> {
             });
             compared.collect::<Option<Vec<_>>>().map(Truth::All)
         }
-        // Anything else has one truth wherever it stands, whatever its value is.
+        // Any other part has one truth wherever it occurs in the expression.
         _ => Some(Truth::Is(Side::Path(vec![spelled(node)?]))),
     }
 }
@@ -40,14 +40,14 @@ fn compare(left: &Node, relation: Relation, right: &Node) -> Option<Truth> {
         Relation::GreaterEqual => Comparison::GreaterEqual,
         Relation::In | Relation::NotIn | Relation::Is | Relation::IsNot => return None,
     };
-    // The order of texts is not that of numbers.
+    // Strings are not ordered like numbers.
     if comparison.is_relation() && !literal.is_number() {
         return None;
     }
     Some(Truth::Compare(Side::Path(vec![spelled(part)?]), comparison, Side::Literal(literal)))
 }
 
-/// The relation with its sides exchanged.
+/// Returns the relation with its sides swapped.
 fn turned(relation: Relation) -> Relation {
     match relation {
         Relation::Less => Relation::Greater,
@@ -58,7 +58,7 @@ fn turned(relation: Relation) -> Relation {
     }
 }
 
-/// A value that is written out. `True` is the number that Python takes it for.
+/// Returns the value of a literal. `True` and `False` are the numbers 1 and 0, as in Python.
 fn literal(node: &Node) -> Option<Value> {
     match node {
         Node::Literal(Literal::None) => Some(Value::Null),
@@ -75,7 +75,7 @@ fn literal(node: &Node) -> Option<Value> {
     }
 }
 
-/// The text of a part that has the same value wherever it stands in the expression.
+/// Returns the spelling of a part that has the same value wherever it occurs in the expression.
 fn spelled(node: &Node) -> Option<String> {
     match node {
         Node::Name(name) => Some(name.name.clone()),

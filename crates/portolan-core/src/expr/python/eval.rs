@@ -1,4 +1,4 @@
-//! Evaluates a tree. Nothing is evaluated that need not be; everything is counted.
+//! Evaluates a tree. Evaluation is lazy, and every step is counted.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -14,15 +14,15 @@ use super::value::{Kind, Val, dict, set};
 use crate::expr::Scope;
 use crate::expr::jsonata::quoted;
 
-/// What one evaluation goes by.
+/// The state of one evaluation.
 pub(super) struct Evaluation<'a> {
     pub(super) meter: Meter,
     scope: &'a Scope<'a>,
-    /// What the `for`s around have bound, the innermost last.
+    /// The variables of the enclosing `for`s, innermost last.
     bound: RefCell<Vec<(&'a str, Val<'a>)>>,
 }
 
-/// What each pass of a comprehension is for; it may end it.
+/// The body of a comprehension's pass; it can stop the loop.
 type Pass<'p> = dyn FnMut() -> Run<ControlFlow<()>> + 'p;
 
 impl<'a> Evaluation<'a> {
@@ -85,7 +85,7 @@ impl<'a> Evaluation<'a> {
         dict(members.collect::<Run<Vec<_>>>()?, &self.meter)
     }
 
-    /// The first whose truth is `wanted`, or else the last.
+    /// Returns the first value whose truth is `wanted`, or else the last.
     fn first(&self, parts: &'a [Node], wanted: bool) -> Run<Val<'a>> {
         let mut last = Val::Bool(!wanted);
         for part in parts {
@@ -116,7 +116,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    /// One operation of arithmetic.
+    /// Applies one arithmetic operator.
     pub(super) fn operation(&self, operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Run<Val<'a>> {
         self.meter.step()?;
         if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
@@ -150,14 +150,14 @@ impl<'a> Evaluation<'a> {
         Ok(items)
     }
 
-    /// What one set has and the other has not.
+    /// Computes the set difference.
     fn difference(&self, left: &Val<'a>, right: &Val<'a>) -> Run<Val<'a>> {
         let other = match left {
-            // The keys of a dict let anything be taken away that can be gone through.
+            // The keys of a dict accept any iterable as the right side.
             Val::Series(_) if right.as_set(&self.meter).is_none() => {
                 right.items(&self.meter).ok().map(|items| set(items, &self.meter).map(std::rc::Rc::new))
             }
-            // A set has that only of sets and of what is like one.
+            // A set accepts only sets and set-like values.
             _ => right.as_set(&self.meter),
         };
         match (left.as_set(&self.meter), other) {
@@ -231,7 +231,7 @@ impl<'a> Evaluation<'a> {
         Ok(items)
     }
 
-    /// Whether an item's truth is `wanted`; a generator is asked for no more items than that takes.
+    /// Checks whether an item has the truth `wanted`. A generator stops at the first such item.
     pub(super) fn finds(&self, over: &'a Node, wanted: bool) -> Run<bool> {
         if let Node::Comprehension(comprehension) = over
             && let Made::Generator(item) = &comprehension.made
@@ -247,7 +247,7 @@ impl<'a> Evaluation<'a> {
         Ok(items.iter().any(|item| item.truth() == wanted))
     }
 
-    /// Goes through the clauses, one inside the other, as far as the passes want it.
+    /// Runs the nested clauses until a pass stops them.
     fn each(&self, clauses: &'a [Clause], pass: &mut Pass<'_>) -> Run<()> {
         self.inside(clauses, pass).map(|_| ())
     }

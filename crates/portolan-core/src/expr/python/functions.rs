@@ -1,4 +1,4 @@
-//! The functions that an expression may call.
+//! The functions that an expression can call.
 
 use super::compare::less;
 use super::eval::Evaluation;
@@ -10,17 +10,17 @@ use super::value::{Kind, Val, dict, set};
 use super::{compare, words};
 use crate::expr::jsonata::{MAX_ITEMS, quoted};
 
-/// What a call is given.
+/// The evaluated arguments of a call.
 struct Given<'c, 'a> {
     evaluation: &'c Evaluation<'a>,
     call: &'a Call,
-    /// Those without a name, in their order.
+    /// The positional arguments in order.
     placed: Vec<Val<'a>>,
 }
 
 pub(super) fn call<'a>(evaluation: &Evaluation<'a>, call: &'a Call) -> Run<Val<'a>> {
     if let (Function::Any | Function::All, [argument]) = (call.function, call.arguments.as_slice()) {
-        // `any` looks for a true one, `all` for a false one.
+        // `any` searches for a true item, `all` for a false one.
         let wanted = call.function == Function::Any;
         return Ok(Val::Bool(evaluation.finds(&argument.value, wanted)? == wanted));
     }
@@ -40,7 +40,7 @@ pub(super) fn call<'a>(evaluation: &Evaluation<'a>, call: &'a Call) -> Run<Val<'
     }
 }
 
-/// A function of one value at most.
+/// Calls a function of at most one value.
 fn of_one<'a>(function: Function, value: Option<&Val<'a>>, meter: &Meter) -> Run<Val<'a>> {
     let Some(value) = value else { return empty(function) };
     match function {
@@ -68,7 +68,7 @@ fn of_one<'a>(function: Function, value: Option<&Val<'a>>, meter: &Meter) -> Run
     }
 }
 
-/// What a function makes of nothing.
+/// Calls a function without an argument.
 fn empty<'a>(function: Function) -> Run<Val<'a>> {
     match function {
         Function::Str => Ok(Val::lent("")),
@@ -88,7 +88,7 @@ impl<'a> Given<'_, 'a> {
         &self.evaluation.meter
     }
 
-    /// An argument that is given by its name or, if it has a place, by that.
+    /// Returns an argument by its name or, if it has a position, by that.
     fn named(&self, name: &str, place: Option<usize>) -> Run<Option<Val<'a>>> {
         let by_name = self.call.arguments.iter().find(|argument| argument.name.as_deref() == Some(name));
         match (by_name, place) {
@@ -105,7 +105,7 @@ impl<'a> Given<'_, 'a> {
         }
     }
 
-    /// Each item with what it is compared by.
+    /// Pairs each item with its sort key.
     fn keyed(&self, items: Vec<Val<'a>>) -> Run<Vec<(Val<'a>, Val<'a>)>> {
         let key = |item: &Val<'a>| match self.call.key {
             Some(function) => of_one(function, Some(item), self.meter()),
@@ -149,7 +149,7 @@ impl<'a> Given<'_, 'a> {
     fn sorted(&self) -> Run<Val<'a>> {
         let reverse = self.named("reverse", None)?.is_some_and(|reverse| reverse.truth());
         let mut keyed = self.keyed(self.first()?.items(self.meter())?)?;
-        // Equal ones keep their order also when it is turned round.
+        // Equal items keep their order with `reverse`, too.
         if reverse {
             keyed.reverse();
         }
@@ -230,7 +230,7 @@ fn summed<'a>(whole: &Val<'a>, start: Val<'a>, meter: &Meter) -> Run<Val<'a>> {
     while let Some(item) = items.next() {
         total = evaluation(&total, &item)?;
         if let Val::Float(first) = total {
-            // From here on what rounding loses is carried along, as long as there are numbers.
+            // From the first float on, the rounding error is carried along while the items are numbers.
             let mut sum = Sum::of(first);
             while let Some(number) = items.peek().and_then(Number::of) {
                 match number {
@@ -264,7 +264,7 @@ fn absolute<'a>(value: &Val<'a>) -> Run<Val<'a>> {
     }
 }
 
-/// A whole number that says how many or which.
+/// Converts a value to an integer index or count.
 pub(super) fn index(value: &Val<'_>, what: &str) -> Run<i128> {
     match value {
         Val::Int(int) => Ok(*int),

@@ -1,23 +1,23 @@
-//! Numbers and texts as they are written.
+//! Parses number and string literals.
 
 use super::fault;
 use super::token::{Token, is_name};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// How a text begins.
+/// The beginning of a string literal.
 #[derive(Clone, Copy)]
 pub(super) struct Opening {
-    /// The letters before the quote.
+    /// The number of letters before the quote.
     prefix: usize,
     /// `'`, `"`, `'''` or `"""`.
     quote: &'static str,
     raw: bool,
-    /// The letter that makes it no plain text: `b` or `f`.
+    /// The letter of a literal that is not a plain string: `b`, `f` or `t`.
     kind: Option<char>,
 }
 
-/// The beginning of a text, if `rest` begins with one.
+/// Returns the beginning of a string literal if `rest` starts with one.
 pub(super) fn opening(rest: &str) -> Option<Opening> {
     let prefix = rest.bytes().take(2).take_while(u8::is_ascii_alphabetic).count();
     let letters = rest[..prefix].to_ascii_lowercase();
@@ -29,7 +29,7 @@ pub(super) fn opening(rest: &str) -> Option<Opening> {
     Some(Opening { prefix, quote, raw: letters.contains('r'), kind })
 }
 
-/// The text that begins at `at`, and how many bytes it takes with its quotes.
+/// Reads the string at `at`, and returns its length in bytes with its quotes.
 pub(super) fn text(text: &str, at: usize, opening: Opening) -> Result<(String, usize), ParseFault> {
     match opening.kind {
         Some('b') => return Err(fault(at, "bytes are not understood", "JSON has no bytes: write plain text")),
@@ -52,7 +52,7 @@ pub(super) fn text(text: &str, at: usize, opening: Opening) -> Result<(String, u
             None => return Err(unclosed(at, opening.quote)),
             Some('\n') if single => return Err(unclosed(at, opening.quote)),
             Some('\\') if opening.raw => {
-                // A quote after it does not close the text, and both of them belong to it.
+                // A quote after the backslash does not close the string, and both characters belong to it.
                 let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
                 read.push_str(&rest[..length]);
                 here += length;
@@ -70,7 +70,7 @@ fn unclosed(at: usize, quote: &str) -> ParseFault {
     fault(at, "the text is not closed", format!("write `{quote}` where it ends"))
 }
 
-/// Reads an escape at the beginning of `rest`, and says how many bytes it takes.
+/// Reads an escape at the beginning of `rest`, and returns its length in bytes.
 fn escape(rest: &str, at: usize, read: &mut String) -> Result<usize, ParseFault> {
     let Some(letter) = rest[1..].chars().next() else { return Ok(1) };
     let plain = match letter {
@@ -90,7 +90,7 @@ fn escape(rest: &str, at: usize, read: &mut String) -> Result<usize, ParseFault>
         'N' => {
             return Err(fault(at, "characters by their names are not understood", "write the character itself"));
         }
-        // Python keeps the backslash of what is no escape, and warns.
+        // Python keeps the backslash of an unknown escape, and warns.
         other => {
             let help = format!("write `\\\\{other}` for a backslash, or `r'…'` around all of the text");
             return Err(fault(at, format!("`\\{}` is no escape", other.escape_debug()), help));
@@ -126,7 +126,7 @@ fn character(digits: &str, radix: u32, at: usize, read: &mut String) -> Result<(
     }
 }
 
-/// The number that begins at `at`, and how many bytes it takes.
+/// Reads the number at `at`, and returns its length in bytes.
 pub(super) fn number(text: &str, at: usize) -> Result<(Token<'static>, usize), ParseFault> {
     let rest = &text[at..];
     let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
@@ -164,12 +164,12 @@ pub(super) fn number(text: &str, at: usize) -> Result<(Token<'static>, usize), P
     }
 }
 
-/// How far letters, digits and `_` go.
+/// Returns the length of the run of letters, digits and `_`.
 fn word(rest: &str) -> usize {
     rest.find(|c| !is_name(c)).unwrap_or(rest.len())
 }
 
-/// How far a decimal number goes, and whether it has a point or an exponent.
+/// Returns the length of a decimal number, and whether it has a point or an exponent.
 fn extent(rest: &str) -> (usize, bool) {
     let digits = |from: usize| {
         let rest = &rest[from..];
@@ -190,7 +190,7 @@ fn extent(rest: &str) -> (usize, bool) {
     (end, end > whole)
 }
 
-/// Whether each `_` stands between two digits; after `0x` and the like it may stand first.
+/// Checks that each `_` is between two digits; after `0x` and the like it may come first.
 fn is_separated(digits: &str, radix: u32) -> bool {
     let bytes = digits.as_bytes();
     let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_hexdigit);

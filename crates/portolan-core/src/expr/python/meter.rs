@@ -1,31 +1,31 @@
-//! What an evaluation may use up, and how it fails.
+//! The limits and errors of an evaluation.
 
 use std::cell::Cell;
 
 use crate::expr::EvalFault;
 use crate::expr::jsonata::{MAX_ITEMS, MAX_STRING_BYTES};
 
-/// How many steps one evaluation may take: parts of the tree, items, and pieces of text that are looked at.
+/// The maximum number of steps of one evaluation: parts of the tree, items, and scanned pieces of text.
 const MAX_STEPS: usize = 2_000_000;
-/// How much text and how many items one evaluation may make in all, in bytes.
+/// The maximum memory of all text and items that one evaluation makes, in bytes.
 const MAX_MADE_BYTES: usize = 256 << 20;
-/// What an item costs, together with what it costs to keep it apart from others.
+/// The cost of an item, with its share of the container.
 const ITEM_BYTES: usize = 64;
-/// How much of a text is looked at in one step, in bytes.
+/// The bytes of text that are scanned in one step.
 const STEP_BYTES: usize = 64;
-/// How deep a value may nest that is compared, printed or handed on.
+/// The maximum depth of a value that is compared, printed or returned.
 pub(super) const MAX_VALUE_DEPTH: usize = 200;
 
 pub(super) type Run<T> = Result<T, Raise>;
 
-/// Why an evaluation has no value.
+/// The reason that an evaluation has no value.
 #[derive(Debug)]
 pub(super) struct Raise {
     error: Error,
     message: String,
 }
 
-/// Python's exceptions, and our bounds.
+/// Python's exceptions, and exceeded limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Error {
     Attribute,
@@ -40,12 +40,12 @@ pub(super) enum Error {
 }
 
 impl Error {
-    /// The failure with this error.
+    /// Fails with this error.
     pub(super) fn raise<T>(self, message: impl Into<String>) -> Run<T> {
         Err(Raise { error: self, message: message.into() })
     }
 
-    /// The exception as Python calls it.
+    /// Returns Python's name of the exception.
     fn name(self) -> Option<&'static str> {
         match self {
             Error::Attribute => Some("AttributeError"),
@@ -62,7 +62,7 @@ impl Error {
 }
 
 impl Raise {
-    /// The fault of an expression.
+    /// Converts it to the fault of an expression.
     pub(super) fn fault(self, expression: &str) -> EvalFault {
         match self.error.name() {
             Some(name) => EvalFault::error(format!("{} ({name})", self.message), expression),
@@ -71,7 +71,7 @@ impl Raise {
     }
 }
 
-/// What an evaluation has used up so far.
+/// The resources that an evaluation has used so far.
 #[derive(Default)]
 pub(super) struct Meter {
     steps: Cell<usize>,
@@ -92,19 +92,19 @@ impl Meter {
         Ok(())
     }
 
-    /// A text of so many bytes is looked at.
+    /// Charges for scanning a text of this many bytes.
     pub(super) fn looks(&self, bytes: usize) -> Run<()> {
         self.steps(bytes / STEP_BYTES)
     }
 
-    /// A text of so many bytes is made.
+    /// Charges for making a text of this many bytes.
     pub(super) fn text(&self, bytes: usize) -> Run<()> {
         self.is_short(bytes)?;
         self.looks(bytes)?;
         self.made(bytes)
     }
 
-    /// Whether a text of so many bytes may be made at all.
+    /// Checks that a text of this many bytes is within the limit.
     pub(super) fn is_short(&self, bytes: usize) -> Run<()> {
         if bytes > MAX_STRING_BYTES {
             return Error::Bounds.raise(format!("it makes a text of more than {} MiB", MAX_STRING_BYTES >> 20));
@@ -112,7 +112,7 @@ impl Meter {
         Ok(())
     }
 
-    /// A list of so many items is made.
+    /// Charges for making a list of this many items.
     pub(super) fn items(&self, items: usize) -> Run<()> {
         if items > MAX_ITEMS {
             return Error::Bounds.raise(format!("it makes a list of more than {MAX_ITEMS} items"));
@@ -131,7 +131,7 @@ impl Meter {
     }
 }
 
-/// One level deeper into a value, as far as that goes.
+/// Returns the depth of the next level, up to the limit.
 pub(super) fn deeper(depth: usize) -> Run<usize> {
     match depth {
         MAX_VALUE_DEPTH.. => Error::Bounds.raise(format!("a value nests deeper than {MAX_VALUE_DEPTH} levels")),

@@ -1,4 +1,4 @@
-//! The methods that an expression may call.
+//! The methods that an expression can call.
 
 use super::call::place;
 use super::compare;
@@ -15,7 +15,7 @@ pub(super) fn call<'a>(
     method: Method,
     arguments: &'a [Argument],
 ) -> Run<Val<'a>> {
-    // Without the method its arguments are not looked at.
+    // If the method is missing, its arguments are not evaluated.
     if !has(value, method) {
         return missing(value, method);
     }
@@ -40,7 +40,7 @@ pub(super) fn call<'a>(
     }
 }
 
-/// Whether a value has a method.
+/// Checks whether a value has a method.
 fn has(value: &Val<'_>, method: Method) -> bool {
     let of_dicts = matches!(method, Method::Get | Method::Keys | Method::Values | Method::Items);
     match value {
@@ -67,7 +67,7 @@ fn given<'g, 'a>(given: Given<'g, 'a>, at: usize) -> Option<&'g Val<'a>> {
 fn of_text<'a>(text: &Text<'a>, method: Method, arguments: Given<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
     meter.looks(text.len())?;
     for argument in arguments.iter().flatten() {
-        // What is looked for is gone through too, however short the text is.
+        // A search also scans its argument, even in a short text.
         if let Val::Text(argument) = argument {
             meter.looks(argument.len())?;
         }
@@ -102,7 +102,7 @@ fn of_text<'a>(text: &Text<'a>, method: Method, arguments: Given<'_, 'a>, meter:
 }
 
 fn changed<'a>(text: &Text<'a>, change: fn(&str) -> String, meter: &Meter) -> Run<Val<'a>> {
-    // One letter becomes three at most, each of three bytes at most.
+    // One letter becomes at most three, each of at most three bytes.
     meter.is_short(text.len())?;
     let changed = change(text);
     meter.text(changed.len())?;
@@ -113,7 +113,7 @@ fn all_of<'a>(text: &str, is: fn(char) -> bool) -> Val<'a> {
     Val::Bool(!text.is_empty() && text.chars().all(is))
 }
 
-/// An argument that must be a text.
+/// Returns an argument that must be a string.
 fn text_of<'g, 'a>(value: Option<&'g Val<'a>>, what: &str) -> Run<&'g Text<'a>> {
     match value {
         Some(Val::Text(text)) => Ok(text),
@@ -124,7 +124,7 @@ fn text_of<'g, 'a>(value: Option<&'g Val<'a>>, what: &str) -> Run<&'g Text<'a>> 
     }
 }
 
-/// An argument that may be left out, or be `None`.
+/// Returns an argument unless it is omitted or `None`.
 fn optional<'g, 'a>(value: Option<&'g Val<'a>>) -> Option<&'g Val<'a>> {
     value.filter(|value| !matches!(value, Val::None))
 }
@@ -133,7 +133,7 @@ fn stripped<'a>(text: &Text<'a>, which: Option<&Val<'a>>, [left, right]: [bool; 
     let which: Option<Vec<char>> = match optional(which) {
         Some(which) => {
             let which = text_of(Some(which), "what is stripped")?;
-            // Each character of the text is looked for among them.
+            // Each character of the text is compared with each of these.
             meter.steps(which.len().min(text.len()))?;
             meter.looks(which.len().saturating_mul(text.len()))?;
             Some(which.chars().collect())
@@ -165,7 +165,7 @@ fn split<'a>(text: &Text<'a>, separator: Option<&Val<'a>>, most: Option<&Val<'a>
     parts(text, &found, meter)
 }
 
-/// The parts of a text, from byte to byte each.
+/// Makes the list of the parts of a text with these byte ranges.
 fn parts<'a>(text: &Text<'a>, parts: &[(usize, usize)], meter: &Meter) -> Run<Val<'a>> {
     meter.items(parts.len())?;
     meter.steps(parts.len())?;
@@ -189,7 +189,7 @@ fn join<'a>(separator: &Text<'a>, items: Option<&Val<'a>>, meter: &Meter) -> Run
     Ok(Val::text(joined))
 }
 
-/// The part of a text between two places, and how many characters stand before it; nothing where there is none.
+/// Returns the part of a text between two indexes and the number of characters before it; `None` if there is none.
 fn window<'t>(text: &'t str, arguments: Given<'_, '_>) -> Run<Option<(&'t str, usize)>> {
     let bound = |at: usize| match optional(given(arguments, at)) {
         Some(bound) => index(bound, "a place in a text").map(Some),

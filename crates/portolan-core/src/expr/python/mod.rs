@@ -1,8 +1,8 @@
-//! Expressions of Python, as the checks of agents' states are written: `len(output) >= 40 and 'x' in output`.
+//! Python expressions, as in the checks of agents' states: `len(output) >= 40 and 'x' in output`.
 //!
-//! Nothing is run: a text is read into a tree of our own, and that is evaluated over JSON with Python's meaning. There is
-//! nothing in the tree that leads anywhere else: functions and methods are those of a fixed list, and whatever is not
-//! understood is refused when the text is read. Sets keep the order in which they were made.
+//! No Python code runs. A text is parsed into a tree of our own, which is evaluated over JSON with Python's semantics.
+//! The tree gives access to nothing else: functions and methods come from a fixed list, and unsupported syntax is
+//! rejected at parse time. Sets keep their insertion order.
 
 mod atom;
 mod call;
@@ -34,13 +34,13 @@ use super::{EvalFault, ParseFault, Scope};
 use eval::Evaluation;
 use tree::Node;
 
-/// The names that [`Python::parse`] knows: the output that is checked, and what led to it.
+/// The names that [`Python::parse`] accepts: the checked output and its history.
 pub const PYTHON_NAMES: &[&str] = &["output", "input", "shared", "history"];
 
-/// What to do about what is not understood at all.
+/// The help for unsupported syntax.
 const IN_JSONATA: &str = "what a check cannot say in Python it can in JSONata: `{expr: …}`";
 
-/// An expression of Python. Cloning it is cheap.
+/// A Python expression. Cloning it is cheap.
 ///
 /// ```
 /// use portolan_core::expr::{Python, Scope};
@@ -62,18 +62,18 @@ struct Parsed {
 }
 
 impl Python {
-    /// Reads an expression that may read [`PYTHON_NAMES`].
+    /// Parses an expression that may read [`PYTHON_NAMES`].
     ///
     /// # Errors
-    /// As [`Python::parse_with`].
+    /// As for [`Python::parse_with`].
     pub fn parse(text: &str) -> Result<Python, ParseFault> {
         Python::parse_with(text, PYTHON_NAMES)
     }
 
-    /// Reads an expression that may read these names.
+    /// Parses an expression that may read these names.
     ///
     /// # Errors
-    /// The first fault, with its place: what is no Python, and what of Python is not understood.
+    /// The first fault, with its place: text that is not Python, or Python that is not supported.
     pub fn parse_with(text: &str, names: &[&str]) -> Result<Python, ParseFault> {
         if text.len() > MAX_EXPRESSION_BYTES {
             let message = format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", text.len());
@@ -84,44 +84,44 @@ impl Python {
         Ok(Python(Arc::new(Parsed { text: text.to_owned(), tree, names, loops })))
     }
 
-    /// The expression as it was written.
+    /// Returns the expression as it was written.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// The names that it reads of its scope, in alphabetical order.
+    /// Returns the names that it reads from its scope, in alphabetical order.
     pub fn names(&self) -> Vec<&str> {
         self.0.names.iter().map(String::as_str).collect()
     }
 
-    /// The value over a scope; tuples, sets and what is gone through are arrays.
+    /// Evaluates the expression over a scope. Tuples, sets and iterators become arrays.
     ///
     /// # Errors
-    /// Python's exception, or what would take too much time or memory.
+    /// Python's exception, or an exceeded time or memory limit.
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
         let evaluation = Evaluation::over(scope);
         let value = evaluation.value(&self.0.tree).and_then(|value| print::json(&value, &evaluation.meter, 0));
         value.map(Some).map_err(|raise| raise.fault(&self.0.text))
     }
 
-    /// Whether its value counts as true in Python.
+    /// Checks whether its value is true in Python.
     ///
     /// # Errors
-    /// As [`Python::eval`].
+    /// As for [`Python::eval`].
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
         let value = Evaluation::over(scope).value(&self.0.tree).map(|value| value.truth());
         value.map_err(|raise| raise.fault(&self.0.text))
     }
 
-    /// The comparisons that it comes to; nothing where it goes by more than comparisons with single values.
+    /// Returns the comparisons that decide its truth; `None` if it needs more than comparisons with single values.
     ///
-    /// What is compared is a path of one name, the part of the text in Python's own spelling. Whatever makes the expression
-    /// true makes the comparisons true; not the other way round, where Python raises an exception.
+    /// Each compared path is one name: the part of the expression in Python's spelling. If the expression is true, the
+    /// comparisons are true. The reverse fails if Python raises an exception.
     pub(super) fn truth(&self) -> Option<Truth> {
         decided::truth(&self.0.tree)
     }
 
-    /// Whether it may compute for long whatever it is given: it has a `for`, or a range.
+    /// Checks whether it may compute for long with any input: it has a `for` or a range.
     pub fn is_heavy(&self) -> bool {
         self.0.loops
     }

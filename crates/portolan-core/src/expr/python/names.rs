@@ -1,4 +1,4 @@
-//! Which names an expression reads: each is bound by a `for` around it, or is one of those that there are.
+//! Resolves the names in an expression: each is bound by an enclosing `for` or is a known name.
 
 use super::atom::functions;
 use super::parse::Read;
@@ -8,15 +8,15 @@ use crate::diagnostic::{closest, list};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// What a tree asks for.
+/// The requirements of a tree.
 pub(super) struct Asked {
-    /// The names that it reads of its scope, in alphabetical order, each once.
+    /// The names that it reads from its scope, in alphabetical order, without repetitions.
     pub(super) names: Vec<String>,
-    /// Whether it goes through something, or makes a range to be gone through.
+    /// Whether it has a loop or makes a range.
     pub(super) loops: bool,
 }
 
-/// What a tree asks for; `known` are the names that there are.
+/// Returns the requirements of a tree; `known` are the names of the scope.
 pub(super) fn asked(tree: &Node, known: &[&str]) -> Read<Asked> {
     let mut names = Names { known, free: Vec::new(), bound: Vec::new(), loops: false };
     names.value(tree)?;
@@ -28,13 +28,13 @@ pub(super) fn asked(tree: &Node, known: &[&str]) -> Read<Asked> {
 struct Names<'n> {
     known: &'n [&'n str],
     free: Vec<String>,
-    /// Bound by the `for`s around, the innermost last, and whether it has its value where we are.
+    /// The names bound by the enclosing `for`s, innermost last, and whether each has its value at this place.
     bound: Vec<(&'n str, bool)>,
     loops: bool,
 }
 
 impl<'n> Names<'n> {
-    /// A part that must be a value: no generator, of which nothing is left to be looked at twice.
+    /// Visits a part that must be a value. A generator is rejected, since it could be read only once.
     fn value(&mut self, node: &'n Node) -> Read<()> {
         if let Node::Comprehension(comprehension) = node
             && let Made::Generator(_) = comprehension.made
@@ -103,7 +103,7 @@ impl<'n> Names<'n> {
         self.loops = true;
         let outside = self.bound.len();
         let mut clauses = comprehension.clauses.iter();
-        // What the first `for` goes through is read before any name of the comprehension is bound.
+        // The iterable of the first `for` is evaluated before any name of the comprehension is bound.
         if let Some(first) = clauses.clone().next() {
             self.part(&first.over)?;
         }
@@ -133,7 +133,7 @@ impl<'n> Names<'n> {
         let mut bound = self.bound.iter().rev().filter(|(bound, _)| bound == name);
         match bound.next() {
             Some((_, true)) => return Ok(()),
-            // The same name may be bound by an earlier `for` of the same comprehension.
+            // An earlier `for` of the same comprehension may bind the same name.
             Some((_, false)) if bound.any(|(_, has_value)| *has_value) => return Ok(()),
             Some((_, false)) => {
                 let message = format!("{} is read before the `for` that gives it a value", quoted(name));

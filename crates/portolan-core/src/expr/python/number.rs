@@ -1,4 +1,4 @@
-//! Arithmetic with whole numbers and floats, as Python does it: whole numbers stay whole, and exact as far as they are kept.
+//! Python's arithmetic with integers and floats. Integers stay integers, and are exact within 128 bits.
 
 use super::meter::{Error, Run};
 use super::tree::Operator;
@@ -36,7 +36,7 @@ impl Number {
     }
 }
 
-/// One operation on two numbers.
+/// Applies an operator to two numbers.
 pub(super) fn arithmetic(operator: Operator, left: Number, right: Number) -> Run<Number> {
     match (left, right) {
         (Number::Int(left), Number::Int(right)) => whole_arithmetic(operator, left, right),
@@ -87,7 +87,7 @@ fn power(base: i128, exponent: i128) -> Run<Number> {
     }
 }
 
-/// The quotient to the nearest float: both sides may have more digits than a float, and are rounded once.
+/// Divides to the nearest float. Both operands may have more digits than a float; the quotient is rounded once.
 fn divide(left: i128, right: i128) -> f64 {
     const EXACT: u128 = 1 << 53;
     let (a, b) = (left.unsigned_abs(), right.unsigned_abs());
@@ -96,13 +96,13 @@ fn divide(left: i128, right: i128) -> f64 {
     }
     let (mut quotient, mut rest, mut shift) = (a / b, a % b, 0);
     while quotient < 1 << 64 && rest != 0 {
-        // The rest is less than the divisor, which has 127 bits at most.
+        // The remainder is less than the divisor, which has at most 127 bits.
         rest <<= 1;
         quotient = (quotient << 1) | u128::from(rest >= b);
         rest -= if rest >= b { b } else { 0 };
         shift -= 1;
     }
-    // What is left over decides between two floats that are equally near.
+    // A nonzero remainder decides a tie between two floats.
     let size = (quotient | u128::from(rest != 0)) as f64 * 2f64.powi(shift);
     if (left < 0) == (right < 0) { size } else { -size }
 }
@@ -150,14 +150,14 @@ fn float_power(base: f64, exponent: f64) -> Run<f64> {
     Ok(power)
 }
 
-/// The whole number that a float is equal to.
+/// Returns the integer that equals a float.
 pub(super) fn whole(float: f64) -> Option<i128> {
-    // 2 ** 127 is the first that is too large.
+    // 2 ** 127 is the first value that is too large.
     let fits = float.fract() == 0.0 && (-(2f64.powi(127))..2f64.powi(127)).contains(&float);
     fits.then_some(float as i128)
 }
 
-/// `int(…)` of a float.
+/// Computes `int(…)` of a float.
 pub(super) fn truncated(float: f64) -> Run<i128> {
     if float.is_nan() {
         return Error::Value.raise("`nan` is no whole number");
@@ -171,7 +171,7 @@ pub(super) fn truncated(float: f64) -> Run<i128> {
     }
 }
 
-/// `round(…)` with so many digits after the point; of two that are equally near, the even one.
+/// Computes `round(…)` to `digits` decimal places. Ties round to even.
 pub(super) fn rounded(number: Number, digits: i128) -> Run<Number> {
     match number {
         Number::Int(int) if digits >= 0 => Ok(Number::Int(int)),
@@ -210,12 +210,12 @@ fn rounded_float(float: f64, digits: i128) -> Run<f64> {
     }
 }
 
-/// A float without its last digits before the point.
+/// Rounds a float to a power of ten, as `round` does with negative `digits`.
 fn rounded_to_tens(float: f64, digits: i128) -> String {
     let exponent: i128 = exponent(float).into();
     match usize::try_from(exponent + digits) {
         Ok(kept) => format!("{float:.kept$e}"),
-        // Less than the unit, which is ten times the first digit: more than half of it is rounded up.
+        // The value is less than the unit, which is ten times the first digit: more than half of it rounds up.
         Err(_) if exponent + digits == -1 && float.abs() > 5.0 * 10f64.powi((-digits - 1) as i32) => {
             format!("{}1e{}", if float < 0.0 { "-" } else { "" }, -digits)
         }
@@ -228,7 +228,7 @@ fn exponent(float: f64) -> i32 {
     written.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default()
 }
 
-/// The sum of floats with what rounding loses carried along, as `sum` does it.
+/// A compensated sum of floats, as in Python's `sum`.
 #[derive(Clone, Copy)]
 pub(super) struct Sum {
     total: f64,
@@ -249,7 +249,7 @@ impl Sum {
         self.total = total;
     }
 
-    /// A whole number is added as it is.
+    /// Adds an integer without compensation.
     pub(super) fn add_plainly(&mut self, float: f64) {
         self.total += float;
     }
@@ -259,7 +259,7 @@ impl Sum {
     }
 }
 
-/// A float as Python prints it: the shortest digits that are read back as the same.
+/// Formats a float as Python prints it: the shortest digits that parse back to it.
 pub(super) fn printed(float: f64) -> String {
     if float.is_nan() {
         return "nan".to_owned();

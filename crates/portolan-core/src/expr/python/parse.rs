@@ -1,4 +1,4 @@
-//! Reads the tokens into a tree: the operators by their rank. What is not understood is refused here, with its place.
+//! Parses tokens into a tree by operator precedence. Unsupported syntax is rejected here, with its place.
 
 use super::token::{Placed, Token, tokens};
 use super::tree::{Choice, Literal, Node, Operator, Relation, Sign};
@@ -6,8 +6,8 @@ use super::{IN_JSONATA, fault};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// How deep an expression may nest: brackets, conditions, `not`, signs, powers, and what a `for` goes through. Reading and
-/// evaluating need stack for each level; a thread of two megabytes has enough for all of them, with the deepest value.
+/// The maximum nesting depth: brackets, conditions, `not`, signs, powers, and the iterables of `for`. Parsing and
+/// evaluation need stack for each level; a thread with two megabytes has enough for all levels and the deepest value.
 pub(super) const MAX_NESTING: usize = 32;
 
 pub(super) type Read<T> = Result<T, ParseFault>;
@@ -15,12 +15,12 @@ pub(super) type Read<T> = Result<T, ParseFault>;
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
     tokens: Vec<Placed<'t>>,
-    /// The index of the token that is looked at.
+    /// The index of the current token.
     here: usize,
     nesting: usize,
 }
 
-/// The tree of a text.
+/// Parses a text into a tree.
 pub(super) fn parse(text: &str) -> Read<Node> {
     let mut parser = Parser { text, tokens: tokens(text)?, here: 0, nesting: 0 };
     if *parser.token() == Token::End {
@@ -38,7 +38,7 @@ impl<'t> Parser<'t> {
         &self.tokens[self.here].token
     }
 
-    /// Where the token is that is looked at, in bytes.
+    /// Returns the byte offset of the current token.
     pub(super) fn at(&self) -> usize {
         self.tokens[self.here].at
     }
@@ -47,7 +47,7 @@ impl<'t> Parser<'t> {
         self.token().shown(self.text, &self.tokens[self.here])
     }
 
-    /// Goes on to the next token; the last one stays.
+    /// Advances to the next token; the last one stays.
     pub(super) fn advance(&mut self) {
         self.here = (self.here + 1).min(self.tokens.len() - 1);
     }
@@ -60,7 +60,7 @@ impl<'t> Parser<'t> {
         matches!(self.token(), Token::Name(found) if *found == word)
     }
 
-    /// The token after the one that is looked at.
+    /// Returns the token after the current one.
     pub(super) fn following(&self) -> &Token<'t> {
         &self.tokens[(self.here + 1).min(self.tokens.len() - 1)].token
     }
@@ -81,7 +81,7 @@ impl<'t> Parser<'t> {
         found
     }
 
-    /// The sign that closes what was opened at `open`.
+    /// Reads the sign that closes the bracket at `open`.
     pub(super) fn close(&mut self, sign: &str, open: usize) -> Read<()> {
         if self.takes(sign) {
             return Ok(());
@@ -95,7 +95,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// One level deeper, as far as that goes.
+    /// Reads one nesting level deeper, up to the limit.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
         Ok(found)
     }
 
-    /// An expression, or several with commas between: a tuple.
+    /// Reads an expression, or several with commas between them as a tuple.
     pub(super) fn expressions(&mut self) -> Read<Node> {
         let first = self.expression()?;
         if !self.is(",") {
@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Tuple(items))
     }
 
-    /// Whether an expression may go on here after a comma.
+    /// Checks whether an expression can continue here after a comma.
     fn begins(&self) -> bool {
         !matches!(self.token(), Token::End | Token::Sign(")" | "]" | "}" | ":" | "="))
     }
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// A condition of `or`s: also what a `for` goes through, after which an `if` is its own.
+    /// Reads a condition of `or`s. It is also the iterable of a `for`, where a following `if` is a filter.
     pub(super) fn any(&mut self) -> Read<Node> {
         let first = self.all()?;
         if !self.is_word("or") {
@@ -259,7 +259,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Sign(sign, Box::new(self.nested(Parser::signed)?)))
     }
 
-    /// `-a ** -b`: a power binds closer than the sign before it, and less close than the one after.
+    /// Reads `-a ** -b`: a power binds tighter than the sign before it, and looser than the one after it.
     fn power(&mut self) -> Read<Node> {
         let base = self.trailed()?;
         if !self.takes("**") {
@@ -269,7 +269,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Arithmetic(Box::new(base), vec![(Operator::Power, exponent)]))
     }
 
-    /// What is said of a token that cannot stand where it does.
+    /// Makes the fault for a token in the wrong place.
     pub(super) fn out_of_place(&self) -> ParseFault {
         let help = match self.token() {
             Token::End => "write the rest of it",
@@ -293,7 +293,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Words that are no names.
+/// Words that cannot be names.
 pub(super) const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
     "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
@@ -304,7 +304,7 @@ fn is_text(node: &Node) -> bool {
     matches!(node, Node::Literal(Literal::Text(_)))
 }
 
-/// Whether two values are the same thing is a matter of how Python stores them, but for these three.
+/// Rejects `is` except with `None`, `True` and `False`: other identities depend on how Python stores values.
 fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> Read<()> {
     let is_single = |side: &&Node| matches!(side, Node::Literal(Literal::None | Literal::Bool(_)));
     if sides.iter().any(is_single) {

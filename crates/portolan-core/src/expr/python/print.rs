@@ -1,4 +1,4 @@
-//! A value as text, as Python's `str` and `repr` have it, and as JSON.
+//! Formats a value like Python's `str` and `repr`, and as JSON.
 
 use serde_json::{Map, Number, Value};
 
@@ -6,7 +6,7 @@ use super::meter::{Error, Meter, Run, deeper};
 use super::number::printed;
 use super::value::{Kind, Val};
 
-/// `str(value)`.
+/// Computes `str(value)`.
 pub(super) fn text(value: &Val<'_>, meter: &Meter) -> Run<String> {
     match value {
         Val::Text(text) => {
@@ -30,7 +30,7 @@ impl Printer<'_> {
     fn put(&mut self, text: &str) -> Run<()> {
         self.meter.step()?;
         self.text.push_str(text);
-        // The whole text is charged piece by piece, and its length looked at each time.
+        // Each piece is charged once; the total length is checked each time.
         self.meter.text(text.len())?;
         self.meter.is_short(self.text.len())
     }
@@ -92,7 +92,7 @@ impl Printer<'_> {
     }
 }
 
-/// A text as Python writes it in an expression.
+/// Returns the `repr` of a string.
 fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut written = String::with_capacity(text.len() + 2);
@@ -117,11 +117,11 @@ fn quoted(text: &str) -> String {
 }
 
 fn is_printable(c: char) -> bool {
-    // Behind a letter, nothing is escaped but what cannot be printed.
+    // After a letter, `escape_debug` escapes only what is not printable.
     matches!(c, '\'' | '"') || !c.is_control() && ['a', c].iter().collect::<String>().escape_debug().count() == 2
 }
 
-/// The value as JSON: tuples, sets and what is gone through become arrays.
+/// Converts the value to JSON. Tuples, sets and iterators become arrays.
 pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
     meter.items(1)?;
     meter.step()?;
@@ -159,7 +159,7 @@ pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
     }
 }
 
-/// The key of a dict as the name of a member.
+/// Converts the key of a dict to a member name.
 fn name(key: &Val<'_>, meter: &Meter) -> Run<String> {
     match key {
         Val::Text(_) | Val::Int(_) | Val::Float(_) => text(key, meter),

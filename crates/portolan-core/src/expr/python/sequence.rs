@@ -5,7 +5,7 @@ use super::print;
 use super::value::{Kind, List, Series, Text, Val};
 use crate::expr::jsonata::quoted;
 
-/// `whole[index]`.
+/// Computes `whole[index]`.
 pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
     if let Val::Dict(dict) = whole {
         return match dict.get(&index.key(meter)?) {
@@ -55,7 +55,7 @@ fn nth<'a>(whole: &Val<'a>, at: usize) -> Option<Val<'a>> {
     }
 }
 
-/// `whole[start:stop:step]`.
+/// Computes `whole[start:stop:step]`.
 pub(super) fn slice<'a>(whole: &Val<'a>, bounds: [Val<'a>; 3], meter: &Meter) -> Run<Val<'a>> {
     if !is_sequence(whole) {
         return Error::Type.raise(format!("`{}` cannot be sliced", whole.kind()));
@@ -82,7 +82,7 @@ fn collected<'a>(items: impl Iterator<Item = Val<'a>>, length: usize, meter: &Me
     Ok(items.collect())
 }
 
-/// A slice of something whose length is known.
+/// A slice of a sequence of known length.
 struct Cut {
     start: i128,
     stop: i128,
@@ -148,7 +148,7 @@ fn whole(bound: &Val<'_>) -> Run<Option<i128>> {
     }
 }
 
-/// `items * times` for a text, a list or a tuple.
+/// Computes `items * times` for a string, a list or a tuple.
 pub(super) fn repeated<'a>(whole: &Val<'a>, times: i128, meter: &Meter) -> Run<Val<'a>> {
     let times = usize::try_from(times.max(0)).unwrap_or(usize::MAX);
     if let Val::Text(text) = whole {

@@ -1,11 +1,11 @@
-//! Takes the text of an expression apart: names, numbers, texts and signs, each with its place.
+//! Splits the text of an expression into names, numbers, strings and signs with their places.
 
 use super::fault;
 use super::literal;
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// What stands at one place.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'t> {
     Name(&'t str),
@@ -16,7 +16,7 @@ pub(super) enum Token<'t> {
     End,
 }
 
-/// A token and the bytes that it takes.
+/// A token and its byte range.
 #[derive(Clone, Debug)]
 pub(super) struct Placed<'t> {
     pub(super) token: Token<'t>,
@@ -24,13 +24,13 @@ pub(super) struct Placed<'t> {
     pub(super) end: usize,
 }
 
-/// The longest first, so that `**` is not read as two.
+/// The longest first, so that `**` does not become two tokens.
 const SIGNS: &[&str] = &[
     "...", "**", "//", "==", "!=", "<=", ">=", ":=", "<<", ">>", "->", "+", "-", "*", "/", "%", "(", ")", "[", "]",
     "{", "}", ",", ":", ".", "<", ">", "=", "@", "&", "|", "^", "~", ";",
 ];
 
-/// The tokens of a text; the last is [`Token::End`].
+/// Returns the tokens of a text; the last is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, ParseFault> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -45,7 +45,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, ParseFault> {
     }
 }
 
-/// How many bytes are blank: lines may end anywhere, for a file folds them as it likes.
+/// Returns the length of leading blanks and comments. A line may end anywhere, since files may fold expressions.
 fn blanks(rest: &str) -> usize {
     let mut at = 0;
     loop {
@@ -87,18 +87,18 @@ fn next(text: &str, at: usize) -> Result<(Token<'_>, usize), ParseFault> {
     }
 }
 
-/// Whether a name may begin with it.
+/// Checks whether a name can begin with the character.
 fn is_name_start(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Whether it may stand within a name.
+/// Checks whether a name can contain the character.
 pub(super) fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 impl Token<'_> {
-    /// The token as a message shows it.
+    /// Formats the token for a message.
     pub(super) fn shown(&self, text: &str, place: &Placed<'_>) -> String {
         match self {
             Token::End => "the end".to_owned(),

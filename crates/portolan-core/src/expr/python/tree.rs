@@ -1,6 +1,6 @@
-//! An expression as it is evaluated: a tree of its own, in which there is nothing that could be run.
+//! The tree of an expression. It contains only supported operations and no code.
 
-/// One part of an expression. A chain of the same rank is one node, so that a long sum is no deep tree.
+/// One part of an expression. A chain of operators of the same rank is one node, so that a long sum is not a deep tree.
 #[derive(Debug)]
 pub(super) enum Node {
     Literal(Literal),
@@ -10,7 +10,7 @@ pub(super) enum Node {
     Set(Vec<Node>),
     Dict(Vec<(Node, Node)>),
     Comprehension(Box<Comprehension>),
-    /// A value, and what follows it: subscripts, slices and methods.
+    /// A value followed by subscripts, slices and methods.
     Trailed(Box<Node>, Vec<Trailer>),
     Call(Box<Call>),
     IsInstance(Box<Node>, Vec<Type>),
@@ -33,7 +33,7 @@ pub(super) enum Literal {
     Text(String),
 }
 
-/// A name that is read, and where it stands, in bytes.
+/// A name that is read, and its byte offset.
 #[derive(Debug)]
 pub(super) struct Name {
     pub(super) name: String,
@@ -52,17 +52,17 @@ pub(super) struct Choice {
 pub(super) struct Comprehension {
     pub(super) made: Made,
     pub(super) clauses: Vec<Clause>,
-    /// Where it begins, in bytes.
+    /// The byte offset of its beginning.
     pub(super) at: usize,
 }
 
-/// What a comprehension makes of each pass.
+/// The result of each pass of a comprehension.
 #[derive(Debug)]
 pub(super) enum Made {
     List(Node),
     Set(Node),
     Dict(Node, Node),
-    /// Items one after another, as far as somebody asks for them.
+    /// Items that are computed on demand.
     Generator(Node),
 }
 
@@ -88,16 +88,16 @@ pub(super) enum Trailer {
     Method(Method, Vec<Argument>),
 }
 
-/// A call of a function.
+/// A function call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) function: Function,
     pub(super) arguments: Vec<Argument>,
-    /// The function of `key=…`.
+    /// The function in `key=…`.
     pub(super) key: Option<Function>,
 }
 
-/// An argument, with its name where it is given by name.
+/// An argument, with its name if it is a keyword argument.
 #[derive(Debug)]
 pub(super) struct Argument {
     pub(super) name: Option<String>,
@@ -122,7 +122,7 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// The operator as it is written.
+    /// Returns the operator as written.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Operator::Add => "+",
@@ -151,7 +151,7 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    /// The relation as it is written.
+    /// Returns the relation as written.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Relation::Equal => "==",
@@ -168,7 +168,7 @@ impl Relation {
     }
 }
 
-/// What `isinstance` asks for.
+/// A type that `isinstance` accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Str,
@@ -182,7 +182,7 @@ pub(super) enum Type {
     None,
 }
 
-/// The types by their names.
+/// The types by name.
 pub(super) const TYPES: &[(&str, Type)] = &[
     ("str", Type::Str),
     ("int", Type::Int),
@@ -194,8 +194,8 @@ pub(super) const TYPES: &[(&str, Type)] = &[
     ("tuple", Type::Tuple),
 ];
 
-/// What can be called by name: the word, the fewest and the most arguments, and the arguments that may be named. Such an
-/// argument stands where it would stand without its name, or has no other place.
+/// Defines callables: the word, the minimum and maximum number of arguments, and the keyword arguments. A keyword
+/// argument has the position that it would have without its name, or none.
 macro_rules! callables {
     ($(#[$doc:meta])* $kind:ident $table:ident: $($name:ident $word:literal $least:literal $most:literal [$($named:literal)*];)*) => {
         $(#[$doc])*
@@ -207,7 +207,7 @@ macro_rules! callables {
         ),*];
 
         impl $kind {
-            /// The name as it is written.
+            /// Returns the name as written.
             pub(super) fn word(self) -> &'static str {
                 match self { $($kind::$name => $word),* }
             }
@@ -215,7 +215,7 @@ macro_rules! callables {
     };
 }
 
-/// Which arguments a call takes.
+/// The arguments that a call takes.
 #[derive(Clone, Copy)]
 pub(super) struct Takes {
     pub(super) least: usize,
@@ -224,7 +224,7 @@ pub(super) struct Takes {
 }
 
 callables! {
-    /// A function that may be called.
+    /// A function that can be called.
     Function FUNCTIONS:
     Len "len" 1 1 []; Str "str" 0 1 []; Int "int" 0 1 []; Float "float" 0 1 []; Bool "bool" 0 1 [];
     Abs "abs" 1 1 []; Min "min" 1 1000 ["key" "default"]; Max "max" 1 1000 ["key" "default"]; Sum "sum" 1 2 ["start"];
@@ -234,7 +234,7 @@ callables! {
 }
 
 callables! {
-    /// A method that may be called.
+    /// A method that can be called.
     Method METHODS:
     Lower "lower" 0 0 []; Upper "upper" 0 0 []; Title "title" 0 0 []; Capitalize "capitalize" 0 0 [];
     Strip "strip" 0 1 []; Lstrip "lstrip" 0 1 []; Rstrip "rstrip" 0 1 [];
@@ -247,7 +247,7 @@ callables! {
 }
 
 impl Function {
-    /// Whether it goes through what it is given, item by item, so that it may be given a generator.
+    /// Checks whether it iterates over its argument, so that it accepts a generator.
     pub(super) fn goes_through(self) -> bool {
         match self {
             Function::Min

@@ -1,4 +1,4 @@
-//! The values of an evaluation. What comes from JSON or stands in the expression is lent; what is made is shared.
+//! The values of an evaluation. Values from JSON or the expression are borrowed; computed values are shared.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -25,7 +25,7 @@ pub(super) enum Val<'a> {
     Series(Rc<Series<'a>>),
 }
 
-/// A text.
+/// A string.
 #[derive(Clone, Debug)]
 pub(super) enum Text<'a> {
     Lent(&'a str),
@@ -44,19 +44,19 @@ pub(super) enum Dict<'a> {
     Made(Rc<Members<'a>>),
 }
 
-/// The members of a dict that is made: each key as it is found and as it was written.
+/// The members of a computed dict: each key in its lookup form, and as written.
 pub(super) type Members<'a> = IndexMap<Key<'a>, (Val<'a>, Val<'a>)>;
-/// The items of a set, in the order in which they were put in.
+/// The items of a set, in insertion order.
 pub(super) type Set<'a> = IndexMap<Key<'a>, Val<'a>>;
 
-/// What is gone through and is no list.
+/// An iterable that is not a list.
 #[derive(Debug)]
 pub(super) struct Series<'a> {
     pub(super) kind: Kind,
     pub(super) items: Vec<Val<'a>>,
 }
 
-/// What a series comes from.
+/// The origin of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Range {
@@ -67,11 +67,11 @@ pub(super) enum Kind {
     Keys,
     Values,
     Items,
-    /// Something that Python gives out one by one; by the name of its type.
+    /// An iterator of Python, with the name of its type.
     Iterator(&'static str),
 }
 
-/// A value as it is found in dicts and sets: equal numbers are one key.
+/// The lookup form of a value in dicts and sets: equal numbers are one key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key<'a> {
     None,
@@ -80,7 +80,7 @@ pub(super) enum Key<'a> {
     Float(u64),
     Text(Text<'a>),
     Tuple(Vec<Key<'a>>),
-    /// How many items a range has, its first and its step: what two ranges of the same items have in common.
+    /// The number of items of a range, its first item and its step. Two ranges with the same items agree in them.
     Range(usize, Option<i128>, Option<i128>),
 }
 
@@ -110,7 +110,7 @@ impl Hash for Text<'_> {
 }
 
 impl<'a> Text<'a> {
-    /// A part of it, from one byte to another.
+    /// Returns the part between two byte offsets.
     pub(super) fn part(&self, from: usize, to: usize) -> Text<'a> {
         match self {
             Text::Lent(text) => Text::Lent(&text[from..to]),
@@ -118,7 +118,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Its characters, each as a text.
+    /// Returns its characters, each as a string.
     pub(super) fn characters(&self) -> impl Iterator<Item = Text<'a>> {
         self.char_indices().map(|(at, c)| self.part(at, at + c.len_utf8()))
     }
@@ -156,7 +156,7 @@ impl<'a> Dict<'a> {
         }
     }
 
-    /// The keys and values, in their order.
+    /// Returns the keys and values in their order.
     pub(super) fn members(&self) -> Vec<(Val<'a>, Val<'a>)> {
         match self {
             Dict::Lent(members) => members.iter().map(|(name, value)| (Val::lent(name), Val::of(value))).collect(),
@@ -174,7 +174,7 @@ impl<'a> Series<'a> {
 }
 
 impl<'a> Val<'a> {
-    /// A value of JSON as Python has it.
+    /// Converts a JSON value to Python's.
     pub(super) fn of(value: &'a Value) -> Val<'a> {
         match value {
             Value::Null => Val::None,
@@ -210,7 +210,7 @@ impl<'a> Val<'a> {
         Val::Series(Rc::new(Series { kind, items }))
     }
 
-    /// The name of its type.
+    /// Returns the name of its type.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Val::None => "NoneType",
@@ -232,7 +232,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether `isinstance` says so.
+    /// Checks whether `isinstance` holds.
     pub(super) fn is(&self, wanted: Type) -> bool {
         match self {
             Val::None => wanted == Type::None,
@@ -248,7 +248,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether it counts as true.
+    /// Checks whether it is true in Python.
     pub(super) fn truth(&self) -> bool {
         match self {
             Val::None => false,
@@ -264,7 +264,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// How many items or characters it has.
+    /// Returns its number of items or characters.
     pub(super) fn len(&self, meter: &Meter) -> Run<usize> {
         match self {
             Val::Text(text) => {
@@ -280,10 +280,10 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// What it is gone through for, one by one.
+    /// Returns its items, one by one.
     pub(super) fn items(&self, meter: &Meter) -> Run<Vec<Val<'a>>> {
         if let Val::Text(text) = self {
-            // One text for each character: what it comes to is known only when it was looked at.
+            // Each character becomes a string: count them before any is made.
             meter.items(self.len(meter)?)?;
             return Ok(text.characters().map(Val::Text).collect());
         }
@@ -300,7 +300,7 @@ impl<'a> Val<'a> {
         Ok(items)
     }
 
-    /// The key that it is in a dict or a set.
+    /// Returns its key in a dict or a set.
     pub(super) fn key(&self, meter: &Meter) -> Run<Key<'a>> {
         meter.step()?;
         match self {
@@ -326,7 +326,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The set that it is compared as: keys and items of dicts are like sets.
+    /// Returns it as a set. Keys and items of dicts are set-like.
     pub(super) fn as_set(&self, meter: &Meter) -> Option<Run<Rc<Set<'a>>>> {
         match self {
             Val::Set(set) => Some(Ok(Rc::clone(set))),
@@ -338,18 +338,18 @@ impl<'a> Val<'a> {
     }
 }
 
-/// The set of these items.
+/// Makes the set of these items.
 pub(super) fn set<'a>(items: impl IntoIterator<Item = Val<'a>>, meter: &Meter) -> Run<Set<'a>> {
     let mut set = Set::default();
     for item in items {
-        // The item, and its key.
+        // One for the item and one for its key.
         meter.items(2)?;
         set.entry(item.key(meter)?).or_insert(item);
     }
     Ok(set)
 }
 
-/// The dict of these members; of several with one key, the first gives the key and the last the value.
+/// Makes the dict of these members. Of members with the same key, the first gives the key and the last the value.
 pub(super) fn dict<'a>(members: impl IntoIterator<Item = (Val<'a>, Val<'a>)>, meter: &Meter) -> Run<Val<'a>> {
     let mut dict = Members::default();
     for (key, value) in members {

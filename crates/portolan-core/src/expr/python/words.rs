@@ -1,13 +1,13 @@
-//! What Python says of characters, and how it cuts texts.
+//! Python's character classes, and its functions that change the case of text or split it.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Whether `str.isspace` counts it, which is also what `split` and `strip` go by.
+/// Checks whether `str.isspace` holds; `split` and `strip` use the same class.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// Whether it is a letter.
+/// Checks whether it is a letter.
 pub(super) fn is_letter(c: char) -> bool {
     use GeneralCategory::{LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
     matches!(
@@ -16,7 +16,7 @@ pub(super) fn is_letter(c: char) -> bool {
     )
 }
 
-/// Whether `str.isdigit` counts it: digits of all scripts, raised and circled ones too, and no fractions.
+/// Checks whether `str.isdigit` holds: digits of all scripts, with superscript and circled digits, without fractions.
 pub(super) fn is_digit(c: char) -> bool {
     match get_general_category(c) {
         GeneralCategory::DecimalNumber => true,
@@ -25,7 +25,7 @@ pub(super) fn is_digit(c: char) -> bool {
     }
 }
 
-/// Digits that no number is written with.
+/// Characters of the category "other number" for which `str.isdigit` holds.
 const DIGITS: &[(char, char)] = &[
     ('\u{b2}', '\u{b3}'),
     ('\u{b9}', '\u{b9}'),
@@ -49,7 +49,7 @@ const DIGITS: &[(char, char)] = &[
     ('\u{1f100}', '\u{1f10a}'),
 ];
 
-/// Whether `str.isalnum` counts it.
+/// Checks whether `str.isalnum` holds.
 pub(super) fn is_letter_or_number(c: char) -> bool {
     is_letter(c) || c.is_numeric()
 }
@@ -58,14 +58,14 @@ fn is_titlecase(c: char) -> bool {
     get_general_category(c) == GeneralCategory::TitlecaseLetter
 }
 
-/// Whether a text has letters with a case, and all of them this one.
+/// Checks whether a text has cased letters, and all of them have this case.
 pub(super) fn is_cased(text: &str, upper: bool) -> bool {
     let wrong = |c: char| is_titlecase(c) || if upper { c.is_lowercase() } else { c.is_uppercase() };
     let right = |c: char| if upper { c.is_uppercase() } else { c.is_lowercase() };
     text.chars().any(right) && !text.chars().any(wrong)
 }
 
-/// `str.title`: each letter after none is large, all others are small.
+/// Computes `str.title`: a letter after a non-letter becomes titlecase, all others lowercase.
 pub(super) fn title(text: &str) -> String {
     let mut titled = String::with_capacity(text.len());
     let mut follows = false;
@@ -80,7 +80,7 @@ pub(super) fn title(text: &str) -> String {
     titled
 }
 
-/// `str.capitalize`: the first is large, all others are small.
+/// Computes `str.capitalize`: the first character becomes titlecase, all others lowercase.
 pub(super) fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     let mut capitalized = String::with_capacity(text.len());
@@ -91,7 +91,7 @@ pub(super) fn capitalized(text: &str) -> String {
     capitalized
 }
 
-/// The large form of a letter at the beginning of a word: of what becomes several letters, only the first is large.
+/// Appends the titlecase form of a letter. If it expands to several letters, only the first is uppercase.
 fn enlarge(c: char, into: &mut String) {
     let first = match c {
         '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
@@ -108,7 +108,7 @@ fn enlarge(c: char, into: &mut String) {
     into.push(first);
 }
 
-/// The lines of a text, from byte to byte, with or without what ends them.
+/// Returns the byte ranges of the lines of a text, with or without line ends.
 pub(super) fn lines(text: &str, keep_ends: bool) -> Vec<(usize, usize)> {
     let mut lines = Vec::new();
     let mut from = 0;
@@ -130,7 +130,7 @@ pub(super) fn lines(text: &str, keep_ends: bool) -> Vec<(usize, usize)> {
     lines
 }
 
-/// The words of a text, from byte to byte; after so many cuts the rest is one.
+/// Returns the byte ranges of the words of a text; after `most` splits the rest is one word.
 pub(super) fn words(text: &str, most: Option<usize>) -> Vec<(usize, usize)> {
     let mut words = Vec::new();
     let mut from = 0;
@@ -148,7 +148,7 @@ pub(super) fn words(text: &str, most: Option<usize>) -> Vec<(usize, usize)> {
     }
 }
 
-/// The pieces of a text between a separator, from byte to byte; after so many cuts the rest is one.
+/// Returns the byte ranges of the parts between separators; after `most` splits the rest is one part.
 pub(super) fn pieces(text: &str, separator: &str, most: Option<usize>) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -163,7 +163,7 @@ pub(super) fn pieces(text: &str, separator: &str, most: Option<usize>) -> Vec<(u
     pieces
 }
 
-/// The digits of a number that is written in a text, without blanks around and `_` between them.
+/// Returns the digits of a number in a text, without the blanks around it and `_` between digits.
 pub(super) fn number(text: &str) -> Option<String> {
     let digits = text.trim_matches(is_space);
     let bytes = digits.as_bytes();

@@ -1,69 +1,69 @@
-//! One level of a drawing: things beside and under each other, in layers from top to bottom.
+//! The layout of one level: items in layers from top to bottom.
 //!
-//! Ways back are told by walking in the order written. Each thing stands as early as the ways to it let it, so that what
-//! is added behind it does not move it.
+//! A depth-first walk in the written order finds the back edges. Each item is in the first layer that its links permit,
+//! so that items added behind it do not move it.
 
 use super::size;
 use super::{order, place, route};
 
-/// Links over so many layers run through places of their own between the things; longer ones run at the side. All links
-/// together get a place for each thing and so many more.
+/// Links across at most this many layers run between the items, through dummy vertices; longer ones run at the side.
+/// All links together get one dummy vertex for each item and `SPARE_PLACES` more.
 const LONGEST: usize = 12;
 const SPARE_PLACES: usize = 20_000;
-/// How many things without links stand beside each other.
+/// The maximum number of items without links in a row.
 const IN_A_ROW: usize = 6;
 
-/// What stands at one level, and what links it.
+/// The items of a level and their links.
 #[derive(Default)]
 pub(super) struct Level {
     pub(super) items: Vec<Item>,
     pub(super) links: Vec<Link>,
 }
 
-/// A thing, of an even width.
+/// An item, of even width.
 #[derive(Clone, Copy)]
 pub(super) struct Item {
     pub(super) width: i64,
     pub(super) height: i64,
     pub(super) stands: Stands,
-    /// Whether it stands in the middle of all that it is linked to. Other things stand under what leads to them first.
+    /// Whether it is centred on everything that it is linked to. Other items are under their first predecessor.
     pub(super) balances: bool,
 }
 
-/// Where a thing may stand.
+/// Where an item may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stands {
-    /// Where its links let it.
+    /// Anywhere that its links permit.
     Free,
     /// The same, and the walk begins at it.
     First,
-    /// On the upper border: what comes from outside enters there.
+    /// On the upper border, where links from outside enter.
     Top,
     /// On the lower border.
     Bottom,
 }
 
-/// A link from one thing to another.
+/// A link between two items.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Where it leaves the lower border, from the middle; nothing where it is free to.
+    /// The offset from the middle at which it leaves the lower border; `None` for any.
     pub(super) leaves: Option<i64>,
-    /// Where it enters the upper border, likewise.
+    /// The offset from the middle at which it enters the upper border; `None` for any.
     pub(super) enters: Option<i64>,
-    /// How wide its text is; 0 where it has none.
+    /// The width of its text; 0 for none.
     pub(super) label: i64,
-    /// Whether it is for failures: these are told from others at the side.
+    /// Whether a failure takes it: such links are separate from others at the side.
     pub(super) is_failure: bool,
 }
 
-/// Where everything stands; the upper left corner is at 0.
+/// The laid out level; its upper left corner is at 0.
 #[derive(Default)]
 pub(super) struct Laid {
     pub(super) width: i64,
     pub(super) height: i64,
-    /// The upper left corner of each thing.
+    /// The upper left corner of each item.
     pub(super) at: Vec<(i64, i64)>,
     pub(super) routes: Vec<Route>,
 }
@@ -76,42 +76,42 @@ pub(super) struct Route {
     pub(super) back: bool,
 }
 
-/// How a link runs.
+/// The direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LinkDirection {
-    /// From a thing to itself.
+    /// From an item to itself.
     Own,
-    /// Downwards, by these segments.
+    /// Downwards along these segments.
     Down(Vec<usize>),
-    /// At the side of everything.
+    /// At the side of all items.
     Side,
 }
 
-/// A thing, or the place of a link in a layer that it passes.
+/// An item, or a dummy vertex of a link in a layer that it crosses.
 #[derive(Clone, Copy)]
 pub(super) struct Vertex {
     pub(super) layer: usize,
-    /// How much room it takes, half to each side of its middle.
+    /// Its width with the room around it, half on each side of its middle.
     pub(super) width: i64,
     pub(super) is_place: bool,
 }
 
-/// A piece of a link from one layer to the next.
+/// The part of a link between two adjacent layers.
 #[derive(Clone, Copy)]
 pub(super) struct Segment {
     pub(super) upper: usize,
     pub(super) lower: usize,
-    /// Where it meets the upper one, from its middle, and where the lower one.
+    /// The offset from the middle at the upper vertex, and at the lower one.
     pub(super) leaves: i64,
     pub(super) enters: i64,
-    /// Whether it belongs to the line that is drawn straight before all others.
+    /// Whether it belongs to the main line, which has priority to be straight.
     pub(super) is_main: bool,
 }
 
-/// The layers of a level. The vertices of its things come first, in their order.
+/// The layers of a level. The vertices of its items come first, in order.
 pub(super) struct Layers {
     pub(super) vertices: Vec<Vertex>,
-    /// Each layer from left to right.
+    /// The vertices of each layer from left to right.
     pub(super) rows: Vec<Vec<usize>>,
     pub(super) segments: Vec<Segment>,
     pub(super) courses: Vec<LinkDirection>,
@@ -130,18 +130,18 @@ pub(super) fn lay(level: &Level) -> Laid {
     route::routed(level, &layers, &middles)
 }
 
-/// What walking the links in the order written finds.
+/// The result of the depth-first walk in the written order.
 struct Walk {
-    /// When each thing was come to.
+    /// When each item was found.
     found: Vec<usize>,
-    /// How many things had been found when each link was followed.
+    /// The number of found items when each link was followed.
     followed: Vec<usize>,
     backs: Vec<bool>,
-    /// The things, each before those that its links lead to, but for ways back.
+    /// The items in topological order without back edges.
     sorted: Vec<usize>,
-    /// The links that leave each thing.
+    /// The links that leave each item.
     out: Vec<Vec<usize>>,
-    /// Whether a thing is come to from where the walk began.
+    /// Whether an item is reachable from the first root.
     reached: Vec<bool>,
 }
 
@@ -202,7 +202,7 @@ impl Walk {
         }
     }
 
-    /// The layer of each thing, and how many there are.
+    /// Returns the layer of each item, and the number of layers.
     fn layered(&self, level: &Level) -> (Vec<usize>, usize) {
         let is_top = |at: usize| level.items[at].stands == Stands::Top;
         let first = usize::from((0..level.items.len()).any(is_top));
@@ -229,7 +229,7 @@ impl Walk {
         (layer, count)
     }
 
-    /// Each thing under all that lead to it.
+    /// Moves each item below all its predecessors.
     fn early(&self, level: &Level, layer: &mut [usize]) {
         for &at in &self.sorted {
             for link in self.forward(at) {
@@ -239,7 +239,7 @@ impl Walk {
         }
     }
 
-    /// What is not come to from where the walk began stands close over what it leads to.
+    /// Moves items that the first root does not reach close above their successors.
     fn late(&self, level: &Level, layer: &mut [usize]) {
         let mut leads = self.reached.clone();
         for &at in self.sorted.iter().rev() {
@@ -254,7 +254,7 @@ impl Walk {
         }
     }
 
-    /// Of the links that leave a thing, the first one that no failure takes, where it was the first to lead to its target.
+    /// Finds the main link of each item: the first that is not for failures, if it was the first to reach its target.
     fn mains(&self, level: &Level) -> Vec<bool> {
         let mut mains = vec![false; level.links.len()];
         for (at, item) in level.items.iter().enumerate().filter(|(_, item)| !item.balances) {
@@ -341,7 +341,7 @@ impl Layers {
         LinkDirection::Down(segments)
     }
 
-    /// A place in a layer; the first one of a link has room for its text.
+    /// Adds a dummy vertex in a layer; the first one of a link has room for its text.
     fn pass(&mut self, layer: usize, label: i64, is_first: bool) -> usize {
         let width = if is_first { size::even(label) } else { 0 };
         self.vertices.push(Vertex { layer, width, is_place: true });

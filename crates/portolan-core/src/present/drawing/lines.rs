@@ -1,4 +1,4 @@
-//! Which edges are drawn: those between nodes that there are, and of those that a folded box stands for, one.
+//! The drawn edges: those between existing nodes, with one for all edges between the same folded boxes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(super) struct Way {
     pub(super) edge: DrawnEdge,
 }
 
-/// Draws the edges of a flow; `at` tells what each of its nodes is drawn as.
+/// Draws the edges of a flow; `at` maps its nodes to their boxes.
 pub(super) fn draw(workflow: Option<&Workflow>, graph: &Graph, at: &BTreeMap<&str, usize>, sheet: &mut Sheet) {
     let mut ways = Ways { sheet, merged: BTreeMap::new() };
     let mut seen = BTreeSet::new();
@@ -97,7 +97,7 @@ impl Ways<'_> {
     }
 }
 
-/// What is said of several edges at once is what is true of each of them.
+/// Keeps the properties that all merged edges share.
 fn merge(edge: &mut DrawnEdge, other: &DrawnEdge) {
     if edge.text != other.text {
         edge.text = None;

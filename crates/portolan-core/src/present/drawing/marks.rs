@@ -1,23 +1,23 @@
-//! The marks of what is checked and what is believed, and what they mean. A tick in a full ring stands for the one and an
-//! empty broken ring for the other, so that they differ without colours and whatever fonts there are.
+//! The marks for checked and believed work, and their legend. A tick in a full ring and an empty broken ring differ
+//! without colours and in any font.
 
 use super::DrawnNode;
 use super::svg::{QUIET, written};
 use crate::graph::Verification;
 
-/// How wide and how high the legend is, which stands under the drawing.
+/// The size of the legend under the drawing.
 pub(super) const WIDTH: u32 = 290;
 pub(super) const HEIGHT: u32 = 28;
 
 const RADIUS: u32 = 7;
 const CHECKED: &str = "#15803d";
 
-/// The mark of a node, on its left border: texts have the room inside, and lines come from above and leave below.
+/// Returns the mark of a node, on its left border: texts are inside, and lines come from above and leave below.
 pub(super) fn of(node: &DrawnNode, verification: Verification) -> String {
     ring(node.x.saturating_sub(4), node.y + node.height / 2, verification)
 }
 
-/// Both marks with their words, under a drawing of this height.
+/// Returns both marks with their words, under a drawing of this height.
 pub(super) fn legend(height: u32) -> String {
     let y = height + 4;
     let word = |x: u32, text: &str| written(x, y + 4, text, "font-size=\"11\"");

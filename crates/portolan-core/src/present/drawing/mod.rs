@@ -1,10 +1,11 @@
-//! A definition drawn: where each node and each edge stands, in CSS pixels, and the same as an SVG picture.
+//! A drawing of a definition: the positions of nodes and edges, in CSS pixels, and the same as an SVG picture.
 //!
-//! It is drawn from a [`Graph`], which may be wrong while somebody edits it: what leads nowhere is left out, and all else
-//! stands where it would. The same definition gives the same drawing, and what is added to it moves as little as it can.
+//! It is drawn from a [`Graph`], which may be invalid while it is being edited: edges without a target are left out,
+//! and the rest is drawn as usual. The same definition gives the same drawing, and additions to it move as little as
+//! possible.
 //!
-//! The layout is our own: `rust-sugiyama` and `dagre` route no edge through the border of what is drawn inside something
-//! else, and keep no order that was written.
+//! The layout is our own: `rust-sugiyama` and `dagre` route no edge through the border of a container, and do not keep
+//! the written order.
 
 mod layered;
 mod lines;
@@ -29,39 +30,38 @@ use crate::source::Span;
 
 pub use svg::svg;
 
-/// What is drawn: a flow, and what is open in it.
+/// The input of a drawing: a flow, and its open parts.
 #[derive(Clone, Copy)]
 pub struct DrawingInput<'d, 'g> {
     /// The flow.
     pub graph: &'g Graph,
-    /// What was made of it, where something could be: nodes and ways that a repair added are then drawn too.
+    /// The workflow of the graph, if it could be built: nodes and edges that a repair added are then drawn too.
     pub workflow: Option<&'g Workflow>,
-    /// The flow of a name, for nodes that run one.
+    /// Finds a flow by name, for nodes that run one.
     pub find: &'d dyn Fn(&str) -> Option<&'g Graph>,
-    /// The activities and loops that are one box, by the identifiers that they are drawn with. All others are open.
+    /// The activities and loops to draw as one box, by their drawn identifiers. All others are open.
     pub folded: &'d BTreeSet<String>,
-    /// The nodes whose workflow is drawn inside of them, by the identifiers that they are drawn with. All others are one
-    /// box.
+    /// The nodes to draw with their workflow inside, by their drawn identifiers. All others are one box.
     pub opened: &'d BTreeSet<String>,
-    /// What a person has moved by hand, by the identifiers that it is drawn with.
+    /// Manual moves, by the drawn identifiers.
     pub moved: &'d NodeOffsets,
 }
 
-/// How far nodes stand right of where the layout puts them, and how far under it. What stands in a box goes along with it.
+/// How far nodes are right of and below their place in the layout. The content of a box moves with it.
 pub type NodeOffsets = BTreeMap<String, (i32, i32)>;
 
-/// The farthest that a node can be moved.
+/// The maximum distance that a node can be moved.
 pub const FARTHEST: i32 = 100_000;
 
-/// Where everything stands. All measures are in CSS pixels, from the upper left corner.
+/// The positions of everything. All measures are in CSS pixels from the upper left corner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "form", rename = "drawing/1", rename_all = "camelCase")]
 pub struct Drawing {
-    /// How wide it is.
+    /// Its width.
     pub width: u32,
-    /// How high it is.
+    /// Its height.
     pub height: u32,
-    /// The nodes; whatever stands in something else comes behind it.
+    /// The nodes; a container comes before its content.
     pub nodes: Vec<DrawnNode>,
     /// The edges, those of the flow itself first.
     pub edges: Vec<DrawnEdge>,
@@ -71,67 +71,67 @@ pub struct Drawing {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DrawnNode {
-    /// What it is known by in the drawing. A node that stands in the workflow of `a` begins with `a/`, as frames of runs
-    /// do; the box around an activity begins with `activity:`, the one around a loop with `loop:`. No two are the same.
+    /// Its unique identifier in the drawing. Nodes in the workflow of `a` begin with `a/`, as frames of runs do; the
+    /// box around an activity begins with `activity:`, the one around a loop with `loop:`.
     pub id: String,
-    /// What it stands in.
+    /// Its container.
     pub parent: Option<String>,
-    /// The node that it stands for, as its flow calls it. The box of a loop or an activity and the node in it that the loop
-    /// or activity begins with stand for the same.
+    /// The node that it represents, by its name in the flow. The box of a loop or an activity represents the same node
+    /// as the drawn node at its beginning.
     pub node: Option<String>,
-    /// The flow that it is in.
+    /// Its flow.
     pub flow: String,
-    /// What it is, in the word of definitions.
+    /// Its kind, in the word of definitions.
     pub kind: &'static str,
-    /// What it is called, on one line, cut where it is long.
+    /// Its label on one line, cut if it is long.
     pub name: String,
-    /// The small print under its name; empty where there is none.
+    /// The small print under the label; empty if there is none.
     pub detail: String,
     /// Its left border.
     pub x: u32,
     /// Its upper border.
     pub y: u32,
-    /// How wide it is.
+    /// Its width.
     pub width: u32,
-    /// How high it is.
+    /// Its height.
     pub height: u32,
-    /// Whether what is in it is drawn; nothing where there is nothing to open.
+    /// Whether its content is drawn; `None` if there is none to open.
     pub container: Option<Fold>,
-    /// How often a failure is tried again, where the definition says so.
+    /// Its number of retries, if the definition has one.
     pub budget: Option<u32>,
-    /// How a run ends at it, where one does.
+    /// The result of a run that ends at it.
     pub result: Option<&'static str>,
-    /// How many checks must hold before it is left.
+    /// The number of checks that must hold before it is left.
     pub checks: usize,
-    /// Whether it is checked before it is left, or whoever works there is believed; nothing where nobody claims anything.
+    /// Whether its work is checked or believed; `None` if no work is reported there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// The checks themselves, in the order in which they stand.
+    /// Its checks, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checked_by: Vec<DrawnCheck>,
-    /// The nodes that a folded activity or loop stands for, by the identifiers that they would be drawn with.
+    /// The nodes that a folded activity or loop represents, by the identifiers that they would be drawn with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hides: Vec<String>,
-    /// How far a person has moved it.
+    /// The manual move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<(i32, i32)>,
-    /// Where it is written.
+    /// Its place in the source.
     pub span: Option<Span>,
 }
 
 /// A check of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DrawnCheck {
-    /// What it is called.
+    /// Its name.
     pub id: String,
-    /// What it looks at, on one line, cut where it is long.
+    /// Its subject on one line, cut if it is long.
     pub what: String,
-    /// Whether the project attaches it by `.portolan/verify.yaml`; the definition has all others.
+    /// Whether the project attaches it by `.portolan/verify.yaml`, not the definition.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub attached: bool,
 }
 
-/// Whether what is in a box is drawn.
+/// Whether the content of a box is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fold {
@@ -141,33 +141,33 @@ pub enum Fold {
     Folded,
 }
 
-/// An edge, or several that a folded box makes one.
+/// An edge, or several that a folded box merges.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DrawnEdge {
-    /// What it is known by in the drawing: its ends, and a number where several have the same.
+    /// Its unique identifier in the drawing: its ends, and a number if several edges have the same.
     pub id: String,
     /// The drawn node that it leaves.
     pub from: String,
     /// The drawn node that it enters.
     pub to: String,
-    /// What stands on it, on one line, cut where it is long.
+    /// Its text on one line, cut if it is long.
     pub text: Option<String>,
-    /// The outcome that it is taken on, where it names one.
+    /// Its outcome, if it has one.
     pub on: Option<String>,
-    /// When it is taken: on an `outcome`, when it is `done`, when a `guard` holds, when it has `failed`.
+    /// Its condition: an `outcome`, the end of the work (`done`), a `guard`, or a failure (`failed`).
     pub kind: &'static str,
-    /// Whether it is not written.
+    /// Whether it is not in the source.
     pub implied: bool,
-    /// Whether it leads back to where a run has been.
+    /// Whether it is a back edge.
     pub back: bool,
-    /// Its course, from the border of the one node to the border of the other.
+    /// Its course, from the border of one node to the border of the other.
     pub points: Vec<(u32, u32)>,
     /// The middle of its text.
     pub label_at: Option<(u32, u32)>,
-    /// Its place among the edges of its flow; of several that are drawn as one, the first one's.
+    /// Its index among the edges of its flow; for merged edges, that of the first.
     pub number: Option<usize>,
-    /// Where it is written.
+    /// Its place in the source.
     pub span: Option<Span>,
 }
 

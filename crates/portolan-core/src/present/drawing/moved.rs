@@ -1,14 +1,14 @@
-//! What a person has moved by hand stands so far from where the layout has put it, and the links that meet it are led anew.
+//! Applies manual moves: shifts items from their place in the layout and reroutes their links.
 
 use super::layered::{Item, Laid, Level, Link, Route, Stands};
 use super::route::{ASIDE, TO_BORDER, UPRIGHT, corner, straightened};
 use super::size::LABEL_LINE;
 
-/// How far links go down before they turn to the side, and how far over a thing they come back.
+/// The distance of a link below an item before it turns, and above an item before it enters.
 const OUT: i64 = 8;
 const INTO: i64 = 10;
 
-/// A level whose first things are moved by `by`; what stands behind these in it are ports, which stay on the border.
+/// Moves the first items of a level by `by`; the others are ports, which stay on the border.
 pub(super) fn moved(level: &Level, mut laid: Laid, by: &[(i64, i64)]) -> Laid {
     if by.iter().all(|by| *by == (0, 0)) {
         return laid;
@@ -40,7 +40,7 @@ fn is_port(item: &Item) -> bool {
     matches!(item.stands, Stands::Top | Stands::Bottom)
 }
 
-/// Has everything stand under the ports of the upper border; tells how far it went down for that.
+/// Shifts everything below the ports of the upper border, and returns the distance.
 fn under_border(level: &Level, laid: &mut Laid) -> i64 {
     let free = |(item, _): &(&Item, &mut (i64, i64))| !is_port(item);
     let highest = level.items.iter().zip(&mut laid.at).filter(free).map(|(_, corner)| corner.1).min();
@@ -56,7 +56,7 @@ fn shift(route: &mut Route, by: (i64, i64)) {
     }
 }
 
-/// The course of a link between things that stand anywhere: down where there is room, or else along the side.
+/// Routes a link between items at any positions: downwards if there is room, else along the side.
 fn led(level: &Level, at: &[(i64, i64)], link: &Link) -> Route {
     let (from, to) = (&level.items[link.from], &level.items[link.to]);
     let (lower, upper) = (at[link.from].1 + from.height, at[link.to].1);
@@ -68,7 +68,7 @@ fn led(level: &Level, at: &[(i64, i64)], link: &Link) -> Route {
         let label = (link.label > 0).then_some((to, upper - UPRIGHT - LABEL_LINE / 2));
         return Route { points: straightened(points), label, back: false };
     }
-    // The side on which the target stands.
+    // The side of the target.
     let side = if enters < leaves { -1 } else { 1 };
     let from = leaves + link.leaves.unwrap_or_else(|| side * corner(from, 0));
     let to = enters + link.enters.unwrap_or_else(|| side * corner(to, 0));
@@ -80,7 +80,7 @@ fn led(level: &Level, at: &[(i64, i64)], link: &Link) -> Route {
     Route { points: straightened(points), label, back: false }
 }
 
-/// How far everything between two heights reaches to a side: 1 is right, -1 is left.
+/// Returns the extent of everything between two heights to a side: 1 is right, -1 is left.
 fn farthest(level: &Level, at: &[(i64, i64)], (top, bottom): (i64, i64), side: i64) -> i64 {
     let items = level.items.iter().zip(at).filter(|(item, _)| !is_port(item));
     let beside = items.filter(|(item, corner)| corner.1 <= bottom && top <= corner.1 + item.height);
@@ -88,7 +88,7 @@ fn farthest(level: &Level, at: &[(i64, i64)], (top, bottom): (i64, i64), side: i
     ends.max().unwrap_or(i64::MIN / 4)
 }
 
-/// Makes the level as large as what is in it, and leaves nothing left of it or over it.
+/// Grows the level to its content, and shifts everything to nonnegative positions.
 fn fitted(level: &Level, mut laid: Laid) -> Laid {
     let (mut left, mut top, mut right, mut bottom) = (0, 0, laid.width, laid.height);
     let mut hold = |x: (i64, i64), y: (i64, i64)| {

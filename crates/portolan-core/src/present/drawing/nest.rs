@@ -1,4 +1,4 @@
-//! What stands in what: each box is laid out by itself, the innermost first, and is then one thing among others.
+//! The layout of nested boxes: each box is laid out separately, innermost first, and is then one item of its level.
 //!
 //! An edge through the border of a box is laid out in pieces, which meet at a port on the border.
 
@@ -10,7 +10,7 @@ use super::sheet::Sheet;
 use super::size::{self, HEAD, MARGIN, PADDING};
 use super::{Drawing, DrawnEdge, moved, route};
 
-/// The level of what stands in no box.
+/// The level outside all boxes.
 const ROOT: usize = 0;
 const PORT: i64 = 8;
 
@@ -27,44 +27,44 @@ pub(super) fn laid_out(sheet: Sheet) -> Drawing {
 /// An end of a link in a level.
 #[derive(Clone, Copy)]
 enum End {
-    /// What stands there, and which node in it is meant; often itself.
+    /// A box, and the node in it where the edge ends; often the box itself.
     Box { standing: usize, meant: usize },
-    /// A port, by its number.
+    /// A port, by index.
     Port(usize),
 }
 
-/// A link of a level, before the ends of it are known.
+/// A link of a level, before the places of its ends are known.
 struct Linked {
     from: End,
     to: End,
-    /// How wide its text is.
+    /// The width of its text.
     label: i64,
     is_failure: bool,
 }
 
-/// A piece of an edge: the level, and the link in it.
+/// A piece of an edge: the level, and the index of the link in it.
 type Piece = (usize, usize);
 
-/// A level: what stands in one box, or in none.
+/// A level: the content of one box, or of none.
 #[derive(Default)]
 struct Room {
-    /// What stands there, in the order written.
+    /// The items in it, in the written order.
     children: Vec<usize>,
-    /// By the node that is meant, and whether it is left: the number of the port, and the link to it.
+    /// The index of the port and its link, by the node where the edge ends and whether the edge leaves it.
     ports: BTreeMap<(usize, bool), (usize, usize)>,
-    /// Whether each port is one to leave by.
+    /// Whether each port is an exit.
     sides: Vec<bool>,
     links: Vec<Linked>,
     laid: Laid,
-    /// Where the upper left corner of the level is: in its box, then in the drawing.
+    /// The upper left corner of the level: first in its box, later in the drawing.
     corner: (i64, i64),
 }
 
 struct Nest {
     sheet: Sheet,
-    /// The root first, then one for each box, empty where nothing stands in it.
+    /// The root first, then one for each box, empty if the box has no content.
     rooms: Vec<Room>,
-    /// The place of each box among the children of its level.
+    /// The index of each box among the children of its level.
     rank: Vec<usize>,
     sizes: Vec<(i64, i64)>,
     depth: Vec<usize>,
@@ -91,8 +91,8 @@ impl Nest {
         self.sheet.boxes[standing].parent.map_or(ROOT, |parent| parent + 1)
     }
 
-    /// The pieces of an edge, from its beginning to its end: out of the boxes that hold only the one end, and into those
-    /// that hold only the other.
+    /// Splits an edge into pieces in order: out of the boxes that contain only its start, then into those that contain
+    /// only its end.
     fn pieces(&mut self, way: usize) -> Vec<Piece> {
         let Way { from, to, .. } = self.sheet.ways[way];
         let (mut start, mut end) = (from, to);
@@ -114,7 +114,7 @@ impl Nest {
         out
     }
 
-    /// Takes an end to the level around, through a port; tells the box that has it.
+    /// Moves an end to the outer level through a port, and returns the box that contains it.
     fn leave(&mut self, standing: usize, meant: usize, is_out: bool, pieces: &mut Vec<Piece>) -> usize {
         let level = self.level_of(standing);
         let Room { ports, sides, links, .. } = &mut self.rooms[level];
@@ -129,7 +129,7 @@ impl Nest {
         level - 1
     }
 
-    /// Lays out a level, and gives its box a size.
+    /// Lays out a level and sizes its box.
     fn lay(&mut self, level: usize) {
         let is_open = level == ROOT || self.sheet.boxes[level - 1].is_open();
         if !is_open {
@@ -181,7 +181,7 @@ impl Nest {
         }
     }
 
-    /// Where a link meets a thing, from its middle; nothing where it may choose.
+    /// Returns the offset from the middle at which a link meets an item; `None` for any.
     fn port(&self, end: End, is_out: bool) -> Option<i64> {
         let (standing, meant) = match end {
             End::Box { standing, meant } if standing != meant => (standing, meant),
@@ -194,7 +194,7 @@ impl Nest {
         Some(room.corner.0 + x + PORT / 2 - self.sizes[standing].0 / 2)
     }
 
-    /// Turns places in boxes into places in the drawing, from the outside in.
+    /// Converts positions in boxes to positions in the drawing, from the outside in.
     fn place(&mut self) {
         for standing in 0..self.sheet.boxes.len() {
             let outer = &self.rooms[self.level_of(standing)];
@@ -231,7 +231,8 @@ impl Nest {
     }
 }
 
-/// Nothing stands left of the drawing or over it, and what would stand beyond what a browser can count stands at its end.
+/// Converts a length to pixels. Nothing is left of or above the drawing, and lengths that a browser cannot count are
+/// cut.
 fn pixels(length: i64) -> u32 {
     u32::try_from(length.max(0)).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,11 @@
-//! The order of things beside each other: the one written, changed only where fewer lines cross.
+//! The order of vertices within layers: the written order, changed only if fewer lines cross.
 
 use super::layered::Layers;
 
-/// How often all layers are gone through, and what that may cost: so many segments looked at.
+/// The maximum number of sweeps over all layers, and their cost in visited segments.
 const SWEEPS: usize = 12;
 const COST: usize = 600_000;
-/// So many sweeps in a row that make nothing better are the last.
+/// The number of sweeps without improvement after which ordering stops.
 const PATIENCE: usize = 4;
 
 pub(super) fn order(layers: &mut Layers) {
@@ -37,7 +37,7 @@ fn number(row: &[usize], position: &mut [usize]) {
     }
 }
 
-/// What each vertex is linked to in the layers above and below.
+/// The neighbours of each vertex in the layers above and below.
 struct Links {
     above: Vec<Vec<usize>>,
     below: Vec<Vec<usize>>,
@@ -66,7 +66,7 @@ impl Links {
         }
     }
 
-    /// How many lines cross, over all layers.
+    /// Counts the crossings of lines in all layers.
     fn crossings(&self, rows: &[Vec<usize>], position: &[usize]) -> usize {
         let mut count = 0;
         for pair in rows.windows(2) {
@@ -82,8 +82,7 @@ impl Links {
     }
 }
 
-/// Sorts a row by the medians of what its vertices are linked to. Vertices without links stay where they are, and the
-/// order of equals stays as it is.
+/// Sorts a row by the medians of its neighbours. Vertices without links keep their places, and equal ones their order.
 fn sort(row: &mut [usize], others: &[Vec<usize>], position: &[usize]) {
     let slots: Vec<usize> = (0..row.len()).filter(|at| !others[row[*at]].is_empty()).collect();
     let mut sorted: Vec<(usize, usize)> =
@@ -94,16 +93,16 @@ fn sort(row: &mut [usize], others: &[Vec<usize>], position: &[usize]) {
     }
 }
 
-/// Twice the median position.
+/// Returns twice the median position.
 fn median(of: &[usize], position: &[usize]) -> usize {
     let mut positions: Vec<usize> = of.iter().map(|vertex| position[*vertex]).collect();
     positions.sort_unstable();
     positions[(positions.len() - 1) / 2] + positions[positions.len() / 2]
 }
 
-/// How many pairs of numbers below `count` stand in the wrong order.
+/// Counts the inversions among numbers below `count`.
 fn inversions(numbers: &[usize], count: usize) -> usize {
-    // The sum over a prefix of this tree is how many numbers up to there have been met.
+    // The prefix sum of this tree is the number of visited numbers up to there.
     let mut met = vec![0_usize; count + 1];
     let mut inversions = 0;
     for (before, number) in numbers.iter().enumerate() {

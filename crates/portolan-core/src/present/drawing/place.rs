@@ -1,22 +1,22 @@
-//! Where things stand across: as near to the middle of what they are linked to as those beside them let them.
+//! Horizontal positions: as near to the middle of the linked vertices as the neighbours permit.
 
 use super::layered::{Layers, Level, LinkDirection, Vertex};
 use super::size;
 
-/// Between the places of two links, and between one and a thing.
+/// The gap between two dummy vertices, and between one and an item.
 const LINKS: i64 = 18;
 const LINK: i64 = 22;
-/// How far apart links enter a thing.
+/// The distance at which links enter an item.
 const APART: i64 = 24;
-/// The corners are left to links at the side.
+/// The corners are reserved for links at the side.
 const CORNER: i64 = 34;
-/// What a link weighs beside others: the main line is straight, then long links are, and all else makes room for them.
+/// The weights of links: the main line is straight first, then long links; all others give way.
 const MAIN: f64 = 1_000_000.0;
 const STRAIGHT: f64 = 1000.0;
-/// Pairs of a way down and a way up through all layers; another way down is the last.
+/// The number of passes, each down and up through all layers; a last one goes down.
 const PASSES: usize = 4;
 
-/// Gives the links that enter one thing places of their own on its border, in the order in which they come.
+/// Spreads the links that enter an item along its border, in their order.
 pub(super) fn spread(level: &Level, layers: &mut Layers) {
     let mut position = vec![0; layers.vertices.len()];
     for row in &layers.rows {
@@ -30,7 +30,7 @@ pub(super) fn spread(level: &Level, layers: &mut Layers) {
     }
     for (item, mut segments) in level.items.iter().zip(entering) {
         segments.sort_by_key(|segment| position[layers.segments[*segment].upper]);
-        // The main line is straight where it enters at the middle.
+        // The main line is straight if it enters at the middle.
         let main = segments.iter().position(|segment| layers.segments[*segment].is_main);
         let twice = main.map_or(segments.len().saturating_sub(1), |main| 2 * main) as i64;
         let farthest = twice.max(2 * segments.len() as i64 - 2 - twice);
@@ -41,7 +41,7 @@ pub(super) fn spread(level: &Level, layers: &mut Layers) {
     }
 }
 
-/// The middle of each vertex.
+/// Returns the middle of each vertex.
 pub(super) fn across(layers: &Layers) -> Vec<i64> {
     let mut above = vec![Vec::new(); layers.vertices.len()];
     let mut below = vec![Vec::new(); layers.vertices.len()];
@@ -66,7 +66,7 @@ pub(super) fn across(layers: &Layers) -> Vec<i64> {
     middles
 }
 
-/// Where a link would have a vertex stand: so far from another one.
+/// The position to which a link pulls a vertex: an offset from another vertex.
 #[derive(Clone, Copy)]
 struct Pull {
     other: usize,
@@ -74,13 +74,13 @@ struct Pull {
     weight: f64,
 }
 
-/// A layer, and how far from its first vertex each one stands where all are as close as they may be.
+/// A layer, and the offset of each vertex from the first if all are as close as possible.
 struct Row<'l> {
     vertices: &'l [usize],
     offsets: Vec<i64>,
 }
 
-/// Neighbours that want to be nearer than they may be, and so stand as close as they may.
+/// Adjacent vertices that are pulled together and so are as close as possible.
 struct Block {
     wanted: f64,
     weight: f64,
@@ -100,8 +100,8 @@ impl Row<'_> {
         Row { vertices: row, offsets }
     }
 
-    /// Moves each vertex to the mean of what it is linked to, or as near as its neighbours let it: of all ways to keep them
-    /// apart, the one with the least weighted squares of what is missing.
+    /// Moves each vertex to the mean of its linked vertices, as far as the gaps between neighbours permit: minimizes
+    /// the weighted squares of the deviations.
     fn settle(&self, pulls: &[Vec<Pull>], middles: &mut [i64]) {
         let mut blocks: Vec<Block> = Vec::with_capacity(self.vertices.len());
         for (vertex, offset) in self.vertices.iter().zip(&self.offsets) {
@@ -130,7 +130,7 @@ fn distance(left: Vertex, right: Vertex) -> i64 {
     (left.width + right.width) / 2 + gap
 }
 
-/// Where a vertex wants to stand, and how much that counts.
+/// Returns the wanted place of a vertex, and its weight.
 fn wish(vertex: usize, pulls: &[Pull], middles: &[i64]) -> (f64, f64) {
     if pulls.is_empty() {
         return (middles[vertex] as f64, 0.1);

@@ -1,25 +1,25 @@
-//! The courses of links: down through the gaps between the layers, or along the right side, and where their texts stand.
+//! The courses of links, down between the layers or along the right side, and the positions of their texts.
 
 use std::collections::BTreeMap;
 
 use super::layered::{Item, Laid, Layers, Level, Link, LinkDirection, Route, Segment, Stands};
 use super::size::{self, BETWEEN, LABEL_LINE};
 
-/// How far the way from a thing to itself goes out.
+/// The extent of a link from an item to itself.
 pub(super) const OWN: i64 = 20;
-/// The last stretch of a link before it meets what is below, in which it is upright.
+/// The height of the last, vertical stretch of a link.
 pub(super) const UPRIGHT: i64 = 14;
-/// The gap to what stands on the border.
+/// The gap to items on the border.
 pub(super) const TO_BORDER: i64 = 28;
-/// Between what is passed at the side and the line.
+/// The gap between a line at the side and the items that it passes.
 pub(super) const ASIDE: i64 = 16;
-/// The room over the first layer and under the last where lines come round there.
+/// The room above the first layer and below the last for lines that turn there.
 const ROUND: i64 = 26;
-/// How far from others failures enter at the corner of a thing.
+/// The distance of failures from other links at the corner of an item.
 const FAILURES: i64 = 14;
-/// At most so many lines of texts stand over each other in a gap.
+/// The maximum number of lines of text in a gap.
 const MOST_LINES: usize = 6;
-/// How much may be passed and compared for all lines at the side to be as near as they can.
+/// The maximum cost of placing lines at the side as near as possible, in passed layers and comparisons.
 const MOST_PASSED: usize = 1_500_000;
 
 pub(super) fn routed(level: &Level, layers: &Layers, middles: &[i64]) -> Laid {
@@ -35,9 +35,9 @@ struct Router<'l> {
     level: &'l Level,
     layers: &'l Layers,
     middles: &'l [i64],
-    /// The line, counted from below, in which the text of each link stands in its gap.
+    /// The line of each link's text in its gap, counted from below.
     lines: Vec<usize>,
-    /// How many lines of texts there are under each layer.
+    /// The number of lines of text under each layer.
     under: Vec<usize>,
     /// The upper and the lower border of each layer.
     top: Vec<i64>,
@@ -57,7 +57,7 @@ impl<'l> Router<'l> {
         self.layers.vertices[item].layer
     }
 
-    /// Gives each text a line in its gap, so that no two cover each other.
+    /// Gives each text a line in its gap, so that no two overlap.
     fn texts(&mut self) {
         let mut gaps: Vec<Vec<(i64, i64, usize)>> = vec![Vec::new(); self.layers.rows.len()];
         for (at, link) in self.level.links.iter().enumerate() {
@@ -92,7 +92,7 @@ impl<'l> Router<'l> {
         UPRIGHT + self.under[layer] as i64 * LABEL_LINE
     }
 
-    /// How high each layer stands.
+    /// Computes the vertical position of each layer.
     fn rows(&mut self) {
         let links = self.level.links.iter().zip(&self.layers.courses);
         let sides: Vec<&Link> =
@@ -117,13 +117,13 @@ impl<'l> Router<'l> {
         first.is_some_and(|item| matches!(item.stands, Stands::Top | Stands::Bottom))
     }
 
-    /// The upper left corner of each thing.
+    /// Returns the upper left corner of each item.
     fn corners(&self) -> Vec<(i64, i64)> {
         let items = self.level.items.iter().enumerate();
         items.map(|(at, item)| (self.middles[at] - item.width / 2, self.upper(at))).collect()
     }
 
-    /// The upper border of a thing: low ones do not hang far over the line that leaves them.
+    /// Returns the upper border of an item. A low item is not far above the line that leaves it.
     fn upper(&self, item: usize) -> i64 {
         let layer = self.layer(item);
         let room = self.low[layer] - self.top[layer] - self.level.items[item].height;
@@ -154,7 +154,7 @@ impl<'l> Router<'l> {
             .collect()
     }
 
-    /// From a thing to itself: the first way next to it, others around it.
+    /// Routes a link from an item to itself: the first close to the item, others around it.
     fn own(&self, link: &Link, count: i64) -> Route {
         let item = self.level.items[link.from];
         let right = self.middles[link.from] + item.width / 2;
@@ -188,13 +188,13 @@ impl<'l> Router<'l> {
     }
 }
 
-/// The lines at the side: all that enter a thing at one place share one, failures another one.
+/// The lines at the side: all links that enter an item at one place share a lane, and failures another one.
 struct Sides {
     lane_of: Vec<usize>,
     lanes: Vec<Lane>,
-    /// How many lines leave a layer before that of each link, and how many enter one before each lane.
+    /// The number of lines that leave the same layer before each link.
     leaves: Vec<i64>,
-    /// How many texts of a lane stand at the same height before that of each link.
+    /// The number of texts of the lane at the same height before each link.
     texts: Vec<i64>,
 }
 
@@ -204,7 +204,7 @@ struct Lane {
     last: usize,
     label: i64,
     x: i64,
-    /// How many lanes enter the same layer before it.
+    /// The number of earlier lanes that enter the same layer.
     turn: i64,
 }
 
@@ -243,7 +243,7 @@ impl Sides {
         sides
     }
 
-    /// Short lines stand nearest, each as near as what it passes and the shorter ones beside it let it.
+    /// Places lanes, short ones first, each as near as the passed items and earlier lanes permit.
     fn place(&mut self, router: &Router<'_>) {
         let right: Vec<i64> = router.layers.rows.iter().map(|row| right_end(router, row)).collect();
         let mut order: Vec<usize> = (0..self.lanes.len()).collect();
@@ -289,7 +289,7 @@ impl Sides {
     }
 }
 
-/// The nearest to `right` that leaves room for a line with a text so wide between those that are there.
+/// Returns the position nearest to `right` with room for a line with a text of this width between the taken ranges.
 fn free_beside(right: i64, label: i64, mut taken: Vec<(i64, i64)>) -> i64 {
     taken.sort_unstable();
     let mut beside = right;
@@ -301,25 +301,25 @@ fn free_beside(right: i64, label: i64, mut taken: Vec<(i64, i64)>) -> i64 {
     beside
 }
 
-/// How often a key has been asked for before.
+/// Returns how often a key was requested before.
 fn next<K: Ord>(counts: &mut BTreeMap<K, i64>, key: K) -> i64 {
     let count = counts.entry(key).or_insert(0);
     *count += 1;
     *count - 1
 }
 
-/// Where lines at the side leave and enter a thing: so far from its right corner.
+/// Returns the offset from the middle at which a line at the side meets an item, near its right corner.
 pub(super) fn corner(item: &Item, beside: i64) -> i64 {
     if item.width < 60 { 0 } else { item.width / 2 - 14 - beside }
 }
 
-/// The first and the last layer beside which a link runs.
+/// Returns the first and the last layer that a link passes at the side.
 fn passed(router: &Router<'_>, link: &Link) -> (usize, usize) {
     let (from, to) = (router.layer(link.from), router.layer(link.to));
     if to <= from { (to, from) } else { (from + 1, (to - 1).max(from + 1)) }
 }
 
-/// The layer beside which the text of a link stands.
+/// Returns the layer beside which the text of a link is.
 fn text_layer(router: &Router<'_>, link: &Link) -> usize {
     let (from, to) = (router.layer(link.from), router.layer(link.to));
     if to <= from { from } else { from + 1 }
@@ -330,7 +330,7 @@ fn right_end(router: &Router<'_>, row: &[usize]) -> i64 {
     ends.max().unwrap_or(i64::MIN / 4)
 }
 
-/// The points without those that are in a straight line, or twice there.
+/// Removes points that are repeated or on a straight line.
 pub(super) fn straightened(points: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     let mut kept: Vec<(i64, i64)> = Vec::with_capacity(points.len());
     for point in points {
@@ -349,7 +349,7 @@ pub(super) fn straightened(points: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     kept
 }
 
-/// Moves everything so that the left end is at 0.
+/// Shifts everything so that the left end is at 0.
 fn finished(level: &Level, mut at: Vec<(i64, i64)>, mut routes: Vec<Route>, height: i64) -> Laid {
     let corners = at.iter().zip(&level.items).flat_map(|(corner, item)| [corner.0, corner.0 + item.width]);
     let lines = routes.iter().flat_map(|route| route.points.iter().map(|point| point.0));

@@ -1,4 +1,5 @@
-//! What is drawn: the nodes of a flow, the boxes around them, and the flows that are open inside nodes. Knows no place.
+//! The contents of a drawing without positions: the nodes of a flow, the boxes around them, and the flows open inside
+//! nodes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,7 +10,7 @@ use crate::present::picture::{LABEL, cut, label, one_line, small_print};
 use crate::present::verified::looks_at;
 use crate::source::Span;
 
-/// Everything that is drawn. What stands in a box comes behind it.
+/// Everything to draw. A box comes before its content.
 pub(super) struct Sheet {
     pub(super) boxes: Vec<Sketch>,
     pub(super) ways: Vec<Way>,
@@ -17,14 +18,13 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// The identifier, where nothing else has it; else with a number.
+    /// Returns the identifier, with a number if it is in use.
     pub(super) fn free(&mut self, wanted: &str) -> String {
         self.names.free(wanted)
     }
 }
 
-/// The identifiers that are in use, each with how often it was wanted: a definition that is being written may say one
-/// twice.
+/// The identifiers in use, each with its number of uses: an unfinished definition may have duplicates.
 #[derive(Default)]
 struct Names(BTreeMap<String, usize>);
 
@@ -41,10 +41,10 @@ impl Names {
     }
 }
 
-/// A node, or a box around some, without a place.
+/// A node, or a box around nodes, without a position.
 pub(super) struct Sketch {
     pub(super) node: DrawnNode,
-    /// The box that it stands in.
+    /// Its box.
     pub(super) parent: Option<usize>,
     /// Whether a run begins at it.
     pub(super) begins: bool,
@@ -55,7 +55,7 @@ impl Sketch {
         self.node.container == Some(Fold::Open)
     }
 
-    /// Whether it stands for several nodes of its flow.
+    /// Checks whether it represents several nodes of its flow.
     pub(super) fn is_folded_part(&self) -> bool {
         !self.node.hides.is_empty()
     }
@@ -71,15 +71,15 @@ pub(super) fn sheet(what: &DrawingInput<'_, '_>) -> Sheet {
     drawer.sheet
 }
 
-/// A flow that is drawn, as itself or inside a node.
+/// A flow to draw, by itself or inside a node.
 struct Inner<'g> {
     graph: &'g Graph,
     prefix: String,
     parent: Option<usize>,
     depth: usize,
-    /// Its nodes, and behind them those that a repair added.
+    /// Its nodes, then those that a repair added.
     nodes: Vec<&'g Node>,
-    /// The same by their identifiers: of several with one, the first.
+    /// The same by identifier; the first of duplicates.
     known: BTreeMap<&'g str, &'g Node>,
 }
 
@@ -112,18 +112,18 @@ struct Drawer<'d, 'g> {
     sheet: Sheet,
 }
 
-/// What of a flow a box is drawn around.
+/// A part of a flow that has a box.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part<'g> {
     Activity(usize),
     Loop(&'g str),
 }
 
-/// The boxes of a flow that there are so far: each by what it stands in.
+/// The boxes of a flow so far, by container and part.
 type Parts<'g> = BTreeMap<(Option<usize>, Part<'g>), usize>;
 
 impl<'g> Drawer<'_, 'g> {
-    /// Draws one flow, and tells which others are open inside of it.
+    /// Draws one flow, and returns the flows that are open inside it.
     fn flow(&mut self, inner: &Inner<'g>) -> Vec<Inner<'g>> {
         let (mut parts, mut at, mut open) = (Parts::new(), BTreeMap::new(), Vec::new());
         for node in inner.nodes.iter().copied() {
@@ -144,7 +144,7 @@ impl<'g> Drawer<'_, 'g> {
         open
     }
 
-    /// The box that a node stands in: the innermost of its path, or the first one that is folded.
+    /// Returns the box of a node: the innermost on its path, or the first folded one.
     fn holder(&mut self, inner: &Inner<'g>, parts: &mut Parts<'g>, path: &[Part<'g>]) -> Option<usize> {
         let mut holder = inner.parent;
         for part in path {
@@ -200,7 +200,7 @@ impl<'g> Drawer<'_, 'g> {
         self.add(drawn, parent, node.kind == Kind::Start)
     }
 
-    /// The flow that a node runs, where it can be drawn inside of it.
+    /// Returns the flow that a node runs, if it can be drawn inside.
     fn runs(&self, inner: &Inner<'g>, node: &Node) -> Option<&'g Graph> {
         let workflow = node.kind.runs().filter(|_| inner.depth < MAX_DEPTH)?;
         (self.what.find)(&workflow.value)
@@ -242,7 +242,7 @@ fn drawn_check(check: &NodeCheck<'_>) -> DrawnCheck {
     DrawnCheck { id: one_line(check.id), what: looks_at(check), attached: check.attached }
 }
 
-/// The box of an activity. In a loop it begins with the loop's identifier, as its nodes do: it may stand in several.
+/// Makes the box of an activity. Its identifier begins with those of its loops, since it may be in several.
 fn around_activity(inner: &Inner<'_>, at: usize, path: &[Part<'_>]) -> DrawnNode {
     let (id, name) = match inner.graph.activities.get(at) {
         Some(activity) => (activity.id.clone(), one_line(&activity.name)),
@@ -273,8 +273,8 @@ fn around_loop(inner: &Inner<'_>, id: &str) -> DrawnNode {
     }
 }
 
-/// The activities and loops around a node, the outermost first. A loop may go through activities, and its own node
-/// stands in its box.
+/// Returns the activities and loops around a node, outermost first. A loop may contain activities, and its own node is
+/// in its box.
 fn path<'g>(node: &'g Node, known: &BTreeMap<&str, &'g Node>) -> Vec<Part<'g>> {
     let Some(seat) = &node.seat else { return Vec::new() };
     let own = matches!(node.kind, Kind::Loop(_)).then_some(&node.id);
@@ -325,7 +325,7 @@ fn bare(id: String, graph: &Graph, kind: &'static str) -> DrawnNode {
     }
 }
 
-/// What the engine has put in stands nowhere.
+/// Returns a span in the source; `None` for inserted parts, which have no place in it.
 pub(super) fn written(span: Span) -> Option<Span> {
     (span != Span::default()).then_some(span)
 }

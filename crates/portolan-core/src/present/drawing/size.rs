@@ -1,18 +1,18 @@
-//! How much room things take. The core has no font: texts are measured by the count of their letters.
+//! Sizes. The core has no fonts: texts are measured by counting characters.
 
 use super::{DrawnNode, svg};
 
-/// Between things that stand beside each other.
+/// The gap between items of a layer.
 pub(super) const ACROSS: i64 = 28;
-/// Between one layer and the next.
+/// The gap between layers.
 pub(super) const BETWEEN: i64 = 56;
-/// Around everything.
+/// The margin of the drawing.
 pub(super) const MARGIN: i64 = 24;
-/// Around what stands in a box, but for its head.
+/// The padding of a box except for its head.
 pub(super) const PADDING: i64 = 16;
-/// The head of a box, in which its name stands.
+/// The height of a box's head, which has its name.
 pub(super) const HEAD: i64 = 36;
-/// One line of texts on edges.
+/// The height of one line of edge texts.
 pub(super) const LABEL_LINE: i64 = 16;
 
 const NAME_LETTER: f64 = 7.4;
@@ -20,7 +20,8 @@ const SMALL_LETTER: f64 = 6.2;
 const NARROWEST: i64 = 120;
 const WIDEST: i64 = 260;
 
-/// How wide a text is where a narrow letter is `letter` wide. Letters of East Asia and pictures take twice as much.
+/// Returns the width of a text if a narrow character is `letter` wide. East Asian characters and emoji are twice as
+/// wide.
 fn wide(text: &str, letter: f64) -> i64 {
     let letters: u32 = text.chars().map(units).sum();
     (f64::from(letters) * letter).ceil() as i64
@@ -34,15 +35,15 @@ fn units(letter: char) -> u32 {
     }
 }
 
-/// How wide the text of an edge may be.
+/// The maximum width of an edge text.
 pub(super) const LABEL_ROOM: u32 = 260;
 
-/// How wide the text of an edge is.
+/// Returns the width of an edge text.
 pub(super) fn label(text: &str) -> i64 {
     wide(text, SMALL_LETTER).min(LABEL_ROOM.into()) + 8
 }
 
-/// As much of a text as fits into a width, in letters of names or of the small print.
+/// Shortens a text to a width, in the font size of names or of the small print.
 pub(super) fn fitting(text: &str, width: u32, small: bool) -> String {
     let letter = if small { SMALL_LETTER } else { NAME_LETTER };
     let most = (f64::from(width) / letter) as u32;
@@ -57,7 +58,7 @@ pub(super) fn fitting(text: &str, width: u32, small: bool) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// How wide and high a node is by itself. Widths are even, so that its middle is a whole pixel.
+/// Returns the width and height of a single node. Widths are even, so that the middle is a whole pixel.
 pub(super) fn of(node: &DrawnNode) -> (i64, i64) {
     let text = wide(&node.name, NAME_LETTER).max(wide(&node.detail, SMALL_LETTER));
     let narrowest = NARROWEST.max(wide(&svg::what(node), SMALL_LETTER) + 24);
@@ -75,7 +76,7 @@ pub(super) fn of(node: &DrawnNode) -> (i64, i64) {
     }
 }
 
-/// How wide a box must be for its head.
+/// Returns the minimum width of a box for its head.
 pub(super) fn head(node: &DrawnNode) -> i64 {
     even((wide(&node.name, NAME_LETTER) + 60).clamp(NARROWEST, WIDEST))
 }

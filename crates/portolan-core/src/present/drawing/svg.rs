@@ -1,15 +1,15 @@
-//! A drawing as an SVG picture: by itself, without scripts, and with nothing fetched from elsewhere.
+//! A drawing as a self-contained SVG picture, without scripts or external resources.
 //!
-//! What a node is stands on it as a word and shows in its shape; colours only repeat it.
+//! The kind of a node is a word on it and visible in its shape; colours only repeat it.
 
 use std::fmt::Write;
 
 use super::{Drawing, DrawnCheck, DrawnEdge, DrawnNode, Fold, marks, size};
 use crate::graph::{ATTACHMENTS, Verification};
 
-/// The picture, as the text of an SVG file or of an element of a page.
+/// Returns the picture as the text of an SVG file or of an element of a page.
 ///
-/// Whatever identifiers and texts hold, it is well-formed XML and every text stays a text.
+/// It is well-formed XML with every text escaped, whatever identifiers and texts contain.
 pub fn svg(drawing: &Drawing) -> String {
     let is_marked = drawing.nodes.iter().any(|node| node.verification.is_some());
     let (width, height) = match is_marked {
@@ -39,7 +39,7 @@ const LINE: &str = "#4b5563";
 const FAILED: &str = "#b91c1c";
 const INK: &str = "#111827";
 pub(super) const QUIET: &str = "#4b5563";
-/// How far bends of lines are rounded.
+/// The radius of rounded bends.
 const BEND: f64 = 8.0;
 
 fn marker(id: &str, colour: &str) -> String {
@@ -49,7 +49,7 @@ fn marker(id: &str, colour: &str) -> String {
     )
 }
 
-/// A box whose content is drawn, with its head.
+/// Draws an open box with its head.
 fn framed(node: &DrawnNode) -> String {
     let DrawnNode { x, y, width, height, .. } = node;
     let name = size::fitting(&node.name, width.saturating_sub(40), false);
@@ -82,7 +82,7 @@ fn shape(node: &DrawnNode) -> String {
     format!("<g role=\"graphics-symbol img\">{}{outline}{}{mark}</g>\n", title(node), texts(node))
 }
 
-/// Light, and dark: the words and shapes say the same.
+/// Returns the fill and the stroke. The words and shapes carry the same information.
 fn colours(node: &DrawnNode) -> (&'static str, &'static str) {
     match (node.kind, node.result) {
         ("start", _) => ("#dcfce7", "#15803d"),
@@ -95,7 +95,7 @@ fn colours(node: &DrawnNode) -> (&'static str, &'static str) {
     }
 }
 
-/// An outline whose corners are cut off, so far across and so far down.
+/// Draws an outline with its corners cut off.
 fn polygon(node: &DrawnNode, across: u32, down: u32, look: &str) -> String {
     let DrawnNode { x, y, width, height, .. } = *node;
     let (right, low) = (x + width, y + height);
@@ -113,7 +113,7 @@ fn polygon(node: &DrawnNode, across: u32, down: u32, look: &str) -> String {
     format!("<polygon points=\"{}\" {look}/>", corners.join(" "))
 }
 
-/// Something is in it.
+/// Marks a node with content.
 fn doubled(node: &DrawnNode, stroke: &str) -> String {
     let (left, right, low) = (node.x + 6, node.x + node.width - 6, node.y + node.height);
     let y = node.y;
@@ -148,7 +148,7 @@ fn texts(node: &DrawnNode) -> String {
     }
 }
 
-/// What a node is, and what holds it back.
+/// Describes the kind of a node, and its checks.
 pub(super) fn what(node: &DrawnNode) -> String {
     match (node.checks, node.verification) {
         (0, Some(Verification::Believed)) => format!("{} · believed", node.kind),
@@ -179,7 +179,7 @@ pub(super) fn written(x: u32, y: u32, text: &str, more: &str) -> String {
     format!("<text x=\"{x}\" y=\"{y}\"{fill} {more}>{}</text>", escaped(text))
 }
 
-/// A way that a failure takes is dashed, one that is not written is dotted.
+/// Draws a line, dashed for a failure and dotted if it is not in the source.
 fn line(edge: &DrawnEdge) -> String {
     let (colour, arrow) = if edge.kind == "failed" { (FAILED, "arrow-failed") } else { (LINE, "arrow") };
     let dashes = match (edge.kind, edge.implied) {
@@ -193,7 +193,7 @@ fn line(edge: &DrawnEdge) -> String {
     )
 }
 
-/// A line through points, its bends rounded.
+/// Returns the path through points with rounded bends.
 fn course(points: &[(u32, u32)]) -> String {
     let mut path = String::new();
     let points: Vec<(f64, f64)> = points.iter().map(|(x, y)| (f64::from(*x), f64::from(*y))).collect();
@@ -211,7 +211,7 @@ fn course(points: &[(u32, u32)]) -> String {
     path
 }
 
-/// A little on from a bend, at most half of the way.
+/// Returns the point a little away from a bend, at most halfway.
 fn towards(from: (f64, f64), to: (f64, f64)) -> (f64, f64) {
     let (across, down) = (to.0 - from.0, to.1 - from.1);
     let length = (across * across + down * down).sqrt();
@@ -219,7 +219,7 @@ fn towards(from: (f64, f64), to: (f64, f64)) -> (f64, f64) {
     (from.0 + across * part, from.1 + down * part)
 }
 
-/// The text of an edge. Its white border keeps lines behind it from crossing it.
+/// Draws the text of an edge. Its white border keeps the lines behind it from crossing it.
 fn label(edge: &DrawnEdge) -> String {
     let (Some(text), Some((x, y))) = (&edge.text, edge.label_at) else { return String::new() };
     let colour = if edge.kind == "failed" { FAILED } else { QUIET };
@@ -230,7 +230,7 @@ fn label(edge: &DrawnEdge) -> String {
     written(x, y + 4, &size::fitting(text, size::LABEL_ROOM, true), &more) + "\n"
 }
 
-/// The text as XML has it: what XML 1.0 has no letter for becomes the sign for that.
+/// Escapes a text for XML. Characters that XML 1.0 lacks become the replacement character.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! What is drawn, and where.
+//! Tests the contents and positions of drawings.
 
 mod files;
 mod properties;
@@ -16,12 +16,12 @@ use crate::graph::{Graph, MAX_DEPTH};
 use crate::source::Source;
 use crate::validate;
 
-/// The flows of a file.
+/// Parses the flows of a file.
 fn graphs(name: &str, text: &str) -> Vec<Graph> {
     dialect::parse(&Source::new(name, text), Strictness::Lenient).graphs
 }
 
-/// A flow of steps, where some of its nodes may run the flow itself by its name, `self`.
+/// Parses a flow of steps, in which nodes may run the flow itself by its name, `self`.
 fn graph(nodes: &str, edges: &str) -> Graph {
     let text = format!(r#"{{ "id": "self", "nodes": {{ {nodes} }}, "edges": [ {edges} ] }}"#);
     graphs("self.json", &text).remove(0)
@@ -31,14 +31,14 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
-/// The drawing of a flow that its nodes may run again.
+/// Draws a flow that its nodes may run again.
 fn drawn(graph: &Graph, folded: &[&str], opened: &[&str]) -> Drawing {
     let find = |id: &str| (id == graph.id.value).then_some(graph);
     let (folded, opened, moved) = (set(folded), set(opened), NodeOffsets::new());
     drawing(&DrawingInput { graph, workflow: None, find: &find, folded: &folded, opened: &opened, moved: &moved })
 }
 
-/// A drawing as text: where everything is.
+/// Formats a drawing as text with all positions.
 fn text(drawing: &Drawing) -> String {
     let mut text = format!("{}x{}\n", drawing.width, drawing.height);
     let depth = |id: &Option<String>| {
@@ -74,7 +74,7 @@ fn shows(drawing: &Drawing, expected: Expect) {
     expected.assert_eq(&text(drawing));
 }
 
-/// Everything in one layer, from left to right.
+/// Returns the nodes by layer, from left to right.
 fn order(drawing: &Drawing) -> Vec<Vec<&str>> {
     let mut nodes: Vec<_> =
         drawing.nodes.iter().map(|node| (node.y + node.height / 2, node.x, node.id.as_str())).collect();
@@ -173,7 +173,7 @@ fn a_flow_stands_inside_the_node_that_runs_it_where_that_is_open() {
     );
 }
 
-/// However much is opened, a flow that runs itself is drawn no deeper than a run of it can go.
+/// A recursive flow is drawn no deeper than a run of it can go, whatever is opened.
 #[test]
 fn a_flow_that_runs_itself_comes_to_an_end() {
     let graph = graph(RECURSIVE.0, RECURSIVE.1);
@@ -266,7 +266,7 @@ fn a_folded_foldedstands_for_what_is_in_it() {
     ));
 }
 
-/// What somebody has written so far may lead nowhere, and say things twice.
+/// An unfinished definition may have edges without targets, and duplicates.
 #[test]
 fn what_is_wrong_is_drawn_as_far_as_it_goes() {
     let mut wrong = graph(
@@ -337,7 +337,7 @@ fn a_leaf_does_not_move_those_beside_it() {
     }
 }
 
-/// Ways back that overlap stand beside each other, and others in the same line again.
+/// Back edges that overlap are side by side, and others share a lane.
 #[test]
 fn ways_back_take_no_more_room_than_they_need() {
     let nodes: Vec<String> = (0..30).map(|at| format!(r#""n{at}": {{"type": "task"}}"#)).collect();
@@ -348,7 +348,7 @@ fn ways_back_take_no_more_room_than_they_need() {
     assert_eq!(lanes.len(), 3, "{lanes:?}");
 }
 
-/// A browser reads it as it stands.
+/// A browser reads this form.
 #[test]
 fn it_serializes_with_its_form() {
     let graph = graph(r#" "a": {"type": "end", "result": "success"} "#, "");

@@ -1,4 +1,4 @@
-//! A workflow as a program of somebody else: what it says goes in as data, and no text of it becomes code.
+//! Exports a workflow as a program for other systems. The definition becomes data: none of its texts becomes code.
 
 mod rust;
 
@@ -15,14 +15,14 @@ pub use rust::{Crates, rust_project};
 
 /// The program around the data.
 const LANGGRAPH: &str = include_str!("langgraph.py");
-/// Where the data stand in it.
+/// The placeholder of the data in it.
 const DATA: &str = "@@WORKFLOW@@";
-/// What LangGraph calls things itself: its ends, and what its state keeps.
+/// LangGraph's own names: its ends, and the keys of its state.
 const TAKEN: [&str; 8] = ["__start__", "__end__", "input", "run", "seen", "refused", "result", "output"];
 
-/// A module of Python that builds a LangGraph graph: a node for each of the root flow, which asks `portolan` where the run
-/// has gone. `definition` is the path of the definition from the module; nothing for a workflow that Portolan knows by its
-/// name.
+/// Returns a Python module that builds a LangGraph graph: a node for each of the root flow, which asks `portolan` for
+/// the run's position. `definition` is the path of the definition from the module; `None` for a workflow that Portolan
+/// knows by name.
 ///
 /// ```
 /// # use portolan_core::{dialect, present, source::Source, validate};
@@ -50,7 +50,7 @@ pub fn langgraph(workflow: &Workflow, definition: Option<&str>) -> String {
         "runs_others": runs_others.map(|step| &step.node.id).collect::<Vec<_>>(),
         "nodes": nodes,
     });
-    // The text of a JSON string is a string of Python as well.
+    // A JSON string literal is also a Python string literal.
     LANGGRAPH.replacen(DATA, &Value::from(data.to_string()).to_string(), 1)
 }
 
@@ -67,7 +67,7 @@ fn node(flow: &Flow, id: &NodeId, name: &str) -> Value {
     json!({ "node": id, "name": name, "title": label(&flow.steps[id].node), "ways": ways })
 }
 
-/// What each node is called: as the definition does, as far as LangGraph takes it.
+/// Returns the name of each node: the definition's, as far as LangGraph accepts it.
 fn names(flow: &Flow) -> IndexMap<NodeId, String> {
     let mut taken: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
     let name = |id: &NodeId| {

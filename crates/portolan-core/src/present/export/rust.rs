@@ -1,31 +1,31 @@
-//! A Cargo project that runs a workflow with the crates of Portolan.
+//! A Cargo project that runs a workflow with Portolan's crates.
 
 use std::collections::BTreeSet;
 
 use crate::graph::{Kind, Worker, Workflow};
 
-/// What runs a workflow that is called like a function.
+/// The program for a workflow that is called like a function.
 const FUNCTION: &str = include_str!("function.txt");
-/// What leads somebody through any other.
+/// The program that leads through any other workflow.
 const LED: &str = include_str!("led.txt");
 
-/// Its package, and what that needs.
+/// The manifest with the dependencies.
 const MANIFEST: &str = include_str!("manifest.txt");
 
-/// What of a project depends on where it is written.
+/// The location of Portolan's crates for a project.
 #[derive(Clone, Debug)]
 pub struct Crates<'c> {
-    /// The folder in which the sources of the crates lie; nothing where Cargo finds them by their version.
+    /// The folder of the crates' sources; `None` if Cargo finds them by version.
     pub sources: Option<&'c str>,
     /// Their version.
     pub version: &'c str,
 }
 
-/// The files of a Cargo project that runs a workflow: their paths from its root, and their texts. `bundle` is the text of
-/// the definition with all that it runs; `files` are the names and texts of the definitions, where an agent is led
-/// through them.
+/// Returns the files of a Cargo project that runs a workflow: their paths from its root, and their contents. `bundle`
+/// is the text of the definition with everything that it runs; `files` are the names and texts of the definitions, if
+/// an agent is led through them.
 ///
-/// Texts of the definition are data of these files: none of them is pasted into code.
+/// Texts of the definition are data in these files: none is pasted into code.
 pub fn rust_project(
     workflow: &Workflow,
     bundle: &str,
@@ -50,14 +50,14 @@ pub fn rust_project(
     project
 }
 
-/// A text as a literal of Rust, and of TOML where it has no character that must be escaped.
+/// Formats a text as a Rust literal, which is also a TOML literal if it has no escapes.
 fn literal(text: &str) -> String {
     format!("{text:?}")
 }
 
 fn manifest(name: &str, crates: &Crates<'_>) -> String {
     let place = |krate: &str| match crates.sources {
-        // A path in TOML is a text like those of JSON.
+        // A TOML path is a string like those of JSON.
         Some(sources) => format!("{{ path = {} }}", serde_json::Value::from(format!("{sources}/{krate}"))),
         None => format!("\"{}\"", crates.version),
     };
@@ -65,14 +65,14 @@ fn manifest(name: &str, crates: &Crates<'_>) -> String {
     manifest.replacen("@@CORE@@", &place("portolan-core"), 1).replacen("@@RUNTIME@@", &place("portolan-runtime"), 1)
 }
 
-/// A name that Cargo takes for a package.
+/// Returns a valid package name.
 fn package(id: &str) -> String {
     let plain: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     format!("{}-workflow", plain.trim_matches('-')).trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_owned()
 }
 
-/// What is to be written in Rust: functions that work on states, and tools that are neither of a server nor workflows.
+/// Returns the functions to write in Rust: those that work on states, and tools of neither a server nor a workflow.
 fn functions(workflow: &Workflow) -> String {
     let (mut works, mut tools) = (BTreeSet::new(), BTreeSet::new());
     for step in workflow.flows().flat_map(|(_, flow)| flow.steps.values()) {
@@ -112,7 +112,7 @@ fn functions(workflow: &Workflow) -> String {
     text
 }
 
-/// What the functions use, as far as there are such.
+/// Returns the imports that the functions need.
 fn imports(works: bool, tools: bool) -> String {
     let mut text = String::new();
     if works {
@@ -150,11 +150,11 @@ fn tool(name: &str, rust: &str) -> String {
     )
 }
 
-/// A name of its own that Rust takes for a function.
+/// Returns a unique, valid function name.
 fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    // No keyword has such a beginning, and no digit stands first.
+    // No keyword has this prefix, and no name begins with a digit.
     let plain = format!("do_{plain}");
     let mut unique = plain.clone();
     for nth in 2.. {

@@ -1,4 +1,4 @@
-//! Nothing an author writes can break a picture.
+//! Checks that no text of an author can break a picture.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn read(name: &str, text: &str) -> Option<Workflow> {
     validate::validate(&graph?, &|_| None, Strictness::Lenient).0
 }
 
-/// A chain of a task and a gate around the same words, used as identifiers, as names and as everything else.
+/// Makes a chain of a task and a gate with the same words as identifiers, names and other texts.
 fn chain(ids: [&str; 4], text: &str) -> Option<Workflow> {
     let [start, task, gate, end] = ids;
     let mut nodes = serde_json::Map::new();
@@ -40,7 +40,7 @@ fn nodes_of(file: &Value) -> usize {
     file["nodes"].as_object().map_or(0, |nodes| nodes.len())
 }
 
-/// What a chart must be understood to say.
+/// Returns the contents that a parser must find in the chart.
 fn meant(workflow: &Workflow) -> Value {
     let flow = workflow.root();
     let text = |node: &Node| {
@@ -238,7 +238,7 @@ const TEXTS: &[&str] = &[
     "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"",
 ];
 
-/// Every chart that Mermaid's own parser is to read: see `tests/mermaid/check.mjs`.
+/// Returns every chart for the test with Mermaid's own parser: see `tests/mermaid/check.mjs`.
 fn charts() -> Vec<(String, Workflow)> {
     let long = "long".repeat(40);
     let words = RESERVED.split_whitespace().chain(TEXTS.iter().copied()).chain([long.as_str()]);
@@ -287,7 +287,7 @@ fn charts_are_sound() {
     }
 }
 
-/// That nothing in the definition has broken out of its place in any picture.
+/// Asserts that no text of the definition has left its place in any picture.
 fn assert_sound(workflow: &Workflow) {
     let flow = workflow.root();
     let edges = picture::lines(flow).len();

@@ -1,4 +1,4 @@
-//! The catalogue and the examples: what people write.
+//! Draws the definitions of the catalogue and the examples.
 #![expect(clippy::disallowed_methods, reason = "the catalogue and the examples are files")]
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use super::properties::assert_well_formed;
 use super::sound::assert_sound;
 use crate::graph::Graph;
 
-/// The files of folders that hold definitions.
+/// Returns the files in the folders with definitions.
 fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = [

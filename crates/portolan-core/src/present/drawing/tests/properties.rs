@@ -1,4 +1,4 @@
-//! What holds of every drawing, whatever is drawn.
+//! Properties of every drawing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ fn spanned<T>(value: T) -> Spanned<T> {
     Spanned { value, span: Span::default() }
 }
 
-/// A node by three numbers: what it is, what it stands in, and how it is called.
+/// A node in three numbers: its kind, its container, and its name.
 type Numbers = (usize, usize, usize);
 
 fn kind(number: usize) -> Kind {
@@ -39,7 +39,7 @@ fn kind(number: usize) -> Kind {
     }
 }
 
-/// Any graph: seats, loops and edges that may make no sense.
+/// Generates any graph: its seats, loops and edges may be invalid.
 fn any_graph(id: &'static str) -> impl Strategy<Value = Graph> {
     let nodes = prop::collection::vec((0..9_usize, 0..12_usize, 0..60_usize), 0..24);
     let edges = prop::collection::vec((0..26_usize, 0..26_usize, 0..4_usize), 0..40);
@@ -59,7 +59,7 @@ fn made(id: &str, nodes: &[Numbers], edges: &[(usize, usize, usize)]) -> Graph {
             let inside = around.iter().cloned().chain([node.id.clone()]).collect();
             loops.push(inside);
         }
-        // Not all activities of the seats need be there.
+        // Some seats may refer to missing activities.
         node.seat = (stands % 4 > 0).then(|| Box::new(seat(stands % 4, around)));
         graph.nodes.push(node);
     }
@@ -84,12 +84,12 @@ fn edge(from: usize, to: usize, on: usize) -> graph::Edge {
     graph::Edge { from: name(from), to: name(to), on, label: None, span: Span::default() }
 }
 
-/// Draws a flow that may run another one and itself, where some things are folded and some are open.
+/// Draws a flow that may run another one and itself, with some parts folded and some open.
 fn draw(graphs: &[Graph; 2], choice: &[bool], moved: &NodeOffsets) -> Drawing {
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
     let (mut folded, mut opened) = (BTreeSet::new(), BTreeSet::new());
     let mut drawn = None;
-    // What is opened shows more that can be.
+    // Opened parts show more parts that can be opened.
     for _ in 0..3 {
         let what =
             DrawingInput { graph: &graphs[0], workflow: None, find: &find, folded: &folded, opened: &opened, moved };
@@ -110,7 +110,7 @@ fn draw(graphs: &[Graph; 2], choice: &[bool], moved: &NodeOffsets) -> Drawing {
     drawn.unwrap()
 }
 
-/// Where a node stands in what it stands in.
+/// Returns the position of a node in its container.
 fn within(drawing: &Drawing, node: &DrawnNode) -> (i64, i64) {
     let parent = node.parent.as_ref().and_then(|parent| drawing.nodes.iter().find(|node| node.id == *parent));
     let (x, y) = parent.map_or((0, 0), |parent| (parent.x, parent.y));
@@ -133,7 +133,7 @@ proptest! {
         for edge in &after.edges {
             assert_ends(&after, &edge.points, known[edge.from.as_str()], known[edge.to.as_str()]);
         }
-        // Of two that stand in the same, each has gone as far as it was moved, but for what all of them went.
+        // Two nodes of one container have each moved by their own distance, plus a common one.
         let mut common: BTreeMap<Option<&str>, (i64, i64)> = BTreeMap::new();
         for was in before.nodes.iter().filter(|was| was.container != Some(Fold::Open)) {
             let is = known[was.id.as_str()];
@@ -158,7 +158,7 @@ proptest! {
         prop_assert_eq!(drawing, draw(&graphs, &choice, &NodeOffsets::new()));
     }
 
-    /// In a tree no lines cross, however it is written: what is added has no reason to move anything.
+    /// A tree has no crossings in any written order, so an added leaf has no reason to move anything.
     #[test]
     fn a_leaf_keeps_the_order_of_all_others(
         parents in prop::collection::vec(0..20_usize, 1..20), leaf in 0..20_usize,
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// Asserts what XML 1.0 asks of a text: letters that it has, elements that end, values in quotes, entities that it knows.
+/// Asserts that a text is well-formed XML 1.0: valid characters, closed elements, quoted values and known entities.
 pub(super) fn assert_well_formed(text: &str) {
     let is_letter = |c: char| matches!(c, '\n' | ' '..='\u{fffd}' | '\u{10000}'..);
     assert!(text.chars().all(is_letter), "{text:?}");

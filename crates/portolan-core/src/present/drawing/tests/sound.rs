@@ -1,11 +1,11 @@
-//! What a page and a picture rely on. Tests of this crate and of those that read definitions from disk both hold drawings to
-//! it: what it is about, `Drawing`, `DrawnNode`, `Fold` and `HEAD`, is named beside it.
+//! The properties of drawings that pages and pictures rely on. Tests of this crate and of readers of definition files
+//! use them: the including module provides `Drawing`, `DrawnNode`, `Fold` and `HEAD`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Drawing, DrawnNode, Fold, HEAD};
 
-/// Asserts all that a page and a picture rely on.
+/// Asserts all properties that pages and pictures rely on.
 pub(crate) fn assert_sound(drawing: &Drawing) {
     let known: BTreeMap<&str, &DrawnNode> = drawing.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     assert_eq!(known.len(), drawing.nodes.len(), "each has an identifier of its own");
@@ -22,7 +22,7 @@ pub(crate) fn assert_sound(drawing: &Drawing) {
     }
 }
 
-/// Each stands within what it stands in.
+/// Asserts that each node is inside its container.
 pub(crate) fn assert_inside(drawing: &Drawing, known: &BTreeMap<&str, &DrawnNode>) {
     for node in &drawing.nodes {
         assert!(node.x + node.width <= drawing.width && node.y + node.height <= drawing.height, "{node:?}");
@@ -52,7 +52,7 @@ fn assert_apart(drawing: &Drawing) {
     }
 }
 
-/// An edge begins at the border of one and ends at that of the other.
+/// Asserts that an edge begins at the border of one node and ends at that of the other.
 pub(crate) fn assert_ends(drawing: &Drawing, points: &[(u32, u32)], from: &DrawnNode, to: &DrawnNode) {
     let [first, .., last] = *points else { panic!("no course: {points:?}") };
     let across = |node: &DrawnNode, x: u32| (node.x..=node.x + node.width).contains(&x);
@@ -76,13 +76,13 @@ fn assert_free(drawing: &Drawing, points: &[(u32, u32)]) {
     }
 }
 
-/// Whether a line goes through the inside of a node.
+/// Checks whether a line crosses the inside of a node.
 fn crosses(start: (u32, u32), end: (u32, u32), node: &DrawnNode) -> bool {
     let point = |(x, y): (u32, u32)| (f64::from(x), f64::from(y));
     let ((x, y), (to_x, to_y)) = (point(start), point(end));
     let (left, top) = point((node.x, node.y));
     let (right, low) = point((node.x + node.width, node.y + node.height));
-    // The part of the line, from 0 to 1, that is inside of both pairs of borders.
+    // The part of the line, from 0 to 1, that is inside both pairs of borders.
     let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
     for (from, by, least, most) in [(x, to_x - x, left, right), (y, to_y - y, top, low)] {
         if by == 0.0 {
