@@ -153,7 +153,7 @@ async fn take_away(git: &Git<'_>, folder: &Path) {
     let _gone = fs::remove_dir_all(folder);
 }
 
-/// Refuses a project with a submodule that is at another commit than HEAD names, because the linked files would be wrong.
+/// Refuses a project with a submodule at another commit than HEAD names, because the linked files would be wrong.
 async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
     let said = git.told(&list).await?;
