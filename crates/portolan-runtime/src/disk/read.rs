@@ -1,4 +1,4 @@
-//! Bounded reads. Only regular files are read, and no function waits for the writer of a pipe.
+//! Bounded reads. All functions but `beginning` read only regular files, and do not wait for the writer of a pipe.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
