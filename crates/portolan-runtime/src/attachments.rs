@@ -1,5 +1,5 @@
-//! What the project attaches to nodes of its workflows by `.portolan/verify.yaml`, and the commands in it that a person
-//! allows.
+//! The checks that the project attaches to nodes of its workflows by `.portolan/verify.yaml`, and their commands, which
+//! a person allows.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::trust::{self, Digest, TrustedCommand};
 
 pub use portolan_core::dialect::verify::FILE;
 
-/// The longest file, in bytes.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The text of the file; nothing where the project has none.
+/// Returns the text of the file, or `None` if the project has none.
 ///
 /// # Errors
 /// It cannot be read, or is too long.
@@ -30,10 +30,10 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
     Ok(text.map(|text| Source::new(FILE, text)))
 }
 
-/// What a text says is attached.
+/// Parses the attachments of a text.
 ///
 /// # Errors
-/// It has faults: what nobody understands is not nothing.
+/// The text has faults. A faulty file must not count as an empty one.
 pub fn sound(source: &Source) -> Result<Attachments, ServiceError> {
     let (attachments, faults) = read(source);
     let help = format!("correct it; `portolan check {FILE}` shows each fault in its place");
@@ -43,7 +43,7 @@ pub fn sound(source: &Source) -> Result<Attachments, ServiceError> {
     }
 }
 
-/// What the project attaches; nothing where it has no such file.
+/// Returns the attachments of the project. Empty if it has no such file.
 ///
 /// # Errors
 /// The file cannot be read, or has faults.
@@ -51,18 +51,18 @@ pub fn load(project: &Path) -> Result<Attachments, ServiceError> {
     source(project)?.map_or(Ok(Attachments::default()), |source| sound(&source))
 }
 
-/// Where what a project attaches is written: in which line an entry of the file begins.
+/// Finds the line of the file on which an attachment begins.
 #[derive(Default)]
 pub struct Origins(Option<(Source, Attachments)>);
 
 impl Origins {
-    /// What stands in the file now. Where it cannot be read or has faults, nothing is attached by it.
+    /// Reads the present file. If it cannot be read or has faults, there are no origins.
     pub fn of(project: &Path) -> Origins {
         let source = source(project).ok().flatten();
         Origins(source.and_then(|source| sound(&source).ok().map(|attachments| (source, attachments))))
     }
 
-    /// The checks of a node of the workflow called `workflow`, each with the place from which it is attached.
+    /// Returns the checks of a node of the workflow called `workflow`, each with the position that attaches it.
     pub fn checks(&self, workflow: &str, node: &Node) -> Vec<ShownCheck> {
         let shown = node.checks().into_iter().map(|check| {
             let attached_by =
@@ -72,7 +72,7 @@ impl Origins {
         shown.collect()
     }
 
-    /// The line of the entry that has attached a check to a node of the workflow called `workflow`.
+    /// Returns the line of the entry that attaches a check to a node of the workflow called `workflow`.
     pub fn line(&self, workflow: &str, node: &Node, check: &NodeCheck<'_>) -> Option<usize> {
         let (source, attachments) = self.0.as_ref()?;
         attachments.entry_of(workflow, node, check).map(|entry| source.location(entry.span.start).line)
@@ -83,25 +83,25 @@ impl Origins {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownCheck {
-    /// What it is called.
+    /// Its ID.
     pub id: String,
-    /// What it looks at.
+    /// A description of what it checks.
     pub what: String,
-    /// From where the project attaches it; nothing where the definition has it.
+    /// The position that attaches it, or `None` if it is part of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_by: Option<AttachedBy>,
 }
 
-/// From where a check is attached.
+/// The position of an attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AttachedBy {
     /// The file, relative to the project's folder.
     pub file: &'static str,
-    /// The line of the entry; nothing where the file does not say it any more.
+    /// The line of the entry, or `None` if the file no longer contains it.
     pub line: Option<usize>,
 }
 
-/// The commands of an entry, each under the patterns of what it is attached to.
+/// Returns the commands of an entry, with the patterns of the workflows and nodes that it is attached to.
 pub fn commands(entry: &Attachment) -> Vec<TrustedCommand> {
     let pattern = |pattern: &Option<Spanned<String>>| pattern.as_ref().map_or("*", |it| it.value.as_str()).to_owned();
     let (flow, node) = (format!("{FILE} {}", pattern(&entry.workflow)), pattern(&entry.node));
@@ -118,8 +118,8 @@ pub fn commands(entry: &Attachment) -> Vec<TrustedCommand> {
     commands.collect()
 }
 
-/// The digests of the commands, one for each entry that has some: a run is held to the entries that it began with, and what
-/// becomes of others does not concern it.
+/// Returns the digests of the commands, one for each entry that has some. A run uses the entries that it began with, so
+/// changes of other entries must not affect it.
 pub fn digests(attachments: &Attachments) -> Vec<Digest> {
     let commands = attachments.entries.iter().map(commands);
     commands.filter(|commands| !commands.is_empty()).map(|commands| trust::digest_of(&commands)).collect()

@@ -1,9 +1,9 @@
-//! Which coding agents a run binds: those of the hosts that whoever began it, or went on with it, descends from. A hook
-//! descends from its host as well, so that it finds the runs that hold its agent without anybody naming a session, and
-//! whatever the host calls the sessions of subagents.
+//! Which coding agents a run binds: those of the hosts that are ancestors of a process that started or continued it. A
+//! hook descends from its host as well. It thus finds the runs that bind its agent, although no caller names a session,
+//! and whatever the host calls the sessions of subagents.
 //!
-//! What is noted lies in `.portolan/bindings`, a file for each run, until the run is over. This room knows no run: whether
-//! one is over, and what its steps say, is for others to tell.
+//! The bindings are in `.portolan/bindings`, one file per run, until the run is over. This module knows no runs:
+//! callers determine whether one is over, and what its steps say.
 
 use std::fs;
 use std::io;
@@ -21,35 +21,35 @@ use crate::store::RunId;
 
 /// The name of the folder.
 const FOLDER: &str = "bindings";
-/// The file that is locked while one of the folder is changed.
+/// The file that is locked while a file of the folder is changed.
 const LOCK: &str = "lock";
-/// What is longer is no such file.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// So many processes are noted of a run at most, the latest.
+/// The maximum number of processes of a run. The latest are kept.
 const MAX_PROCESSES: usize = 256;
-/// After how long a file is thrown away that nobody has written to: no host runs that long.
+/// The age at which an unchanged file is deleted. No host runs that long.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// What is noted of a run.
+/// The binding of a run.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Binding {
     run: BoundRun,
-    /// What those who began it, or went on with it, descend from.
+    /// The ancestors of the processes that started or continued the run.
     processes: Vec<Process>,
 }
 
-/// A run, as it is written down.
+/// The stored name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BoundRun {
-    /// One of the project's store.
+    /// A run of the project's store.
     Stored(String),
-    /// One that lives in a task file.
+    /// A run in a task file.
     Task(String),
 }
 
 impl BoundRun {
-    /// Its address; nothing where what was written down is none.
+    /// Returns the address, or `None` if the stored name is malformed.
     pub(crate) fn address(&self) -> Option<Address> {
         match self {
             BoundRun::Stored(id) => RunId::parse(id).map(Address::Stored),
@@ -70,20 +70,20 @@ fn folder(project: &Path) -> PathBuf {
     project.join(".portolan").join(FOLDER)
 }
 
-/// The processes that this one descends from and that may be hosts, the nearest first.
+/// Returns the ancestors of this process that may be hosts, the nearest first.
 pub(crate) fn above() -> Vec<Process> {
     possible(lineage::ancestors().unwrap_or_default())
 }
 
-/// A shell, and what opens terminals, has no hooks.
+/// Shells, and programs that open terminals, have no hooks.
 fn possible(chain: Vec<ProcessIdentity>) -> Vec<Process> {
     chain.into_iter().skip(1).filter(|seen| !seen.is_shell() && !seen.is_no_host()).map(|seen| seen.process).collect()
 }
 
-/// Notes that a run binds the agents of these processes, where they are hosts.
+/// Records that a run binds the agents of these processes, if they are hosts.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Result<()> {
     let path = run.file(project);
     let knows = |binding: &Binding| binding.run == *run && above.iter().all(|one| binding.processes.contains(one));
@@ -95,7 +95,7 @@ pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Res
     let _turn = disk::alone(&folder(project).join(LOCK))?;
     let runs = lineage::running();
     let mut processes = read(&path).filter(|binding| binding.run == *run).map_or_else(Vec::new, |it| it.processes);
-    // What has ended has no agent any more.
+    // A process that has ended has no agent.
     processes.retain(|process| runs(process) && !above.contains(process));
     processes.extend(above.iter().cloned());
     processes.drain(..processes.len().saturating_sub(MAX_PROCESSES));
@@ -103,18 +103,18 @@ pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Res
     disk::Fresh::beside(&path, &text)?.exchange(&path)
 }
 
-/// Forgets a run that is over.
+/// Removes the binding of a run that is over.
 pub(crate) fn release(project: &Path, run: &BoundRun) {
-    // It may bind nobody, or another process may have done it.
+    // There may be none, or another process may have removed it.
     let _gone = fs::remove_file(run.file(project));
 }
 
-/// Whether any run binds anybody.
+/// Checks whether any run binds any agent.
 pub(crate) fn are_there(project: &Path) -> bool {
     files(project).next().is_some()
 }
 
-/// The runs that bind the agents of these hosts, in their order by name.
+/// Returns the runs that bind the agents of these hosts, sorted by name.
 pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> Vec<BoundRun> {
     let bindings: Vec<Binding> = files(project).filter_map(|path| read(&path)).collect();
     if bindings.is_empty() {
@@ -127,13 +127,13 @@ pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> 
     found
 }
 
-/// Throws away what nobody has gone on with for long.
+/// Deletes the bindings of runs that have not been continued for a long time.
 pub(crate) fn sweep(project: &Path) {
     let now = SystemTime::now();
     for path in files(project) {
         let written = path.metadata().and_then(|meta| meta.modified());
         if written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > KEPT)) {
-            // Another process may have done it.
+            // Another process may have removed it already.
             let _gone = fs::remove_file(path);
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         Process { pid, start: "1@boot".to_owned() }
     }
 
-    /// This very process: of those that are noted only what runs is kept.
+    /// Returns this process: only running processes are kept in a binding.
     fn own() -> Process {
         lineage::ancestors().expect("told").remove(0).process
     }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(of(&own()), vec![run.clone()]);
         assert_eq!(of(&process(8)), [run.clone(), task.clone()]);
         assert_eq!(of(&Process { start: "2@boot".to_owned(), ..process(8) }), []);
-        // Whoever has ended meanwhile makes place.
+        // Processes that have ended are dropped.
         bind(project, &run, &[process(9)]).expect("noted");
         assert_eq!((of(&process(7)), of(&own())), (vec![], vec![run.clone()]));
         release(project, &run);

@@ -6,29 +6,29 @@ use portolan_core::source::Source;
 /// A file of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogEntry {
-    /// Its identifier: the stem of its file.
+    /// The identifier: the stem of the file name.
     pub id: &'static str,
-    /// The ending of its file.
+    /// The extension of the file name.
     pub ending: &'static str,
-    /// The dialect that it is written in; nothing for what is no workflow.
+    /// The dialect of the workflow, or `None` if the file is no workflow.
     pub dialect: Option<&'static str>,
-    /// Its text.
+    /// The text.
     pub text: &'static str,
 }
 
 impl CatalogEntry {
-    /// Its text, under the name of its file.
+    /// Returns the text with its file name.
     pub fn source(&self) -> Source {
         Source::new(format!("{}.{}", self.id, self.ending), self.text)
     }
 
-    /// What it is run as; nothing where it is no workflow.
+    /// Returns how the workflow is run, or `None` if the file is no workflow.
     pub fn run_as(&self) -> Option<RunAs> {
         self.dialect.and_then(dialect::named).map(|dialect| dialect.run_as)
     }
 }
 
-/// Names the files of a catalogue folder, so that the binary carries them.
+/// Embeds the files of a catalogue folder in the binary.
 macro_rules! entries {
     ($folder:literal, $extension:literal, $dialect:expr, [$($id:literal),* $(,)?]) => {
         &[$(CatalogEntry {
@@ -65,23 +65,23 @@ pub const WORKFLOWS: &[CatalogEntry] = entries!(
     ]
 );
 
-/// The workflows that are phases, in alphabetical order.
+/// The workflows of phases, in alphabetical order.
 pub const PHASES: &[CatalogEntry] = entries!("phases", "yaml", Some("phases"), ["delivery", "sdlc-simple"]);
 
-/// The workflows of states, which language models work on, in alphabetical order.
+/// The workflows of states, on which language models work, in alphabetical order.
 pub const STATES: &[CatalogEntry] = entries!("states", "yaml", Some("states"), ["ooda"]);
 
-/// Every workflow: the steps first, then the phases, then the states.
+/// Returns every workflow: those of steps first, then phases, then states.
 pub fn all() -> impl Iterator<Item = CatalogEntry> {
     WORKFLOWS.iter().chain(PHASES).chain(STATES).copied()
 }
 
-/// Those that agents are led through.
+/// Returns the workflows that agents are navigated through.
 pub fn workflows() -> impl Iterator<Item = CatalogEntry> {
     all().filter(|entry| entry.run_as() != Some(RunAs::Calls))
 }
 
-/// Those that are run like functions.
+/// Returns the workflows that are run like functions.
 pub fn functions() -> impl Iterator<Item = CatalogEntry> {
     all().filter(|entry| entry.run_as() == Some(RunAs::Calls))
 }
@@ -94,29 +94,29 @@ pub const AGENTS: &[CatalogEntry] = entries!(
     ["architect", "context-engineer", "developer", "investigator", "planner", "reviewer", "tester"]
 );
 
-/// The workflow called `id`.
+/// Returns the workflow called `id`.
 pub fn workflow(id: &str) -> Option<CatalogEntry> {
     all().find(|entry| entry.id == id)
 }
 
-/// The agent template called `id`.
+/// Returns the agent template called `id`.
 pub fn agent(id: &str) -> Option<CatalogEntry> {
     AGENTS.iter().copied().find(|entry| entry.id == id)
 }
 
-/// What the front matter of an agent template says.
+/// The front matter of an agent template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentCard {
-    /// The name that workflows call it by.
+    /// The name by which workflows refer to it.
     pub name: String,
     /// When to delegate to it.
     pub description: String,
-    /// The model that it asks for.
+    /// The model that it requests.
     pub model: Option<String>,
 }
 
 impl AgentCard {
-    /// Reads the front matter: lines of `key: value` between two lines of `---`.
+    /// Parses the front matter: lines of `key: value` between two lines of `---`.
     pub fn read(entry: &CatalogEntry) -> AgentCard {
         let mut card = AgentCard { name: entry.id.to_owned(), ..AgentCard::default() };
         let front =

@@ -1,4 +1,4 @@
-//! Where events get their time from. The core has none; this is the only place that reads the machine's.
+//! The time source of events. The core has none; only this module reads the machine's clock for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,22 +12,22 @@ pub enum Clock {
     /// The machine's clock.
     #[default]
     System,
-    /// A clock that stands at a time and advances by a second with each look, so that texts can be compared.
+    /// A clock that advances by a second with each call, so that texts can be compared.
     Stepping(Arc<AtomicI64>),
-    /// A clock that stands at a time: what is tested under it comes to the same each time.
+    /// A clock that stands still, so that tests are deterministic.
     Still(Timestamp),
 }
 
 impl Clock {
-    /// A stepping clock whose first time is `milliseconds` after 1970.
+    /// Creates a stepping clock that starts at `milliseconds` after 1970.
     pub fn stepping(milliseconds: i64) -> Clock {
         Clock::Stepping(Arc::new(AtomicI64::new(milliseconds)))
     }
 
-    /// The time.
+    /// Returns the time.
     pub fn now(&self) -> Timestamp {
         match self {
-            // A clock before 1970 is a machine that has not found the time yet: the epoch is as good.
+            // A machine whose clock is before 1970 has no valid time yet; the epoch stands for it.
             Clock::System => Timestamp(
                 SystemTime::now()
                     .duration_since(UNIX_EPOCH)
@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// A time as people and programs read it: RFC 3339 in UTC, to the second.
+/// Formats a time as RFC 3339 in UTC, with seconds.
 pub fn rfc3339(at: Timestamp) -> String {
     let time = chrono::DateTime::from_timestamp_millis(at.0);
     time.map_or_else(|| at.0.to_string(), |time| time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))

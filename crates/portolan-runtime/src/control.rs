@@ -1,4 +1,4 @@
-//! Pausing, stepping, breakpoints: a run asks before each of its nodes whether it may go on.
+//! Pausing, stepping and breakpoints: before each of its nodes, a run asks whether it may continue.
 
 mod breakpoint;
 
@@ -16,16 +16,16 @@ pub use breakpoint::Breakpoint;
 use breakpoint::Hit;
 pub(crate) use breakpoint::Next;
 
-/// Who may stop a run, pause it and step through it. All clones are the same one.
+/// Stops and pauses a run, and steps through it. All clones control the same run.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<watch::Sender<State>>);
 
-/// What changes about how a run stands. Of changes that come fast only the last need be told.
+/// The changes of a run's phase. Of changes in quick succession, only the last may be reported.
 #[derive(Debug)]
 pub struct StateChanges(watch::Receiver<State>);
 
 impl StateChanges {
-    /// How it stands after the next change; nothing when there will be none.
+    /// Returns the phase after the next change, or `None` if there will be none.
     pub async fn next(&mut self) -> Option<Phase> {
         self.0.changed().await.ok()?;
         Some(self.0.borrow_and_update().phase)
@@ -35,33 +35,33 @@ impl StateChanges {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// How many nodes may still be executed before the run pauses again.
+    /// How many nodes may be executed before the run pauses again.
     allowed: u64,
     breakpoints: Arc<[Breakpoint]>,
-    /// The frame at whose next node it pauses again, or at one of a frame around it.
+    /// The frame before whose next node the run pauses, or before that of a frame around it.
     over: Option<FramePath>,
     /// The node before which it paused.
     at: Option<String>,
-    /// The frame that this node is in.
+    /// The frame of this node.
     before: Option<FramePath>,
-    /// Why it could not be found out whether it is to pause there.
+    /// Why it could not be determined whether to pause there.
     fault: Option<String>,
     context: Option<Arc<Run>>,
-    /// What somebody wants to happen to the run while it waits, for whoever drives it.
+    /// Requested events for the waiting run, which its driver applies.
     wanted: VecDeque<PendingEvent>,
 }
 
-/// An event for a run that waits: there is one writer, and that is who drives it.
+/// An event for a waiting run. Only the driver of the run may write it.
 #[derive(Debug)]
 pub(super) struct PendingEvent {
     pub(super) by: Actor,
     pub(super) what: EventKind,
-    /// Whom to tell what became of it.
+    /// Receives the result.
     told: oneshot::Sender<Result<(), ServiceError>>,
 }
 
 impl PendingEvent {
-    /// What became of it; nobody may wait for that any more.
+    /// Sends the result. The requester may have gone.
     pub(super) fn became(self, result: Result<(), ServiceError>) {
         let _ = self.told.send(result);
     }
@@ -71,27 +71,27 @@ impl PendingEvent {
 pub(super) enum Permit {
     /// Execute the node.
     Go,
-    /// End, for it was stopped.
+    /// End, because it was stopped.
     Stop,
-    /// Take up an event first.
+    /// Apply an event first.
     TakeUp(Box<PendingEvent>),
 }
 
-/// How a run that can be controlled stands.
+/// The phase of a controlled run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It goes on by itself.
+    /// It runs.
     Running,
     /// It waits before a node.
     Paused,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
     /// It is over.
     Finished,
 }
 
 impl Phase {
-    /// The word for it.
+    /// Returns the name of the phase.
     pub fn word(self) -> &'static str {
         match self {
             Phase::Running => "running",
@@ -103,7 +103,7 @@ impl Phase {
 }
 
 impl Control {
-    /// A control under which a run goes on; with `paused`, it waits before its first node.
+    /// Creates a control for a run. With `paused`, the run waits before its first node.
     pub fn new(paused: bool, breakpoints: impl IntoIterator<Item = Breakpoint>) -> Control {
         let phase = if paused { Phase::Paused } else { Phase::Running };
         let breakpoints = breakpoints.into_iter().collect();
@@ -121,38 +121,38 @@ impl Control {
         Control(Arc::new(watch::Sender::new(state)))
     }
 
-    /// How the run stands.
+    /// Returns the phase of the run.
     pub fn phase(&self) -> Phase {
         self.0.borrow().phase
     }
 
-    /// The node before which it waits.
+    /// Returns the node before which it waits.
     pub fn waits_before(&self) -> Option<String> {
         self.0.borrow().at.clone()
     }
 
-    /// Why it could not be found out whether it is to pause before that node: so it does.
+    /// Returns why it could not be determined whether to pause before that node. The run pauses in this case.
     pub fn fault(&self) -> Option<String> {
         self.0.borrow().fault.clone()
     }
 
-    /// The run as it was when it paused.
+    /// Returns the run as it was when it paused.
     pub fn context(&self) -> Option<Arc<Run>> {
         self.0.borrow().context.clone()
     }
 
-    /// Where it stops by itself.
+    /// Returns the breakpoints.
     pub fn breakpoints(&self) -> Arc<[Breakpoint]> {
         self.0.borrow().breakpoints.clone()
     }
 
-    /// Sets where it stops by itself, from its next node on.
+    /// Sets the breakpoints, effective from the next node on.
     pub fn set_breakpoints(&self, breakpoints: impl IntoIterator<Item = Breakpoint>) {
         let breakpoints = breakpoints.into_iter().collect();
         self.0.send_modify(|state| state.breakpoints = breakpoints);
     }
 
-    /// Pauses it before its next node. Calls under way go on.
+    /// Pauses the run before its next node. Calls under way continue.
     ///
     /// # Errors
     /// It is not running.
@@ -163,20 +163,20 @@ impl Control {
         })
     }
 
-    /// Lets it go on.
+    /// Resumes the run.
     ///
     /// # Errors
     /// It is not paused.
     pub fn resume(&self) -> Result<(), ServiceError> {
         self.change("resume", &[Phase::Paused], |state| {
             state.phase = Phase::Running;
-            // The node before which it waits is no breakpoint a second time.
+            // The breakpoint of the node before which it waits must not hit again.
             state.allowed = u64::from(state.at.is_some());
             state.pass();
         })
     }
 
-    /// Lets it execute one node; it has when [`Control::paused`] returns.
+    /// Lets the run execute one node. It has done so when [`Control::paused`] returns.
     ///
     /// # Errors
     /// It is not paused.
@@ -187,11 +187,11 @@ impl Control {
         })
     }
 
-    /// Lets it execute one node with all that happens inside of it: it pauses before the next node of the same frame, or of
-    /// one around it; and at breakpoints, as ever.
+    /// Lets the run execute one node with everything inside of it. It pauses before the next node of the same frame, or
+    /// of one around it, and at breakpoints.
     ///
     /// # Errors
-    /// It is not paused before a node.
+    /// It is not paused.
     pub fn step_over(&self) -> Result<(), ServiceError> {
         self.change("step over a node of", &[Phase::Paused], |state| {
             state.phase = Phase::Running;
@@ -202,7 +202,7 @@ impl Control {
         })
     }
 
-    /// Stops it for good, calls under way included.
+    /// Stops the run for good, including calls under way.
     ///
     /// # Errors
     /// It is over already.
@@ -210,11 +210,11 @@ impl Control {
         self.change("stop", &[Phase::Running, Phase::Paused], |state| state.phase = Phase::Stopped)
     }
 
-    /// Gives values to what nodes came to, and to variables, while it waits before a node: of the frame at `frame` and those
-    /// around it, or of the one that it waits in. They are a part of the run when this returns.
+    /// Sets outputs of nodes and variables while the run waits before a node: of the frame at `frame` and those around
+    /// it, or by default of the frame in which it waits. They are part of the run when this returns.
     ///
     /// # Errors
-    /// It does not wait before a node, or these values cannot be given there.
+    /// The run does not wait before a node, or these values are not allowed there.
     pub async fn set(&self, by: Actor, frame: Option<FramePath>, values: Arc<Value>) -> Result<(), ServiceError> {
         let (told, answer) = oneshot::channel();
         let mut refused = None;
@@ -229,17 +229,17 @@ impl Control {
         });
         match refused {
             Some(error) => Err(error),
-            // Whoever drove it has ended without taking it up.
+            // The driver has ended without applying it.
             None => answer.await.unwrap_or_else(|_| Err(not_waiting(self.phase()))),
         }
     }
 
-    /// What changes about it from now on.
+    /// Returns the future changes of the phase.
     pub fn changes(&self) -> StateChanges {
         StateChanges(self.0.subscribe())
     }
 
-    /// Waits until it is paused before a node, stopped or over.
+    /// Waits until the run is paused before a node, stopped or over.
     pub async fn paused(&self) -> Phase {
         let mut changes = self.0.subscribe();
         let rests = |state: &State| match state.phase {
@@ -247,11 +247,11 @@ impl Control {
             Phase::Paused => state.at.is_some(),
             Phase::Stopped | Phase::Finished => true,
         };
-        // The sender is this control's own, and lives as long as it waits.
+        // The sender is part of this control, which outlives the wait.
         changes.wait_for(rests).await.map_or(Phase::Finished, |state| state.phase)
     }
 
-    /// The run is over.
+    /// Marks the run as over.
     pub fn finish(&self) {
         self.0.send_modify(|state| {
             if state.phase != Phase::Stopped {
@@ -262,13 +262,13 @@ impl Control {
         });
     }
 
-    /// Resolves when somebody stops it.
+    /// Resolves when the run is stopped.
     pub(super) async fn stopped(&self) {
         let mut changes = self.0.subscribe();
         let _ = changes.wait_for(|state| state.phase == Phase::Stopped).await;
     }
 
-    /// Waits until the node may be executed, or something else is to be done first.
+    /// Waits until the node may be executed, or another action comes first.
     pub(super) async fn permit(&self, next: Next<'_>) -> Permit {
         loop {
             let hit = self.hit(&next);
@@ -277,12 +277,13 @@ impl Control {
             }
             let mut changes = self.0.subscribe();
             let moves = |state: &State| state.phase != Phase::Paused || state.allowed > 0 || !state.wanted.is_empty();
-            // The sender is this control's own, and lives as long as it waits.
+            // The sender is part of this control, which outlives the wait.
             let _ = changes.wait_for(moves).await;
         }
     }
 
-    /// Whether a run that goes on is to pause before a node. Conditions are evaluated while nobody is kept from looking.
+    /// Checks whether a running run pauses before a node. Evaluates conditions without holding the lock, so that
+    /// readers are not blocked.
     fn hit(&self, next: &Next<'_>) -> Option<Hit> {
         let breakpoints = {
             let state = self.0.borrow();
@@ -296,11 +297,11 @@ impl Control {
         };
         let mut hits = breakpoints.iter().filter_map(|breakpoint| breakpoint.hit(next));
         let first = hits.next()?;
-        // One that holds needs no explanation.
+        // A breakpoint that holds needs no explanation.
         if first == Hit::Held || hits.any(|hit| hit == Hit::Held) { Some(Hit::Held) } else { Some(first) }
     }
 
-    /// What may be done before a node; nothing where the run waits.
+    /// Returns what may be done before a node, or `None` if the run waits.
     fn ask(&self, next: &Next<'_>, hit: Option<Hit>) -> Option<Permit> {
         let mut permit = None;
         self.0.send_if_modified(|state| {
@@ -326,7 +327,7 @@ impl Control {
         permit
     }
 
-    /// The run that waits has taken up an event.
+    /// Updates the run after an event was applied.
     pub(super) fn moved(&self, run: &Run) {
         self.0.send_modify(|state| state.context = Some(Arc::new(run.clone())));
     }
@@ -353,7 +354,7 @@ impl Control {
 }
 
 impl State {
-    /// It waits before a node; whether it did not already.
+    /// Makes the run wait before a node. Returns whether it did not wait there already.
     fn wait(&mut self, next: &Next<'_>, hit: Option<Hit>) -> bool {
         let name = way(next.path, next.node);
         if self.at.as_deref() == Some(name.as_str()) {
@@ -371,7 +372,7 @@ impl State {
         true
     }
 
-    /// It waits before no node any more.
+    /// Clears the node before which it waited.
     fn pass(&mut self) {
         self.at = None;
         self.before = None;

@@ -1,5 +1,5 @@
-//! Copies files of the catalogue into a project. An edited file is not replaced unasked, and nothing leaves the
-//! project's folder.
+//! Copies files of the catalogue into a project. An edited file is replaced only on request, and nothing is written
+//! outside the project's folder.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,23 +7,24 @@ use crate::catalog::{self, CatalogEntry};
 use crate::disk::Fresh;
 use crate::error::{ServiceError, plain};
 
-/// What came of copying.
+/// The result of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyResult {
-    /// Where to.
+    /// The target folder.
     pub path: PathBuf,
-    /// What was written.
+    /// The entries that were written.
     pub copied: Vec<String>,
-    /// What was there already, word for word.
+    /// The entries that were there already with the same text.
     pub unchanged: Vec<String>,
-    /// What was not written, each with its reason.
+    /// The entries that were not written, each with its reason.
     pub errors: Vec<(String, String)>,
 }
 
-/// Copies workflows to `.flow/workflows/<id>/workflow.json`, phases to `.yaml`. No ids means all.
+/// Copies workflows to `.flow/workflows/<id>/workflow.json`, or over an existing `.flow/workflows/<id>.json`. Phases
+/// and states have the extension `.yaml`. No IDs means all.
 ///
 /// # Errors
-/// The folder cannot be made, or lies outside the project.
+/// The folder cannot be created, or is outside the project.
 pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<CopyResult, ServiceError> {
     let target = inside(project, Path::new(".flow/workflows"))?;
     let place = |entry: &CatalogEntry| {
@@ -34,10 +35,10 @@ pub fn workflows(project: &Path, ids: &[String], force: bool) -> Result<CopyResu
     copy(&target, &entries, ids, force, place)
 }
 
-/// Copies agent templates to `<folder>/<id>.md`, by default to `.claude/agents`. No ids means all.
+/// Copies agent templates to `<folder>/<id>.md`, by default to `.claude/agents`. No IDs means all.
 ///
 /// # Errors
-/// The folder cannot be made, or lies outside the project.
+/// The folder cannot be created, or is outside the project.
 pub fn agents(project: &Path, folder: Option<&str>, ids: &[String], force: bool) -> Result<CopyResult, ServiceError> {
     let target = inside(project, Path::new(folder.unwrap_or(".claude/agents")))?;
     copy(&target, catalog::AGENTS, ids, force, |entry| target.join(format!("{}.md", entry.id)))
@@ -77,10 +78,10 @@ fn copy(
     Ok(report)
 }
 
-/// The folder `path` of the project, made if need be. Links are followed before it is judged to be inside.
+/// Returns the folder `path` of the project, and creates it if needed. Symlinks are resolved before the check.
 ///
 /// # Errors
-/// It lies outside the project, or cannot be made.
+/// It is outside the project, or cannot be created.
 pub fn inside(project: &Path, path: &Path) -> Result<PathBuf, ServiceError> {
     let outside = || {
         ServiceError::refused(
@@ -105,7 +106,7 @@ pub fn inside(project: &Path, path: &Path) -> Result<PathBuf, ServiceError> {
             Component::Normal(name) => at.push(name),
             _ => return Err(outside()),
         }
-        // A link in the middle is judged by where it leads, before anything is made behind it.
+        // A symlink in the middle of the path is resolved before anything is created behind it.
         if at.symlink_metadata().is_ok() {
             at = at.canonicalize().map_err(failed)?;
             if !at.starts_with(&root) {
@@ -117,10 +118,10 @@ pub fn inside(project: &Path, path: &Path) -> Result<PathBuf, ServiceError> {
     Ok(at)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;

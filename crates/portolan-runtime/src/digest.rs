@@ -6,19 +6,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256, in lower-case hexadecimal digits.
+/// A SHA-256 digest, in lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest(Arc<str>);
 
 impl Digest {
-    /// The digest of a text or of bytes.
+    /// Returns the digest of a text or of bytes.
     #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Digest {
         Digest::from_hash(Sha256::new().chain_update(bytes))
     }
 
-    /// The digest of several texts, each with its length, so that no two lists are taken for each other.
+    /// Returns the digest of several texts, each with its length, so that different lists have different digests.
     pub(crate) fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Digest {
         let hash = parts
             .into_iter()
@@ -31,18 +31,18 @@ impl Digest {
         Digest(digits.into())
     }
 
-    /// What a store gave back; what it then names is compared with it, so that no form is asked for here.
+    /// Wraps the text of a store without validation: it is compared with the digest of the content it names.
     pub(crate) fn stored(text: &str) -> Digest {
         Digest(text.into())
     }
 
-    /// The digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What reads files relies on it: a digest is part of their names.
+/// Readers of files rely on this validation: a digest is part of their names.
 impl TryFrom<String> for Digest {
     type Error = &'static str;
 

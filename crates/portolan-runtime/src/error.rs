@@ -1,4 +1,4 @@
-//! Why a call failed: one shape for every cause, so that every face reports it alike.
+//! Errors of calls: one type for every cause, so that all interfaces report them alike.
 
 use std::fmt;
 use std::io;
@@ -7,48 +7,48 @@ use portolan_core::engine::{Rejection, Remedy};
 
 use crate::view::View;
 
-/// A call that did not do what was asked.
+/// The error of a call.
 #[derive(Clone, Debug)]
 pub struct ServiceError {
-    /// What sort of failure it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// A stable word for programs.
+    /// A stable code for programs.
     pub code: &'static str,
-    /// What is wrong, in one lower-case sentence.
+    /// The error, in one lower-case sentence.
     pub message: String,
     /// What to do about it.
     pub help: String,
-    /// Where the run is, where there is one.
+    /// The position of the run, if there is one.
     pub view: Option<Box<View>>,
-    /// The outcomes that would be accepted, where one was refused.
+    /// The outcomes that would be accepted, if one was refused.
     pub accepted: Vec<String>,
 }
 
-/// The sorts of failure, by who must act.
+/// The kinds of error, by who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The caller asked for what is not allowed now. Nothing has changed.
+    /// The call is not allowed now. Nothing has changed.
     Refused,
     /// A definition has faults.
     InvalidDefinition,
     /// A person must act first.
     NeedsPerson,
-    /// The world failed: a file, the disk, the store.
+    /// The environment failed: a file, the disk, the store.
     Failed,
 }
 
 impl ServiceError {
-    /// A refusal.
+    /// Creates a refusal.
     pub fn refused(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> ServiceError {
         ServiceError::of(ErrorKind::Refused, code, message, help)
     }
 
-    /// A failure of the world.
+    /// Creates an error of the environment.
     pub fn failed(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> ServiceError {
         ServiceError::of(ErrorKind::Failed, code, message, help)
     }
 
-    /// An error of any kind.
+    /// Creates an error of any kind.
     pub fn of(
         kind: ErrorKind,
         code: &'static str,
@@ -58,7 +58,7 @@ impl ServiceError {
         ServiceError { kind, code, message: message.into(), help: help.into(), view: None, accepted: Vec::new() }
     }
 
-    /// The same, with where the run is.
+    /// Adds the position of the run.
     #[must_use]
     pub fn at(mut self, view: View) -> ServiceError {
         self.view = Some(Box::new(view));
@@ -74,11 +74,11 @@ impl fmt::Display for ServiceError {
 
 impl std::error::Error for ServiceError {}
 
-/// How a person answers where an agent's word does not count.
+/// How a person answers if an agent may not.
 pub(crate) const PERSON_ANSWERS: &str =
     "stop and let the person answer: in the client's own dialog, or with `portolan runs answer`";
 
-/// What lifts a refusal, by the tools and commands that there are.
+/// Returns what resolves a refusal, in terms of tools and commands.
 fn lifted(remedy: Remedy) -> &'static str {
     match remedy {
         Remedy::Begin => "call Start first",
@@ -105,7 +105,7 @@ impl From<Rejection> for ServiceError {
     }
 }
 
-/// The operating system's own words, without Rust's number for them.
+/// Returns the operating system's message, without the error number that Rust adds.
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()

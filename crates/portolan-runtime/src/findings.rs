@@ -1,5 +1,5 @@
-//! What the event log of a project shows of how work goes: found by fixed rules, put on record once, compared with a
-//! baseline that a person keeps.
+//! Findings about how work goes, from the event log of a project. They follow fixed rules, are recorded once, and are
+//! compared with a baseline that a person stores.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::disk;
 use crate::error::ServiceError;
 use crate::supervisor::seen;
 
-/// The longest baseline, in bytes.
+/// The largest baseline that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// What the log shows now. What was not put on record before is put there.
+/// Returns the present findings, and records the new ones in the log.
 ///
 /// # Errors
 /// The log or the baseline cannot be read, or the log cannot be written.
@@ -42,10 +42,10 @@ pub fn find(project: &Path, clock: &Clock) -> Result<Vec<LogFinding>, ServiceErr
     Ok(found)
 }
 
-/// Keeps how tasks went until now, to compare later ones with.
+/// Stores the statistics of the finished tasks as a baseline for later ones.
 ///
 /// # Errors
-/// Too few tasks are over, the log cannot be read, or it cannot be kept.
+/// Too few tasks are over, the log cannot be read, or the baseline cannot be written.
 pub fn keep_baseline(project: &Path) -> Result<Baseline, ServiceError> {
     let lines = lines(project)?;
     let Some(baseline) = Baseline::of(&all(&lines)) else {

@@ -1,4 +1,4 @@
-//! What became of what was installed: hooks that were changed or are not run, and rules that nobody agreed to.
+//! The state of an installation: hooks that were changed or do not run, and rules that no person accepted.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,37 +11,37 @@ use crate::digest::Digest;
 use crate::inspection::{self, ask};
 use crate::{disk, pins, rules};
 
-/// The largest file whose digest is compared.
+/// The largest file whose digest is compared, in bytes.
 const MAX_HOOK: u64 = 4 << 20;
 
-/// Something that was found, which must not be.
+/// A violation that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What it is about.
+    /// The subject.
     pub(crate) what: &'static str,
-    /// Where.
+    /// The place.
     pub(crate) place: String,
-    /// What was to be there.
+    /// The expected content.
     pub(crate) expected: String,
-    /// What is there.
+    /// The actual content.
     pub(crate) found: String,
-    /// What the agent is told.
+    /// The message for the agent.
     pub(crate) said: String,
 }
 
 impl Finding {
-    /// What tells it from others.
+    /// Returns the key that identifies the finding.
     pub(crate) fn key(&self) -> String {
         format!("{} {} {}", self.what, self.place, self.found)
     }
 
-    /// What is put on record.
+    /// Returns the data of the log entry.
     pub(crate) fn data(&self) -> Value {
         json!({ "what": self.what, "where": self.place, "expected": self.expected, "found": self.found })
     }
 }
 
-/// What `portolan install` has written down, as far as it is compared.
+/// The part of the record of `portolan install` that is compared.
 #[derive(Deserialize)]
 struct Installation {
     files: Vec<File>,
@@ -56,7 +56,7 @@ struct File {
     parts: Vec<Part>,
 }
 
-/// What was put into a file that others write too.
+/// A part of a file that other programs write too.
 #[derive(Deserialize)]
 struct Part {
     #[serde(default)]
@@ -66,16 +66,16 @@ struct Part {
     value: Value,
 }
 
-/// What became of what was installed.
+/// The state of an installation.
 #[derive(Debug, Default)]
 pub(crate) struct InstallStatus {
-    /// What is not as it was left, each as a clause.
+    /// The deviations from the installation, each as a clause.
     pub(crate) altered: Vec<String>,
-    /// Since when git's own hooks are there; nothing where they are not.
+    /// Since when git's own hooks are installed, or `None` if they are not.
     pub(crate) git_hooks_since: Option<SystemTime>,
 }
 
-/// What became of what was installed in a project; nothing where nothing was.
+/// Returns the state of a project's installation. Empty if nothing is installed.
 pub(crate) fn installed(project: &Path) -> InstallStatus {
     let place = project.join(pins::PLACE);
     let Some(text) = pins::text(project) else { return InstallStatus::default() };
@@ -92,7 +92,7 @@ pub(crate) fn installed(project: &Path) -> InstallStatus {
     }
 }
 
-/// Hooks that are not as they were installed, or that git does not look for any more.
+/// Finds hooks that differ from the installed ones, or that git does not run.
 pub(crate) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
     let Some(text) = pins::text(project) else { return Vec::new() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
@@ -105,8 +105,8 @@ pub(crate) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Findi
     found
 }
 
-/// The file of rules says something else than what was agreed to. That is how a branch is that is older than the rules, and
-/// how it is when somebody has changed them.
+/// Returns a finding if the file of rules differs from the accepted rules. That is so on a branch that is older than
+/// the rules, and after an unaccepted change.
 pub(crate) fn departed(project: &Path) -> Option<Finding> {
     let digest = |text: Option<String>| text.map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     let expected = digest(rules::agreed(project).ok()??.text);
@@ -137,7 +137,8 @@ fn altered(project: &Path, file: &File) -> Option<Finding> {
     Some(Finding { what: "hook", place, expected: file.digest.clone(), found, said })
 }
 
-/// Whether all that was put into a file is still in it. One with comments is not read here: `portolan doctor` does.
+/// Checks whether all installed parts are still in a file. A file with comments is not parsed here and counts as
+/// complete: `portolan doctor` checks it.
 fn holds_all(text: &str, parts: &[Part]) -> bool {
     if parts.is_empty() {
         return false;
@@ -161,7 +162,7 @@ fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
     if is_there(&given.clone().map_or_else(usual, PathBuf::from)) {
         return None;
     }
-    // Not all of the configuration is read here, and git knows all of it.
+    // This module reads only a part of the configuration; git knows all of it.
     let asked = ask::ask_as_given(root, &["rev-parse", "--git-path", "hooks"], Vec::new());
     let found = asked.map(|(_, text)| text.trim_end().to_owned()).or(given).unwrap_or_default();
     if is_there(Path::new(&found)) {

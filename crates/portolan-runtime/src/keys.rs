@@ -1,8 +1,8 @@
-//! The user's keys, in `run.keys` of the data folder, beside the record of trust: a line for each, the newest last.
+//! The user's keys, in `run.keys` of the data folder, beside the record of trust: one line per key, the newest last.
 //!
-//! The file is made whole or not at all, and never replaced: of two processes that need the first key at once, one makes
-//! it and the other reads it. A key is added by adding a line; whatever was made with a key names it. What a key is used
-//! for is not known here: each use derives its own from it.
+//! The file is created atomically, and never replaced: if two processes need the first key at once, one creates it and
+//! the other reads it. A key is added by appending a line. Everything made with a key names the key. The uses of keys
+//! are not known here: each use derives its own key.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -18,13 +18,13 @@ use crate::disk::{Fresh, Stamp, private_folder, sync_folder};
 
 /// The name of the file.
 const NAME: &str = "run.keys";
-/// A key is a line of some eighty bytes; what is larger is no such file.
+/// The largest file that is read, in bytes. A key is a line of some eighty bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 const KEY_BYTES: usize = 32;
-/// So many letters of a key's digest tell it from the others.
+/// The number of letters of a key's digest that identify it.
 const ID_LETTERS: usize = 16;
 
-/// A key of the user's. It is not shown.
+/// A key of the user. It is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     id: String,
@@ -37,12 +37,12 @@ impl Key {
         Key { id: digest.as_str().chars().take(ID_LETTERS).collect(), secret }
     }
 
-    /// Lower-case hexadecimal digits, which tell it from the others.
+    /// Returns the identifier, in lower-case hexadecimal digits.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// What the keys of each use are derived from; the secret itself is used for nothing.
+    /// Returns the root from which the keys of each use are derived. The secret itself is not used directly.
     pub(crate) fn root(&self) -> Prk {
         Prk::new_less_safe(HKDF_SHA256, &self.secret)
     }
@@ -56,7 +56,7 @@ impl Key {
         line
     }
 
-    /// The key of a line, when it is one and what it says of itself is true.
+    /// Parses the key of a line. Returns `None` if it is malformed or its identifier does not match.
     fn parse(line: &str) -> Option<Key> {
         let (id, digits) = line.split_once(' ')?;
         if digits.len() != 2 * KEY_BYTES || !digits.is_ascii() {
@@ -70,26 +70,27 @@ impl Key {
     }
 }
 
-/// The file of keys.
+/// The key file.
 pub(crate) struct KeyFile {
     path: PathBuf,
-    /// What the keys are needed for, as a clause that a fault names.
+    /// What the keys are needed for, as a clause for errors.
     needed: &'static str,
-    /// The keys of a file whose every change would show in its metadata, and the metadata that it had.
+    /// The keys, with the metadata of the file. Only set if every later change of the file shows in its metadata.
     known: Mutex<Option<(Stamp, Arc<[Key]>)>>,
 }
 
-/// Why the keys could not be had.
+/// Why the keys are not available.
 #[derive(Debug)]
 pub(crate) struct KeyFault {
-    /// What is wrong, in one lower-case sentence.
+    /// The error, in one lower-case sentence.
     pub(crate) message: String,
     /// What to do.
     pub(crate) help: String,
 }
 
 impl KeyFile {
-    /// The file of the user whose data folder this is. `needed` says what for, such as "the run has secrets".
+    /// Returns the key file of a data folder. `needed` says what the keys are needed for, such as "the run has
+    /// secrets".
     pub(crate) fn in_folder(data: &Path, needed: &'static str) -> KeyFile {
         KeyFile { path: data.join(NAME), needed, known: Mutex::default() }
     }
@@ -98,25 +99,25 @@ impl KeyFile {
         &self.path
     }
 
-    /// The key that is used now; the first one is made. The file is looked at each time: what is made with a key whose
-    /// file is gone would be lost when this process ends.
+    /// Returns the newest key, and creates the first one. The file is checked on each call: anything made with a key
+    /// whose file is missing would be lost when this process ends.
     pub(crate) fn newest(&self) -> Result<Key, KeyFault> {
         let keys = match self.read()? {
             Some(keys) => keys,
             None => {
                 self.make()?;
-                // Whoever came first has made it.
+                // Another process may have created it first.
                 self.read()?.unwrap_or_default()
             }
         };
         keys.last().cloned().ok_or_else(|| self.no_keys("holds no key"))
     }
 
-    /// The keys of the file; nothing when there is no file. A file that looks as it did is not read again: who may read
-    /// it is among what shows in its metadata.
+    /// Returns the keys of the file, or `None` if there is no file. A file with unchanged metadata is not read again;
+    /// the metadata includes the permissions.
     pub(crate) fn read(&self) -> Result<Option<Arc<[Key]>>, KeyFault> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Looked at before it is read: what changes in between shows the next time.
+        // The metadata is read before the content, so that a change in between shows the next time.
         let (stamp, now) = (Stamp::of(&self.path), SystemTime::now());
         if let Some((_, keys)) = known.as_ref().filter(|(then, _)| stamp.as_ref() == Some(then)) {
             return Ok(Some(Arc::clone(keys)));
@@ -128,7 +129,7 @@ impl KeyFile {
     }
 
     fn read_anew(&self) -> Result<Option<Arc<[Key]>>, KeyFault> {
-        // Before it is opened: a pipe would wait for somebody to write.
+        // Checked before opening, because opening a pipe would wait for a writer.
         let meta = match fs::metadata(&self.path) {
             Ok(meta) => meta,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -160,7 +161,7 @@ impl KeyFile {
         }
     }
 
-    /// Written whole under another name, on disk before anything is made with it, and never over another one.
+    /// Writes the file under another name, flushes it to the disk before the key is used, and never replaces a file.
     fn keep(&self, key: &Key) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         private_folder(folder)?;
@@ -190,13 +191,13 @@ fn is_open_to_others(meta: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(meta) & 0o077 != 0
 }
 
-/// The user's profile is guarded by its access list.
+/// The access list of the user's profile protects it.
 #[cfg(not(unix))]
 fn is_open_to_others(_meta: &fs::Metadata) -> bool {
     false
 }
 
-/// There is no randomness to be had, which is needed for the same as the keys.
+/// Returns the error for missing randomness, which is needed for the same purpose as the keys.
 pub(crate) fn no_chance(needed: &str) -> KeyFault {
     fault(format!("the system gives no random numbers, and {needed}"), "try again")
 }

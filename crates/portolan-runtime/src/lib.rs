@@ -1,11 +1,11 @@
-//! Portolan's drive: where runs are kept, how checks are performed, and the one [`service`] that every face calls.
+//! Portolan's runtime: stores runs, performs checks, and contains the one [`service`] that every interface calls.
 //!
-//! The decisions are `portolan-core`'s; this crate loads, keeps, performs and locks. It knows tokio, SQLite and
-//! processes, MCP as a client of the [`servers`] that workflows call, and language [`models`]; it knows no terminal, and
-//! serves no face.
+//! `portolan-core` makes the decisions; this crate loads, stores, performs and locks. It uses tokio, SQLite, processes,
+//! MCP as a client of the [`servers`] that workflows call, and language [`models`]. It does not use a terminal, and
+//! serves no interface.
 //!
 //! # Example
-//! A workflow of the catalogue is read, opened, moved to its end, and what it asks for on the way performed:
+//! Opens a run of a catalogue workflow, moves it to its end, and performs the requested work:
 //!
 //! ```
 //! use portolan_runtime::{Act, Caller, Open, Options, Report, Request, Service, StoreAt};

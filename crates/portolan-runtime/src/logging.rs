@@ -1,5 +1,5 @@
-//! What happens to runs, told as `tracing` events to whoever has a subscriber. They hold identifiers, names, codes and
-//! numbers: nothing that a definition, a person, a model or a server says, and no value of a run.
+//! Reports what happens to runs as `tracing` events. They contain identifiers, names, codes and numbers: no text of a
+//! definition, a person, a model or a server, and no value of a run.
 
 use std::time::Instant;
 
@@ -10,37 +10,37 @@ use tracing::{Span, debug, info, info_span, warn};
 
 use crate::error::ServiceError;
 
-/// What surrounds the events of one run. A run that is not kept has no name.
+/// Returns the span of one run. A run that is not stored has no name.
 pub(crate) fn of_run(run: Option<&str>, workflow: &WorkflowId) -> Span {
     info_span!(target: "portolan::run", "run", run, %workflow)
 }
 
-/// A run was opened.
+/// Reports that a run was opened.
 pub(crate) fn opened(run: Option<&str>, workflow: &WorkflowId) {
     info!(target: "portolan::run", run, %workflow, "run opened");
 }
 
-/// An event was decided that came to so many changes, and kept as record `seq` where the run is kept.
+/// Reports a decided event with its number of changes, and its record `seq` if the run is stored.
 pub(crate) fn decided(run: Option<&str>, seq: Option<u64>, event: &'static str, changes: usize) {
     debug!(target: "portolan::run", run, seq, event, changes, "event decided");
 }
 
-/// What a caller wanted was refused, or failed.
+/// Reports that a call was refused or failed.
 pub(crate) fn refused(run: &str, error: &ServiceError) {
     info!(target: "portolan::run", run, code = error.code, "call refused");
 }
 
-/// Somebody has the right to drive a run.
+/// Reports that a lease on a run was taken.
 pub(crate) fn leased(run: &str) {
     debug!(target: "portolan::lease", run, "lease taken");
 }
 
-/// The right to drive a run was lost while it was held.
+/// Reports that a lease was lost while it was held.
 pub(crate) fn lease_lost(run: &str) {
     warn!(target: "portolan::lease", run, "lease lost");
 }
 
-/// A server was started, or could not be: then there is a code.
+/// Reports that a server was started, or could not be: then there is a code.
 pub(crate) fn server_started(server: &str, began: Instant, code: Option<&str>) {
     let took_ms = millis(began);
     match code {
@@ -71,7 +71,7 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The name of an event, in one word.
+/// Returns the name of an event, in one word.
 pub fn event_word(event: &EventKind) -> &'static str {
     match event {
         EventKind::Opened(_) => "opened",
@@ -88,7 +88,7 @@ pub fn event_word(event: &EventKind) -> &'static str {
     }
 }
 
-/// The name of what an effect does.
+/// Returns the name of an effect's kind.
 pub(crate) fn effect_word(what: &EffectKind) -> &'static str {
     match what {
         EffectKind::Instruct => "instruct",
@@ -103,7 +103,7 @@ pub(crate) fn effect_word(what: &EffectKind) -> &'static str {
     }
 }
 
-/// The name of what an effect came to, or the code that it failed with.
+/// Returns the name of an effect's result, or the code of its failure.
 pub(crate) fn result_word(result: &EffectResult) -> &str {
     match result {
         EffectResult::Due => "due",
@@ -121,7 +121,7 @@ pub(crate) fn result_word(result: &EffectResult) -> &str {
     }
 }
 
-/// The name of a verdict.
+/// Returns the name of a verdict.
 pub(crate) fn verdict_word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Held | Verdict::Shown { .. } => "held",

@@ -1,15 +1,14 @@
-//! JSON that is nested deeper than `serde_json` allows by itself, but never so deep that it overflows the stack. It
-//! knows nothing of what the JSON says.
+//! Parses JSON that is nested deeper than `serde_json` allows by default, but not so deep that it overflows the stack.
 
 use serde::de::DeserializeOwned;
 
-/// A fork in a subflow takes nine levels, and a run may be 16 frames deep: more than the 128 levels that `serde_json`
-/// allows. There must be a limit all the same, because a file that came with a repository must not overflow the stack.
+/// The maximum depth. A fork in a subflow takes nine levels, and a run may be 16 frames deep: more than the 128 levels
+/// that `serde_json` allows. A limit is still needed, because a file from a repository must not overflow the stack.
 pub(crate) const MAX_DEPTH: usize = 256;
 
-/// The value of a JSON text; otherwise why it is none.
+/// Parses a JSON text.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
-    // Most texts have no more brackets than the limit in all, and these are counted many bytes at a time.
+    // Most texts contain fewer brackets than the limit, and this count processes many bytes at a time.
     let opened = text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
     if opened > MAX_DEPTH && depth(text) > MAX_DEPTH {
         return Err(format!("nested deeper than {MAX_DEPTH} levels"));
@@ -21,7 +20,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     Ok(value)
 }
 
-/// How deep lists and objects are nested.
+/// Returns how deep lists and objects are nested.
 fn depth(text: &[u8]) -> usize {
     let (mut now, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in text {

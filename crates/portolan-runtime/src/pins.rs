@@ -1,10 +1,10 @@
-//! What a project relies on, written down when hooks were put into it: where its log is, which `git` and `gh` are asked,
-//! what its integration branches follow, and the rules that were agreed to. Whoever runs a command later brings an environment and a configuration of their
-//! own; what is pinned does not change with them.
+//! The pins of a project, recorded when hooks were installed: its log, the `git` and `gh` programs, the remote branches
+//! that its integration branches follow, and the accepted rules. A later command may have another environment and
+//! configuration; the pins do not change with them.
 //!
-//! The pins are in `.portolan/installed.json`, beside what was installed: of the worktree that git calls the main one, or
-//! else of the one that is asked about, or else of a project in a folder of it. So a record that somebody puts into a
-//! folder of the project does not count.
+//! The pins are in `.portolan/installed.json`, beside the record of the installation: of the worktree that git calls
+//! the main one, or else of the present worktree, or else of a project in a folder of it. A record that is planted in a
+//! subfolder of the project therefore does not count.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,47 +16,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk;
 
-/// Where they are kept, in the project.
+/// The path of the pins within the project.
 pub const PLACE: &str = ".portolan/installed.json";
-/// A longer file is none of ours.
+/// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// A file that names a folder of git.
+/// The largest file that names a git folder, in bytes.
 const MAX_NAME: u64 = 64 * 1024;
 
-/// What is pinned.
+/// The pins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Pins {
-    /// The event log; relative to the project where it lies in it.
+    /// The event log, relative to the project if it is inside.
     pub log: Option<PathBuf>,
-    /// The programs that are asked, by name.
+    /// The programs, by name.
     pub programs: BTreeMap<String, PathBuf>,
-    /// The repository's own folder, relative to the project where it lies in it.
+    /// The repository's common folder, relative to the project if it is inside.
     pub repository: Option<PathBuf>,
     /// The remotes that integration branches follow.
     pub remotes: BTreeMap<String, GitRemote>,
     /// The branch of a remote that each integration branch follows.
     pub upstreams: BTreeMap<String, Upstream>,
-    /// Where each integration branch was.
+    /// The commit of each integration branch.
     pub tips: BTreeMap<String, String>,
-    /// The rules that were agreed to.
+    /// The accepted rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<TrustedRules>,
 }
 
-/// The rules that count, whatever becomes of the file.
+/// The accepted rules, which count whatever the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedRules {
-    /// Their text; nothing where the project had none, and the usual ones count.
+    /// Their text, or `None` if the project had none and the default rules count.
     pub text: Option<String>,
 }
 
 /// A remote, as git resolves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitRemote {
-    /// Its address, after whatever the configuration replaces in it.
+    /// The address, after the configuration's replacements.
     pub address: String,
-    /// The settings besides that lead to another program or another side.
+    /// Further settings that can redirect a fetch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
 }
@@ -64,9 +64,9 @@ pub struct GitRemote {
 /// A branch of a remote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upstream {
-    /// The remote's name.
+    /// The name of the remote.
     pub remote: String,
-    /// The branch's name there.
+    /// The name of the branch on the remote.
     pub branch: String,
 }
 
@@ -77,10 +77,10 @@ struct Record {
 }
 
 impl Pins {
-    /// What is pinned for the project around a folder, and that project; nothing where nothing is.
+    /// Returns the pins of the project around a folder, and that project, or `None` if there are none.
     ///
     /// # Errors
-    /// There is a record, and it cannot be read: what it pinned is not known.
+    /// There is a record that cannot be read, so its pins are not known.
     pub fn around(folder: &Path) -> Result<Option<(PathBuf, Pins)>, String> {
         for project in projects(folder) {
             let path = project.join(PLACE);
@@ -94,7 +94,7 @@ impl Pins {
         Ok(None)
     }
 
-    /// Whether they are of the repository with this folder.
+    /// Checks whether the pins are of the repository with this common folder.
     pub fn are_of(&self, project: &Path, common_dir: &Path) -> bool {
         self.repository.as_ref().is_some_and(|named| {
             let pinned = project.join(named);
@@ -103,23 +103,23 @@ impl Pins {
     }
 }
 
-/// What was read last, and of which file. A hook asks a dozen times within a few milliseconds, and a server that runs for
-/// long must see what a person has installed meanwhile.
+/// The latest record, with its path and stamp. A hook asks a dozen times within a few milliseconds, and a long-running
+/// server must notice a new installation.
 static LAST: Mutex<Option<(PathBuf, Stamp, Arc<PinRecord>)>> = Mutex::new(None);
 
-/// A record as it was read.
+/// A parsed record.
 struct PinRecord {
     text: String,
-    /// Nothing where the text is no record.
+    /// `None` if the text is no record.
     pins: Option<Option<Pins>>,
 }
 
-/// What tells that a file is still the one that was read.
+/// Detects a replaced file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     len: u64,
     modified: Option<SystemTime>,
-    /// A record is never written into: another one takes its place, which is another file.
+    /// A record is never modified in place: another file replaces it.
     #[cfg(unix)]
     file: (u64, u64, i64, i64),
 }
@@ -137,13 +137,13 @@ impl Stamp {
     }
 }
 
-/// What a record pins.
+/// Returns the pins of a record.
 fn read(path: &Path) -> Result<Option<Pins>, String> {
     let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
     known(path).and_then(|known| known.pins.clone()).ok_or_else(unreadable)
 }
 
-/// The text of a project's record, all that was written down about an installation; nothing where there is none.
+/// Returns the text of a project's record of its installation, or `None` if there is none.
 pub(crate) fn text(project: &Path) -> Option<String> {
     known(&project.join(PLACE)).map(|known| known.text.clone())
 }
@@ -163,21 +163,21 @@ fn known(path: &Path) -> Option<Arc<PinRecord>> {
     Some(known)
 }
 
-/// Where a record may be that counts in a folder, the one that counts first.
+/// Returns the folders whose record may count for a folder, in order of precedence.
 fn projects(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let Some(root) = folder.ancestors().find(|around| fs::symlink_metadata(around.join(".git")).is_ok()) else {
         return folder.ancestors().find(|around| around.join(PLACE).exists()).map(Path::to_owned).into_iter().collect();
     };
     let mut found: Vec<PathBuf> = main_worktree(root).into_iter().collect();
-    // A project may be a folder of a repository that has none itself.
+    // A project may be a subfolder of a repository that has no record itself.
     let inner = folder.ancestors().take_while(|around| *around != root).collect::<Vec<_>>();
     found.push(root.to_owned());
     found.extend(inner.into_iter().rev().map(Path::to_owned));
     found
 }
 
-/// The worktree that a linked one belongs to.
+/// Returns the main worktree of a linked one.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
     let text = disk::text(&root.join(".git"), MAX_NAME)?;
     let git_dir = root.join(text.strip_prefix("gitdir:")?.trim());
@@ -189,11 +189,11 @@ fn main_worktree(root: &Path) -> Option<PathBuf> {
 /// The programs that are pinned.
 pub const PROGRAMS: [&str; 2] = ["git", "gh"];
 
-/// How a program is started for the project around a folder: the one that is pinned, or else whichever the search path
-/// leads to.
+/// Returns how a program is started for the project around a folder: the pinned path, or else the name for the search
+/// path.
 ///
 /// # Errors
-/// One is pinned and not there any more, or what is pinned cannot be told: no other one is believed in its place.
+/// The pinned program is missing, or the pins cannot be read. No other program replaces it.
 pub fn program(folder: &Path, name: &str) -> Result<PathBuf, String> {
     if !PROGRAMS.contains(&name) {
         return Ok(PathBuf::from(name));
@@ -205,27 +205,27 @@ pub fn program(folder: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// What is said of a pinned program that is not there any more, and what puts it right.
+/// Returns the message about a missing pinned program, with what to do.
 pub fn gone(path: &Path, name: &str) -> String {
     let path = path.display();
     format!("`{path}` is pinned as `{name}` and gone; put it back, or have a person run `portolan install git`")
 }
 
-/// The program of this name that the search path leads to. A relative entry leads elsewhere in each folder and is passed
-/// over.
+/// Returns the program of this name on the search path. Skips relative entries, because they depend on the current
+/// folder.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let places = std::env::var_os("PATH")?;
     std::env::split_paths(&places).map(|folder| folder.join(name)).find(|path| is_program(path))
 }
 
-/// Whether a file is there that can be run.
+/// Checks whether a path is an executable file.
 #[cfg(unix)]
 pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.is_absolute() && fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a file is there that can be run.
+/// Checks whether a path is an executable file.
 #[cfg(not(unix))]
 pub fn is_program(path: &Path) -> bool {
     path.is_absolute() && path.is_file()

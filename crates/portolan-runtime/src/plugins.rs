@@ -1,4 +1,4 @@
-//! What a project adds to its gates, as `.portolan/plugins.yaml` says it; and whether a person allowed what it would run.
+//! The plugins of a project in `.portolan/plugins.yaml`, and the check that a person allowed what they run.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use crate::error::{ErrorKind, ServiceError};
 use crate::project_folder;
 use crate::trust::{Digest, Trust, TrustError, TrustedCommand};
 
-/// Where a project writes down what it adds.
+/// The file in which a project declares its plugins.
 pub const FILE: &str = ".portolan/plugins.yaml";
 
-/// The longest file, in bytes.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The text of what a project adds; nothing where it adds nothing.
+/// Returns the text of the file, or `None` if there is none.
 ///
 /// # Errors
 /// The file cannot be read, or is too long.
@@ -28,10 +28,10 @@ pub fn text(project: &Path) -> Result<Option<String>, ServiceError> {
     })
 }
 
-/// What a project adds.
+/// Returns the plugins of a project.
 ///
 /// # Errors
-/// The file cannot be read, or has faults: what nobody understands is not nothing.
+/// The file cannot be read, or has faults. A faulty file must not count as an empty one.
 pub fn load(project: &Path) -> Result<Plugins, ServiceError> {
     let Some(text) = text(project)? else { return Ok(Plugins::default()) };
     let source = Source::new(FILE, text);
@@ -46,7 +46,7 @@ pub fn load(project: &Path) -> Result<Plugins, ServiceError> {
     })
 }
 
-/// The guards that a project adds, for whoever judges tool calls.
+/// Returns the guards that a project declares, for judging tool calls.
 ///
 /// # Errors
 /// As for [`load`].
@@ -54,7 +54,7 @@ pub fn guards(project: &Path) -> Result<Vec<DeclaredGuard>, ServiceError> {
     load(project).map(|plugins| plugins.guards)
 }
 
-/// The commands and addresses that somebody has to trust.
+/// Returns the commands and addresses that a person has to trust.
 pub fn commands(plugins: &Plugins) -> Vec<TrustedCommand> {
     let command = |(kind, id, argv): (&str, &str, Vec<String>)| TrustedCommand {
         flow: FILE.to_owned(),
@@ -66,7 +66,7 @@ pub fn commands(plugins: &Plugins) -> Vec<TrustedCommand> {
     plugins.commands().into_iter().map(command).collect()
 }
 
-/// The digest of them; nothing where there are none.
+/// Returns their digest, or `None` if there are none.
 pub fn digest(plugins: &Plugins) -> Option<Digest> {
     let commands = commands(plugins);
     (!commands.is_empty()).then(|| {
@@ -81,10 +81,10 @@ pub fn digest(plugins: &Plugins) -> Option<Digest> {
     })
 }
 
-/// Refuses what nobody has allowed to run.
+/// Refuses plugins that no person has allowed.
 ///
 /// # Errors
-/// It is not trusted, or the record of trust cannot be read.
+/// They are not trusted, or the record of trust cannot be read.
 pub fn must_be_trusted(plugins: &Plugins, trust: &Trust) -> Result<(), ServiceError> {
     let Some(digest) = digest(plugins) else { return Ok(()) };
     let failed = |error: TrustError| ServiceError::failed(error.code(), error.message, error.help);
@@ -96,17 +96,17 @@ pub fn must_be_trusted(plugins: &Plugins, trust: &Trust) -> Result<(), ServiceEr
     Err(ServiceError::of(ErrorKind::NeedsPerson, "not_trusted", message, help))
 }
 
-/// Puts on record that something of Portolan's own was replaced: once for each.
+/// Records that built-in components were replaced, once for each.
 ///
 /// # Errors
-/// The log cannot be written.
+/// The log cannot be read or written.
 pub fn announce_replaced(log: &Log, registry: &str, ids: &[String]) -> Result<(), ServiceError> {
     for id in ids {
         let is_it = |line: &Line| {
             let text = |name: &str| line.data.get(name).and_then(serde_json::Value::as_str);
             line.kind == Kind::RegistryReplaced.name() && text("registry") == Some(registry) && text("id") == Some(id)
         };
-        // Drivers and notifiers keep no rule.
+        // Drivers and notifiers enforce no rule.
         let kept = if registry == "guard" { rules_of(id) } else { &[] };
         let data = json!({ "registry": registry, "id": id, "invariant": kept.first(), "invariants": kept });
         let entry = LogEntry::of(Kind::RegistryReplaced, data);
@@ -115,14 +115,14 @@ pub fn announce_replaced(log: &Log, registry: &str, ids: &[String]) -> Result<()
     Ok(())
 }
 
-/// The rules that a guard of Portolan's own keeps.
+/// Returns the rules that a built-in guard enforces.
 fn rules_of(guard: &str) -> &'static [&'static str] {
     match guard {
         "no-edit-on-integration" => &["I-1", "I-2"],
         "typecheck-must-pass-before-commit" => &["I-6"],
         "commit-must-reference-issue" => &["I-8"],
         "no-verify" => &["I-2", "I-6"],
-        // The others keep the gates themselves, and no rule of a number.
+        // The other guards protect the gates themselves, and no numbered rule.
         _ => &[],
     }
 }

@@ -1,5 +1,5 @@
-//! Starts `git` and `gh`, those that are pinned for the project where some are: arguments and no shell, what they are
-//! given to read and no more, what they print bounded, in a process group that does not outlive the answer.
+//! Runs `git` and `gh`, at their pinned paths if the project has pins: without a shell, with the given input only, with
+//! bounded output, in a process group that does not outlive the answer.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,43 +8,43 @@ use std::time::Duration;
 use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_gates::facts::FactError;
 
-/// A question to a program.
+/// A call of a program.
 pub(crate) struct Question<'q> {
     pub(crate) program: &'q str,
     pub(crate) arguments: &'q [&'q str],
     pub(crate) folder: &'q Path,
     pub(crate) environment: &'q [(OsString, OsString)],
-    /// What it is given to read.
+    /// The standard input.
     pub(crate) input: &'q [u8],
     pub(crate) timeout: Duration,
-    /// The most that it may print.
+    /// The maximum size of the output, in bytes.
     pub(crate) most_bytes: usize,
 }
 
-/// What a program answered, as text.
+/// The output of a program, as text.
 pub(crate) struct Output {
-    /// Its status; nothing when a signal ended it.
+    /// The exit status, or `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// What a program answered, byte for byte.
+/// The output of a program, as bytes.
 pub(crate) struct Raw {
-    /// Its status; nothing when a signal ended it.
+    /// The exit status, or `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
 
 impl Raw {
-    /// What it complained of, on one line.
+    /// Returns the standard error on one line.
     pub(crate) fn complaint(&self) -> String {
         String::from_utf8_lossy(&self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Asks for text.
+/// Runs a program whose output is text.
 pub(crate) async fn ask(question: Question<'_>) -> Result<Output, FactError> {
     let Raw { code, stdout, stderr } = ask_raw(question).await?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -52,7 +52,7 @@ pub(crate) async fn ask(question: Question<'_>) -> Result<Output, FactError> {
 }
 
 impl Output {
-    /// What it complained of, in short.
+    /// Returns the first line of the standard error.
     pub(crate) fn complaint(&self) -> String {
         let line = self.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
         clip(line.trim()).chars().map(|c| if is_unseen(c) || c == '`' { ' ' } else { c }).collect()
@@ -63,7 +63,7 @@ pub(crate) fn unknown(code: &'static str, why: impl Into<String>) -> FactError {
     FactError { code, why: why.into() }
 }
 
-/// What leads git and `gh` elsewhere, besides all that begins with `GIT_`, or puts other code into them.
+/// Variables that redirect git and `gh`, besides all that begin with `GIT_`, or inject code into them.
 const LEADS: [&str; 12] = [
     "DYLD_INSERT_LIBRARIES",
     "DYLD_LIBRARY_PATH",
@@ -79,8 +79,8 @@ const LEADS: [&str; 12] = [
     "LD_PRELOAD",
 ];
 
-/// The environment without what would lead git to another repository or hide commits from it, and with what keeps it
-/// from asking, paging, locking and translating.
+/// Returns the environment without variables that would lead git to another repository or hide commits from it, and
+/// with those that disable prompts, pagers, locks and translations.
 pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let leads = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -125,10 +125,10 @@ mod unix {
     use crate::pins;
     use crate::process::Group;
 
-    /// How much of what a program complains of is kept.
+    /// How much of the standard error is kept, in bytes.
     const COMPLAINT_BYTES: usize = 4 * 1024;
 
-    /// A program under way. Dropping it kills its group.
+    /// A running program. Dropping it kills its group.
     struct Running {
         _group: Group,
         stdin: ChildStdin,
@@ -183,11 +183,11 @@ mod unix {
         })
     }
 
-    /// What it said, or nothing when that was too much.
+    /// Returns the output, or `None` if it was too large.
     async fn finish(running: Running, question: &Question<'_>) -> io::Result<Option<Raw>> {
         let Running { _group, mut stdin, ended, mut stdout, mut stderr } = running;
         let told = async {
-            // A program that has heard enough closes its ear.
+            // A program may close its input early.
             let _closed = stdin.write_all(question.input).await;
             drop(stdin);
             Ok(())
@@ -205,7 +205,7 @@ mod unix {
         Ok((bytes.len() <= most).then_some(bytes))
     }
 
-    /// The beginning of what it complains of; the rest is read as well, so that it is not held up.
+    /// Returns the beginning of the standard error. Reads the rest too, so that the program is not blocked.
     async fn complaint(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
         let mut kept = Vec::new();
         let mut chunk = [0; 1024];

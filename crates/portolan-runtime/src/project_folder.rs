@@ -1,5 +1,5 @@
-//! `.portolan`, the folder of a project that Portolan keeps its own in: made where it is missing, for its owner alone, and
-//! known to git as far as its contents belong to everybody.
+//! `.portolan`, the folder for Portolan's files in a project. It is created for its owner alone, and git tracks only
+//! the files in it that are meant to be shared.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use portolan_gates::OPEN;
 use crate::disk::{NoTurn, WAIT, private_folder, turn};
 use crate::error::{ErrorKind, ServiceError};
 
-/// What git is told of the folder: nothing in it is for others but what a project writes down for everybody.
+/// The `.gitignore` of the folder. It ignores everything but the shared files.
 const IGNORED: &str = "\
 # Runs, logs and verdicts belong to this checkout alone; rules and records belong to everybody.
 *
@@ -27,7 +27,7 @@ const IGNORED: &str = "\
 !/reviews/*
 ";
 
-/// What was written there before there was all of that for everybody.
+/// The text of earlier versions, with fewer shared files.
 const EARLIER: [&str; 2] = [
     "*\n",
     "\
@@ -44,7 +44,7 @@ const EARLIER: [&str; 2] = [
 ",
 ];
 
-/// Makes the folder `folder`, with everything around it. Only one that is called `.portolan` is told to git.
+/// Creates the folder `folder` and its parents. Only one called `.portolan` gets a `.gitignore`.
 ///
 /// # Errors
 /// It cannot be written.
@@ -58,8 +58,8 @@ pub fn make(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the turn to change what is kept of a project; it is over when the file is dropped. The folder is made where
-/// it is missing.
+/// Acquires the lock of a project's state, which is released when the file is dropped. Creates the folder if it is
+/// missing.
 pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
     let folder = project.join(".portolan");
     make(&folder).map_err(|error| unwritable(&folder, &error))?;
@@ -73,14 +73,14 @@ pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
     })
 }
 
-/// The text of a file that a project writes down for everybody, no longer than `most` bytes; nothing where there is none.
+/// Returns the text of a shared file of the project, of at most `most` bytes, or `None` if there is none.
 ///
 /// # Errors
 /// Why it cannot be read, in a few words.
 pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<String>, String> {
     let file = match File::open(project.join(file)) {
         Ok(file) => file,
-        // In a file where the folder should be there is nothing either.
+        // A file in place of the folder contains nothing either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -97,7 +97,7 @@ pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<Strin
     }
 }
 
-/// The errors among the faults of such a file in one refusal; nothing where there are none.
+/// Returns one error for all faults of such a file that are errors, or `None` if there are none.
 pub(crate) fn faulty(source: &Source, faults: &[Diagnostic], code: &'static str, help: &str) -> Option<ServiceError> {
     let told = faults.iter().filter(|fault| fault.is_error()).map(|fault| {
         let place = fault.span.map_or_else(String::new, |span| format!("line {}: ", source.location(span.start).line));
@@ -111,15 +111,15 @@ pub(crate) fn faulty(source: &Source, faults: &[Diagnostic], code: &'static str,
     Some(ServiceError::of(ErrorKind::InvalidDefinition, code, message, help))
 }
 
-/// What is said where something of the folder cannot be written.
+/// Returns the error for a file of the folder that cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be written: {error}", path.display());
     ServiceError::failed("read_only", message, "make the project writable, or work in a copy of it")
 }
 
-/// Takes the folder away again where nothing is in it but what git is told of it.
+/// Removes the folder if it contains nothing but its `.gitignore`.
 pub fn clear(folder: &Path) {
-    // The sandbox makes them for agents; what has something in it stays.
+    // The sandbox creates these folders for agents. Folders with contents stay.
     for pattern in OPEN {
         let name = pattern.trim_start_matches(".portolan/").trim_end_matches("/**");
         let _ = fs::remove_dir(folder.join(name));
@@ -129,7 +129,7 @@ pub fn clear(folder: &Path) {
     if alone && fs::read_to_string(&ignored).is_ok_and(|text| text == IGNORED) {
         let _ = fs::remove_file(&ignored);
     }
-    // Runs and issues may be in it.
+    // It may contain runs and issues.
     let _ = fs::remove_dir(folder);
 }
 

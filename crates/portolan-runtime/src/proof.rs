@@ -1,5 +1,5 @@
-//! What is true of every run of a definition: the analysis of `portolan-core`, within the time that somebody has; and runs
-//! that show what is not, gone through again.
+//! Properties that hold for every run of a definition, from the analysis of `portolan-core` with a time limit; and
+//! replays of its counterexamples.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use portolan_core::present::history;
 use portolan_core::prove::{AnalysisLimits, Counterexample, Proof, prove};
 use portolan_core::run::{Move, Run, moves};
 
-/// How long the analysis of one workflow may take where nothing else is said, in seconds.
+/// The default time limit for the analysis of one workflow, in seconds.
 pub const DEFAULT_SECONDS: u64 = 2;
 
-/// How far the analysis of a workflow goes.
+/// The limits of the analysis of a workflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// How many states it looks at.
+    /// The maximum number of states.
     pub states: usize,
-    /// How long it may take.
+    /// The maximum time.
     pub time: Duration,
 }
 
 impl Effort {
-    /// What somebody who is writing does not notice.
+    /// The limits for use while an author is typing, below a noticeable delay.
     pub const WHILE_WRITING: Effort = Effort { states: 20_000, time: Duration::from_millis(100) };
 }
 
@@ -33,34 +33,34 @@ impl Default for Effort {
     }
 }
 
-/// Finds out what is true of every run of a workflow, as far as the effort goes.
+/// Analyses which properties hold for every run of a workflow, within the limits.
 pub fn analyse(workflow: &Workflow, effort: Effort) -> Proof {
     let begun = Instant::now();
     let limits = AnalysisLimits { states: effort.states, ..AnalysisLimits::default() };
-    // What was found by then has to be concluded from, too.
+    // Part of the time is reserved for drawing conclusions from the states.
     let until = effort.time.mul_f64(0.85);
     prove(workflow, &limits, &mut || begun.elapsed() >= until)
 }
 
-/// What is not so of a workflow, as far as the effort goes, each with its place.
+/// Returns the violated properties of a workflow, within the limits, each with its position.
 pub fn findings(workflow: &Workflow, effort: Effort) -> Vec<Diagnostic> {
     analyse(workflow, effort).findings(workflow).into_iter().map(|finding| finding.diagnostic).collect()
 }
 
-/// What became of a run that was written down.
+/// The result of replaying a run.
 #[derive(Debug)]
 pub struct Replayed {
-    /// What happened, a line for each event.
+    /// The history, one line per event.
     pub lines: Vec<String>,
-    /// The nodes at which the run is then, each with the words for what may be done there.
+    /// The nodes at which the run then is, each with the possible moves.
     pub at: Vec<(String, Vec<String>)>,
-    /// Whether it is over.
+    /// Whether the run is over.
     pub is_over: bool,
-    /// What the engine does not do, and why: the event behind those of `lines`.
+    /// Why the engine refused the event after those of `lines`, if it did.
     pub refused: Option<Rejection>,
 }
 
-/// Has the engine decide over each event of a run, as far as it goes with this definition. Nothing else happens.
+/// Replays the events of a run with this definition, until the engine refuses one. Performs no effects.
 pub fn replay(workflow: &Workflow, told: &Counterexample) -> Replayed {
     let mut replayed = Replayed { lines: Vec::new(), at: Vec::new(), is_over: false, refused: None };
     let changes = match open(workflow, &told.opening) {

@@ -1,4 +1,4 @@
-//! The rules of a project, as its files say them.
+//! The rules of a project, from its files.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,18 +13,17 @@ use crate::error::{ErrorKind, ServiceError};
 use crate::pins::{Pins, TrustedRules};
 use crate::project_folder;
 
-/// Where a project writes its rules down.
+/// The file in which a project declares its rules.
 pub const FILE: &str = ".portolan/guidelines.yaml";
 
-/// The most faults that one error tells.
+/// The maximum number of faults in one error.
 const MOST_TOLD: usize = 100;
 
-/// The rules of a project; the usual ones where it has none. Where hooks are installed they are those that a person has
-/// agreed to: a branch has files of its own, and so has whoever puts others into the index.
+/// Returns the rules of a project, or the default ones if it has none. If hooks are installed, the rules are those that
+/// a person accepted, because a branch, or a changed index, may contain other files.
 ///
 /// # Errors
-/// They cannot be read, or has faults, all of which are told: rules that nobody understands are not the
-/// usual ones.
+/// They cannot be read, or have faults, which are all reported. Faulty rules must not count as the default ones.
 pub fn rules(project: &Path) -> Result<Guidelines, ServiceError> {
     let Some(source) = source(project)? else { return Ok(Guidelines::default()) };
     let (rules, faults) = guidelines::read(&source);
@@ -32,10 +31,10 @@ pub fn rules(project: &Path) -> Result<Guidelines, ServiceError> {
     if errors.is_empty() { Ok(rules) } else { Err(faulty(&source, &errors)) }
 }
 
-/// The text of the rules that count; nothing where there are none.
+/// Returns the text of the rules that count, or `None` if there are none.
 ///
 /// # Errors
-/// It cannot be read, or lies outside the project.
+/// It cannot be read, or is outside the project.
 pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
     match agreed(project)? {
         Some(agreed) => Ok(agreed.text.map(|text| Source::new(FILE, text))),
@@ -43,10 +42,10 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
     }
 }
 
-/// The rules that a person has agreed to; nothing where no hooks are installed.
+/// Returns the rules that a person accepted, or `None` if no hooks are installed.
 ///
 /// # Errors
-/// The record of it cannot be read.
+/// The record of the installation cannot be read.
 pub fn agreed(project: &Path) -> Result<Option<TrustedRules>, ServiceError> {
     let unreadable = |why| {
         let help = "a person looks at it: `portolan doctor` says what else is wrong";
@@ -55,19 +54,19 @@ pub fn agreed(project: &Path) -> Result<Option<TrustedRules>, ServiceError> {
     Ok(Pins::around(project).map_err(unreadable)?.and_then(|(_, pins)| pins.rules))
 }
 
-/// Whether the file says something else than the rules that were agreed to.
+/// Checks whether the file differs from the accepted rules.
 pub fn is_departed(project: &Path) -> bool {
     let Ok(Some(agreed)) = agreed(project) else { return false };
     written(project).map_or(true, |written| written.map(|source| source.text.to_string()) != agreed.text)
 }
 
-/// The text of a project's file of rules; nothing where it has none.
+/// Returns the text of a project's file of rules, or `None` if there is no file.
 ///
 /// # Errors
-/// It cannot be read, or lies outside the project.
+/// It cannot be read, or is outside the project.
 pub fn written(project: &Path) -> Result<Option<Source>, ServiceError> {
     let path = project.join(FILE);
-    // A link that leads nowhere was meant to lead to rules, so that it is no missing file.
+    // A dangling symlink was meant to lead to rules, so it does not count as a missing file.
     match path.symlink_metadata() {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
@@ -83,10 +82,10 @@ pub fn written(project: &Path) -> Result<Option<Source>, ServiceError> {
     }
 }
 
-/// Writes the rules of a project that has none down yet.
+/// Creates the file of rules of a project that has none.
 ///
 /// # Errors
-/// It has some, or they cannot be written.
+/// There is one already, or it cannot be written.
 pub fn begin(project: &Path, text: &str) -> Result<(), ServiceError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
@@ -180,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join(FILE)).unwrap();
         assert!(rules(folder.path()).is_err());
-        // A link within the project is the project's own business.
+        // A symlink within the project is allowed.
         let folder = project("");
         fs::write(folder.path().join("rules.yaml"), "strict: true\n").unwrap();
         fs::remove_file(folder.path().join(FILE)).unwrap();

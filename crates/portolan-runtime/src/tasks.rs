@@ -1,12 +1,12 @@
-//! The words of a Navigator task file: what of a run stands in `metadata`, `status`, `subject` and `activeForm`.
+//! The fields of a Navigator task file for a run: `metadata`, `status`, `subject` and `activeForm`.
 //!
-//! Reading and writing the file is the carrier's; this only says what belongs into it.
+//! The carrier reads and writes the file; this module only determines its content.
 
 use portolan_core::graph::{EndResult, Escalation, Kind, Workflow};
 use portolan_core::run::{Frame, Place, Run};
 use serde_json::{Map, Value, json};
 
-/// The five keys of `metadata` that every Navigator client knows, and `retrySourceGate` while a retry is owed.
+/// Returns the five keys of `metadata` that every Navigator client knows, and `retrySourceGate` while a retry is due.
 pub fn metadata(workflow: &Workflow, run: &Run, frame: &Frame) -> Map<String, Value> {
     let step = workflow.flow(&frame.flow).step(frame.place.node());
     let retrying = frame.retrying();
@@ -22,7 +22,7 @@ pub fn metadata(workflow: &Workflow, run: &Run, frame: &Frame) -> Map<String, Va
     metadata
 }
 
-/// The word for the class of a place, as Navigator's `terminal`: nothing while work is to be done.
+/// Returns Navigator's `terminal` value of a position, or `None` while there is work to do.
 pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
     let kind = &workflow.flow(&frame.flow).step(frame.place.node()).node.kind;
     match &frame.place {
@@ -41,7 +41,7 @@ pub fn terminal(workflow: &Workflow, frame: &Frame) -> Option<&'static str> {
     }
 }
 
-/// The frame that stands for the run: a loop is where its pass is.
+/// Returns the frame that represents the run: for a loop, that of its current pass.
 pub fn shown(run: &Run) -> &Frame {
     let mut frame = &run.root;
     while let Place::Looping { frame: inner, .. } = &frame.place {
@@ -50,7 +50,7 @@ pub fn shown(run: &Run) -> &Frame {
     frame
 }
 
-/// The status that the run gives its task; nothing where the task keeps the one it has.
+/// Returns the status of the task, or `None` if it keeps its present one.
 pub fn status(workflow: &Workflow, run: &Run) -> Option<&'static str> {
     match &run.root.place {
         Place::Arrived { outcome, .. } => Some(if outcome.is_failed() { "in_progress" } else { "completed" }),
@@ -63,7 +63,7 @@ pub fn status(workflow: &Workflow, run: &Run) -> Option<&'static str> {
     }
 }
 
-/// The two lines by which a task list shows the task.
+/// Returns the two lines that a task list shows for the task.
 pub fn subject(workflow: &Workflow, run: &Run, id: &str) -> String {
     let description = run.opening.description.as_deref().unwrap_or_default();
     let emoji = emoji(run.opening.workflow.as_str()).map_or_else(String::new, |emoji| format!(" {emoji}"));
@@ -82,7 +82,7 @@ fn progress(workflow: &Workflow, run: &Run) -> String {
     }
 }
 
-/// What a task list shows while the task is under way.
+/// Returns what a task list shows while the task is under way.
 pub fn active_form(workflow: &Workflow, run: &Run) -> String {
     let shown = shown(run);
     let step = workflow.flow(&shown.flow).step(shown.place.node());
@@ -99,7 +99,7 @@ pub fn active_form(workflow: &Workflow, run: &Run) -> String {
     }
 }
 
-/// The picture that Navigator's clients know a catalogue workflow by.
+/// Returns the emoji of a catalogue workflow in Navigator's clients.
 fn emoji(workflow: &str) -> Option<&'static str> {
     Some(match workflow {
         "feature-development" => "✨",
@@ -118,7 +118,7 @@ fn emoji(workflow: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the node is one that a branch of a fork begins at.
+/// Checks whether a branch of a fork begins at the node.
 pub fn is_branch_entry(workflow: &Workflow, step: &str) -> bool {
     workflow.root().steps.values().any(|fork| {
         matches!(fork.node.kind, Kind::Fork { .. }) && fork.exits.branches.iter().any(|branch| branch.as_str() == step)

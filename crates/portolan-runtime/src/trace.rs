@@ -1,11 +1,11 @@
-//! Where a run stands in a trace, as W3C Trace Context has it: what callers send, and what servers are told.
+//! The position of a run in a trace, according to W3C Trace Context: received from callers, and sent to servers.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// The longest `tracestate` that is passed on; nobody need pass on more.
+/// The maximum length of a `tracestate` that is passed on. The standard requires no more.
 const MAX_STATE: usize = 512;
 
 /// The identifier of a trace: 16 bytes, not all zero.
@@ -16,39 +16,40 @@ pub struct TraceId(pub [u8; 16]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanId(pub [u8; 8]);
 
-/// Where a run stands in a trace (W3C Trace Context).
+/// The position of a run in a trace (W3C Trace Context).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     /// The trace.
     pub trace: TraceId,
-    /// The caller's span, where it sent one.
+    /// The caller's span, if it sent one.
     pub parent: Option<SpanId>,
     /// The span of the run itself.
     pub root: SpanId,
-    /// Whether the trace is recorded: by the caller's word, until it is known whether spans are collected here.
+    /// Whether the trace is recorded: as the caller decided, until the local sampler decides.
     pub sampled: bool,
-    /// Whether spans are collected here. Servers are then told of ours, and else of the caller's, if there is one.
+    /// Whether spans are collected here. If so, servers receive our span as parent, and otherwise the caller's, if
+    /// there is one.
     pub collected: bool,
-    /// What the caller sent as `tracestate`, to be passed on as it is.
+    /// The caller's `tracestate`, which is passed on unchanged.
     pub state: Option<Arc<str>>,
     /// The MCP request that the run answers.
     pub request: Option<Arc<TracedRequest>>,
 }
 
-/// An MCP request, as traces tell of it.
+/// An MCP request, as traces describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedRequest {
-    /// Under which it is answered.
+    /// The ID of the request.
     pub id: String,
     /// The client's session, over HTTP.
     pub session: Option<String>,
     /// The revision of the protocol.
     pub protocol: Option<String>,
-    /// What it came over.
+    /// The transport of the request.
     pub transport: Over,
 }
 
-/// What MCP messages travel over.
+/// The transport of MCP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Standard input and output.
@@ -58,7 +59,7 @@ pub enum Over {
 }
 
 impl Over {
-    /// The conventions' word for it.
+    /// Returns its name in the conventions.
     pub fn word(self) -> &'static str {
         match self {
             Over::Pipe => "pipe",
@@ -68,14 +69,14 @@ impl Over {
 }
 
 impl SpanId {
-    /// A span that no other one is.
+    /// Creates a new span ID.
     pub(crate) fn fresh() -> SpanId {
         SpanId(chance().to_be_bytes())
     }
 }
 
 impl TraceContext {
-    /// A trace of its own.
+    /// Creates a new trace.
     pub fn fresh() -> TraceContext {
         let (high, low) = (chance(), chance());
         let trace = TraceId(((u128::from(high) << 64) | u128::from(low)).to_be_bytes());
@@ -83,7 +84,7 @@ impl TraceContext {
         TraceContext { trace, parent: None, root, sampled: true, collected: false, state: None, request: None }
     }
 
-    /// The trace that a `traceparent` names (`00-<trace>-<span>-<flags>`); nothing when it is none.
+    /// Returns the trace that a `traceparent` names (`00-<trace>-<span>-<flags>`), or `None` if it is malformed.
     ///
     /// ```
     /// use portolan_runtime::trace::TraceContext;
@@ -96,7 +97,7 @@ impl TraceContext {
         let mut parts = traceparent.split('-');
         let version = parts.next()?;
         let (trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?);
-        // A later version may have more parts than the four of the first.
+        // Later versions may have more than the four parts of the first.
         let known = version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
         let lengths = trace.len() == 32 && span.len() == 16 && flags.len() == 2;
         if !known || !lengths || ![version, trace, span, flags].into_iter().all(is_lower_hex) {
@@ -109,7 +110,8 @@ impl TraceContext {
         Some(TraceContext { trace, parent, sampled, ..TraceContext::fresh() })
     }
 
-    /// The trace of a run that answers an MCP request: its caller's, where its `_meta` names one.
+    /// Returns the trace of a run that answers an MCP request: its caller's, if its `_meta` names one, or else a new
+    /// one.
     pub fn answering(request: TracedRequest, meta: Option<&Map<String, Value>>) -> TraceContext {
         let text = |name: &str| meta.and_then(|meta| meta.get(name)).and_then(Value::as_str);
         let mut context = text("traceparent").and_then(TraceContext::within).unwrap_or_else(TraceContext::fresh);
@@ -121,7 +123,7 @@ impl TraceContext {
         context
     }
 
-    /// What a server is told that is called under `span`.
+    /// Returns the trace context for a server that is called under `span`.
     pub(crate) fn meta(&self, span: SpanId) -> Map<String, Value> {
         let mut meta = Map::new();
         let told = if self.collected { Some(span) } else { self.parent };
@@ -139,7 +141,7 @@ fn is_lower_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// A number that no other span has. It is no secret, and the system is not asked for each of a call's ten.
+/// Returns a random ID. It is no secret, so the operating system is not asked for each of a call's ten.
 fn chance() -> u64 {
     fastrand::u64(1..)
 }

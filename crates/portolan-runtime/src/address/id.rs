@@ -1,4 +1,4 @@
-//! The name that a store gives a run: a short handle.
+//! The handle of a run in a store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,24 +17,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct RunId(Arc<str>);
 
 impl RunId {
-    /// A new handle. There are 31^8 of them, so that two runs of one store hardly ever get the same.
+    /// Creates a random handle. There are 31^8 of them, so a collision within one store is unlikely.
     ///
     /// # Panics
-    /// When the operating system gives no random bytes.
+    /// The operating system gives no random bytes.
     #[must_use]
     pub fn random() -> RunId {
         let mut text = String::with_capacity(LENGTH);
         while text.len() < LENGTH {
             let mut bytes = [0_u8; LENGTH];
             getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-            // 5 bits reach 32 places and the alphabet has 31: one draw in 32 is thrown away, so that all are as likely.
+            // 5 bits have 32 values and the alphabet has 31 letters: one draw in 32 is discarded, so that all are
+            // equally likely.
             let drawn = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
             text.extend(drawn.map(|letter| char::from(*letter)).take(LENGTH - text.len()));
         }
         RunId(text.into())
     }
 
-    /// The handle that somebody wrote, in upper or lower case; nothing when it cannot be one.
+    /// Parses a handle in upper or lower case. Returns `None` if the text is not one.
     pub fn parse(text: &str) -> Option<RunId> {
         let text = text.trim();
         if text.len() != LENGTH {
@@ -44,7 +45,7 @@ impl RunId {
         text.bytes().all(|letter| ALPHABET.contains(&letter)).then(|| RunId(text.into()))
     }
 
-    /// The handle as text.
+    /// Returns the handle as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -71,7 +72,7 @@ impl<'de> Deserialize<'de> for RunId {
 
 const LENGTH: usize = 8;
 
-/// Letters and digits that are not taken for one another: no 0 o, no 1 l i.
+/// Letters and digits that are not mistaken for one another: no 0 o, no 1 l i.
 const ALPHABET: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
 
 #[cfg(test)]

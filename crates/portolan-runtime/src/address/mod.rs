@@ -6,22 +6,22 @@ use std::fmt;
 
 pub use id::RunId;
 
-/// How a call names a run.
+/// The name of a run in a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// By its handle.
+    /// The handle.
     Stored(RunId),
-    /// By its task file, as the caller wrote the path.
+    /// The task file, as the caller wrote the path.
     Task(String),
-    /// By the `state` that an agent holds which is led through it: a handle with the revision at which the agent knows the
-    /// run, or a token.
+    /// The `state` of an agent that is navigated through the run: a handle with the revision that the agent knows, or a
+    /// token.
     State(String),
 }
 
 impl Address {
-    /// What a person typed: a handle, or else the path of a task file.
+    /// Parses what a person typed: a handle, or else the path of a task file.
     pub fn parse(text: &str) -> Address {
-        // What agents hold of a run: its handle, and the revision at which they know it.
+        // A handle may be followed by the revision, as agents receive it.
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let handle = text.split_once('.').filter(|(_, revision)| is_number(revision)).map_or(text, |(id, _)| id);
         match RunId::parse(handle) {
@@ -32,7 +32,7 @@ impl Address {
 }
 
 impl Address {
-    /// The handle of a run that is named by it.
+    /// Returns the handle, if the run is named by it.
     pub fn handle(&self) -> Option<&RunId> {
         match self {
             Address::Stored(id) => Some(id),

@@ -1,4 +1,4 @@
-//! Appending: one turn, one look at the last line, one write.
+//! Appending: under one lock, reads the last line and writes new ones in one call.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,16 +15,16 @@ use super::segments::{full, numbered};
 use super::turn;
 use crate::clock::Clock;
 
-/// The size at which a file is full, unless another is given.
+/// The default size, in bytes, at which a file is full.
 pub const ROTATE_AT: u64 = 16 * 1024 * 1024;
 
-/// What an append survives.
+/// The failures that an append survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// A crash of any process.
+    /// The crash of any process.
     #[default]
     Written,
-    /// A power cut as well: it waits for the disk.
+    /// Also a power failure: the append waits for the disk.
     Synced,
 }
 
@@ -37,19 +37,19 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log in this file. Nothing is made before something is appended.
+    /// Opens the log in this file. Creates nothing until an entry is appended.
     ///
     /// # Errors
-    /// What is there cannot be a log.
+    /// The path cannot be a log.
     pub fn open(path: impl Into<PathBuf>) -> Result<Log, AuditError> {
         Log::at(Place::named(path.into()))
     }
 
-    /// The log of a project: see [`project_log`](super::project_log).
+    /// Opens the log of a project; see [`project_log`](super::project_log).
     ///
     /// # Errors
-    /// What is there cannot be a log, or lies outside of the project without having been named; or a variable leads away
-    /// from where it is pinned.
+    /// The path cannot be a log, or is outside of the project without having been named; or a variable names another
+    /// file than the pinned one.
     pub fn of_project(project: &Path) -> Result<Log, AuditError> {
         Log::at(Place::of_project(project, |name| std::env::var_os(name))?)
     }
@@ -59,27 +59,27 @@ impl Log {
         Ok(Log { place, rotate_at: ROTATE_AT, clock: Clock::System })
     }
 
-    /// The same, with files that are full at this size. A file may be longer by what is appended at once.
+    /// Sets the size, in bytes, at which a file is full. The last append may exceed it.
     #[must_use]
     pub fn rotating_at(self, bytes: u64) -> Log {
         Log { rotate_at: bytes, ..self }
     }
 
-    /// The same, with another clock.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Log {
         Log { clock, ..self }
     }
 
-    /// The file that is written.
+    /// Returns the file that is written.
     pub fn path(&self) -> &Path {
         &self.place.path
     }
 
-    /// Puts these on record, one after the other and nothing in between, and returns their lines.
+    /// Appends these entries as consecutive lines, and returns the lines.
     ///
-    /// A process that is killed meanwhile may leave some of the first lines, and half of one, which the next append
-    /// mends. What this returned is in the log.
+    /// If the process is killed meanwhile, some of the first lines and half of another may remain; the next append
+    /// repairs that. All returned lines are in the log.
     ///
     /// # Errors
     /// Nothing was appended, unless the code is `log_unsynced`.
@@ -90,8 +90,8 @@ impl Log {
         self.in_turn(durability, || Ok(entries.to_vec()))
     }
 
-    /// Puts of these on record what is missing, going by the newest line that is wanted. Nobody writes between the look
-    /// and the write: what several processes would say is said once.
+    /// Appends the entries that are missing, judged by the newest wanted line. No other process writes between the read
+    /// and the write, so several processes with the same entries append them once.
     ///
     /// # Errors
     /// As for [`append`](Log::append); or the log cannot be read.
@@ -108,7 +108,7 @@ impl Log {
         })
     }
 
-    /// Whether something could be appended now. Nothing is written, but a log that is not there begins.
+    /// Checks whether an entry could be appended now. Writes no line, but creates a missing log.
     ///
     /// # Errors
     /// As for [`append`](Log::append).
@@ -152,9 +152,9 @@ impl Log {
         place::open(self.path(), OpenOptions::new().read(true).append(true).create(true))
     }
 
-    /// Puts the file that is written beside those that are full, and begins another one.
+    /// Renames the current file to its number among the full ones, and creates another.
     fn rotate(&self, full_one: &File) -> io::Result<File> {
-        // Otherwise a power cut could leave the next file and not this one.
+        // Otherwise a power failure could lose this file and keep the next.
         full_one.sync_all()?;
         let last = full(self.path()).map_err(|error| io::Error::other(error.message))?.pop().unwrap_or(0);
         fs::rename(self.path(), numbered(self.path(), last + 1))?;
@@ -163,14 +163,14 @@ impl Log {
 
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()?;
-        // The file may be new, and its name is the folder's.
+        // The file may be new, and the folder holds its name.
         #[cfg(unix)]
         File::open(self.place.folder())?.sync_all()?;
         Ok(())
     }
 }
 
-/// What is written at once.
+/// The lines of one write.
 struct Batch {
     lines: Vec<Line>,
     text: String,
@@ -191,7 +191,7 @@ impl Batch {
     }
 }
 
-/// Writes all of it in one call, or none of it.
+/// Writes all of the text in one call, or nothing.
 fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     let written = loop {
@@ -205,7 +205,7 @@ fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
         Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
         Err(error) => error,
     };
-    // Should this fail too, the next append mends it.
+    // If this fails too, the next append repairs the end.
     let _torn = file.set_len(before);
     Err(fault)
 }

@@ -1,4 +1,4 @@
-//! Reading from the end: what was put on record last is found without reading the rest.
+//! Reading from the end, to find the latest lines without reading the rest.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,32 +11,32 @@ use super::segments::{Open, Segments};
 
 const BLOCK: u64 = 32 * 1024;
 
-/// The lines of a file, the last one first, in memory for about one line.
+/// The lines of a file, the last one first. Buffers about one line.
 #[derive(Debug)]
 pub(super) struct Backwards {
     file: File,
-    /// Where `carry` begins in the file.
+    /// The offset of `carry` in the file.
     at: u64,
-    /// What was read and not given out: it ends before the end of a line that was given out.
+    /// Bytes that were read and not returned. They end before the newline of the last returned line.
     carry: Vec<u8>,
-    /// The line that `carry` is a piece of is longer than a line may be.
+    /// Whether the line that `carry` is a part of exceeds the maximum length.
     overlong: bool,
     ended: bool,
-    /// The file does not end with the end of a line: its first piece is half of one.
+    /// Whether the file does not end with a newline, so that its first piece is half a line.
     pub(super) torn: bool,
 }
 
-/// What stands between two ends of lines.
+/// The bytes between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Where it begins in the file.
+    /// The offset in the file.
     pub(super) at: u64,
-    /// Its bytes; nothing when it is too long to be a line.
+    /// The bytes, or `None` if they are too long for a line.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
 impl Backwards {
-    /// The lines of the first `len` bytes.
+    /// Reads the lines of the first `len` bytes.
     pub(super) fn of(file: File, len: u64) -> io::Result<Backwards> {
         let mut back = Backwards { file, at: len, carry: Vec::new(), overlong: false, ended: len == 0, torn: false };
         if len > 0 {
@@ -49,7 +49,7 @@ impl Backwards {
         Ok(back)
     }
 
-    /// The next piece before; nothing at the beginning of the file.
+    /// Returns the preceding piece, or `None` at the beginning of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
         if self.ended {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Backwards {
         Piece { at, bytes: (!overlong).then_some(bytes) }
     }
 
-    /// Reads the block before.
+    /// Reads the preceding block.
     fn load(&mut self) -> io::Result<()> {
         let size = self.at.min(BLOCK);
         self.file.seek(SeekFrom::Start(self.at - size))?;
@@ -98,7 +98,7 @@ impl Backwards {
 pub(super) struct Newest {
     segments: Segments,
     back: Option<Backwards>,
-    /// What was met that is no event.
+    /// The number of lines that are no events.
     pub(super) skipped: u64,
 }
 
@@ -107,7 +107,7 @@ impl Newest {
         Newest::through(Segments::of(path)?)
     }
 
-    /// The same, for who holds the turn to write.
+    /// Like `of`, for a caller that holds the write lock.
     fn in_turn(path: &Path) -> Result<Newest, AuditError> {
         Newest::through(Segments::unlocked(path)?)
     }
@@ -117,7 +117,7 @@ impl Newest {
         Ok(Newest { segments, back, skipped: 0 })
     }
 
-    /// The lines of the file that has this number, and of those before it.
+    /// Returns the lines of the full files up to this number.
     pub(super) fn of_full(path: &Path, number: u64) -> Result<Newest, AuditError> {
         let mut segments = Segments::unlocked(path)?;
         segments.full.retain(|full| *full <= number);
@@ -149,7 +149,7 @@ fn backwards(open: Open) -> Result<Backwards, AuditError> {
     Backwards::of(open.file, open.len).map_err(|error| AuditError::unreadable(&open.segment.path, &error))
 }
 
-/// The last `count` lines, in order.
+/// Returns the last `count` lines, in order.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -157,7 +157,7 @@ pub fn tail(path: &Path, count: usize) -> Result<Vec<Line>, AuditError> {
     newest(path, &Filter { limit: Some(count), ..Filter::default() }).map(|(lines, _)| lines)
 }
 
-/// The newest line that is wanted. Lines are read from the end on, and no further than that.
+/// Returns the newest wanted line. Reads backwards from the end, and no further than that line.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -165,7 +165,7 @@ pub fn latest(path: &Path, is_wanted: impl FnMut(&Line) -> bool) -> Result<Optio
     first_wanted(Newest::of(path)?, is_wanted)
 }
 
-/// The same, for who holds the turn to write.
+/// Like [`latest`], for a caller that holds the write lock.
 pub(super) fn latest_in_turn(path: &Path, is_wanted: impl FnMut(&Line) -> bool) -> Result<Option<Line>, AuditError> {
     first_wanted(Newest::in_turn(path)?, is_wanted)
 }
@@ -179,7 +179,8 @@ fn first_wanted(mut newest: Newest, mut is_wanted: impl FnMut(&Line) -> bool) ->
     Ok(None)
 }
 
-/// The newest lines that a filter with a limit lets through, in order, and how many were no events.
+/// Returns the newest lines that match a filter, up to its limit and in order, and the number of lines that are no
+/// events.
 pub(super) fn newest(path: &Path, filter: &Filter) -> Result<(Vec<Line>, u64), AuditError> {
     let limit = filter.limit.unwrap_or(usize::MAX);
     let mut newest = Newest::of(path)?;

@@ -1,4 +1,4 @@
-//! Why the log could not be written or read.
+//! Errors of reading and writing the log.
 
 use std::fmt;
 use std::io;
@@ -6,13 +6,12 @@ use std::path::Path;
 
 use crate::error::{ServiceError, plain};
 
-/// A call on the log that did not do what was asked. What it was to write is not in the log, unless the code is
-/// `log_unsynced`.
+/// An error of the log. The entries were not appended, unless the code is `log_unsynced`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditError {
-    /// A stable word for programs.
+    /// A stable code for programs.
     pub code: &'static str,
-    /// What is wrong, in one lower-case sentence.
+    /// The error, in one lower-case sentence.
     pub message: String,
     /// What to do about it.
     pub help: String,

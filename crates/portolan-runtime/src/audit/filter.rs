@@ -1,4 +1,4 @@
-//! Which lines are wanted.
+//! Filters for the lines of a log.
 
 use std::str::FromStr;
 
@@ -9,34 +9,34 @@ use portolan_core::value::Timestamp;
 use super::kinds::Kind;
 use super::line::Line;
 
-/// Which lines are wanted: those of which all that is said here is true.
+/// A filter. A line must match all fields that are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of these types.
+    /// The types of the lines.
     pub types: Option<Types>,
-    /// Of this task.
+    /// The task of the lines.
     pub task: Option<String>,
-    /// Of this run.
+    /// The run of the lines.
     pub run: Option<String>,
-    /// Written then or later.
+    /// The earliest time of the lines, inclusive.
     pub since: Option<Timestamp>,
-    /// At most so many: the newest.
+    /// The maximum number of lines. The newest are returned.
     pub limit: Option<usize>,
 }
 
 /// Types of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Types {
-    /// This one.
+    /// One type.
     One(Kind),
-    /// All whose names begin so: `flow.guard.` has `flow.guard.block` and others.
+    /// All types whose names have this prefix: `flow.guard.` matches `flow.guard.block` and others.
     Under(String),
 }
 
 impl FromStr for Types {
     type Err = String;
 
-    /// Reads a name, or the beginning of names followed by `*`.
+    /// Parses a name, or a prefix of names followed by `*`.
     fn from_str(text: &str) -> Result<Types, String> {
         if let Some(begin) = text.strip_suffix('*') {
             return match Kind::ALL.iter().any(|kind| kind.name().starts_with(begin)) {
@@ -62,7 +62,7 @@ impl Types {
 }
 
 impl Filter {
-    /// Whether a line is wanted, but for how many are.
+    /// Checks whether a line matches, without regard to the limit.
     pub fn lets(&self, line: &Line) -> bool {
         let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
         self.types.as_ref().is_none_or(|types| types.have(&line.kind))
@@ -72,11 +72,11 @@ impl Filter {
     }
 }
 
-/// The time that a person means: `2026-11-22T10:00:00Z`, `2026-11-22` (in UTC), or how long before `now`: `90m`, `12h`,
+/// Parses a point in time: `2026-11-22T10:00:00Z`, `2026-11-22` (in UTC), or a duration before `now`: `90m`, `12h`,
 /// `7d`.
 ///
 /// # Errors
-/// It is none of these.
+/// The text is none of these.
 pub fn time_of(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc());
     let moment = || DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc());

@@ -1,4 +1,4 @@
-//! Following a log: what was appended since the last look. It is for the caller to say when to look again.
+//! Following a log: returns the lines appended since the last poll. The caller decides when to poll.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,18 @@ use super::read::{Forwards, Piece};
 use super::segments::{Open, Segments};
 use super::turn;
 
-/// Somebody who looks at a log again and again.
+/// A reader that polls a log.
 #[derive(Debug)]
 pub struct Follow {
     path: PathBuf,
     filter: Filter,
-    /// How many files were full at the last look.
+    /// The number of the last file that was full at the last poll.
     full: u64,
-    /// How much was read of the file after those.
+    /// The number of bytes read of the file after it.
     read: u64,
 }
 
-/// Follows a log from where it ends now. There need not be a file yet.
+/// Follows a log from its current end. The file need not exist yet.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -32,7 +32,7 @@ pub fn follow(path: &Path, filter: &Filter) -> Result<Follow, AuditError> {
     Ok(Follow { path: path.to_owned(), filter: filter.clone(), full, read })
 }
 
-/// How much of a file is whole lines: the rest may yet become one.
+/// Returns the length of a file up to its last newline. The rest may yet become a line.
 fn whole(open: Open) -> Result<u64, AuditError> {
     let failed = |error| AuditError::unreadable(&open.segment.path, &error);
     let mut back = Backwards::of(open.file, open.len).map_err(failed)?;
@@ -41,10 +41,10 @@ fn whole(open: Open) -> Result<u64, AuditError> {
 }
 
 impl Follow {
-    /// What was appended since the last look, as far as the filter lets it through; half a line is left for the next.
+    /// Returns the matching lines that were appended since the last poll. Leaves half a line for the next poll.
     ///
     /// # Errors
-    /// The log cannot be read. The next look begins where this one did.
+    /// The log cannot be read. The next poll begins where this one did.
     pub fn look(&mut self) -> Result<Vec<Line>, AuditError> {
         let (full, files) = self.files()?;
         let mut lines = Vec::new();
@@ -59,7 +59,7 @@ impl Follow {
         Ok(lines)
     }
 
-    /// The files that may have something new; the first is the one that was read in part.
+    /// Returns the files that may have new lines. The first one is the partially read file.
     fn files(&self) -> Result<(u64, Vec<Open>), AuditError> {
         let _turn = turn::to_read(&self.path);
         let mut segments = Segments::unlocked(&self.path)?;
@@ -72,9 +72,9 @@ impl Follow {
         Ok((full, files))
     }
 
-    /// Reads a file from `begin` on, and says where its last whole line ends.
+    /// Reads a file from `begin` on, and returns the offset after its last whole line.
     fn rest(&self, open: Open, begin: u64, lines: &mut Vec<Line>) -> Result<u64, AuditError> {
-        // A file that became shorter was written anew.
+        // A file that became shorter was rewritten.
         let begin = if open.len < begin { 0 } else { begin };
         let mut forwards = Forwards::from(open, begin)?;
         while let Some(piece) = forwards.next()? {

@@ -1,26 +1,27 @@
-//! What is put on record: a closed list, so that whoever reads a log knows every word of it.
+//! The types of events: a closed list, so that a reader of a log knows every one.
 
-/// Declares the kinds, each with its name and with what its `data` holds.
+/// Declares the kinds, each with its name. The doc comment lists the fields of `data`; `docs/event-log.md` repeats it
+/// word for word, as a test checks.
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal,)*) => {
-        /// What a line of the log tells of. The documentation of each says what its `data` holds.
+        /// The type of an event. The documentation of each variant lists the fields of its `data`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $($(#[doc = $doc])+ $kind,)*
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
 
-            /// Its name: the `type` of a line.
+            /// Returns the name: the `type` of a line.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
                 }
             }
 
-            /// What is told of, and with what `data`.
+            /// Returns the documentation of the kind.
             pub fn about(self) -> &'static str {
                 match self {
                     $(Kind::$kind => concat!($($doc),+).trim_ascii(),)*
@@ -101,7 +102,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of this name.
+    /// Returns the kind with this name.
     pub fn of(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
     }

@@ -1,4 +1,4 @@
-//! A line: how it is written, always with the same keys in the same order, and how it is read.
+//! A line: its serialization, always with the same keys in the same order, and its parser.
 
 use chrono::{DateTime, SecondsFormat};
 use portolan_core::value::Timestamp;
@@ -9,18 +9,18 @@ use super::kinds::Kind;
 use super::secrets;
 use crate::digest::Digest;
 
-/// The longest line, with its end.
+/// The maximum length of a line in bytes, including its newline.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// The version of the format.
 const VERSION: u64 = 1;
-/// The longest phase, task or run; theirs are names, and a longer one is cut.
+/// The maximum length of a phase, task or run name in characters. A longer one is cut.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Something to put on record.
+/// An entry to append.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
-    /// What it is.
+    /// The type of the event.
     pub kind: Kind,
     /// The phase that the run was in.
     pub phase: Option<String>,
@@ -28,12 +28,13 @@ pub struct LogEntry {
     pub task: Option<String>,
     /// The run.
     pub run: Option<String>,
-    /// More of it, as its [`Kind`] says: an object. Texts in it that look like keys and passwords are masked.
+    /// An object with further fields, as its [`Kind`] documents. Texts in it that look like keys and passwords are
+    /// masked.
     pub data: Value,
 }
 
 impl LogEntry {
-    /// An entry that belongs to no run.
+    /// Makes an entry that belongs to no run.
     pub fn of(kind: Kind, data: Value) -> LogEntry {
         LogEntry { kind, phase: None, task: None, run: None, data }
     }
@@ -42,13 +43,13 @@ impl LogEntry {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its number; the first of a project has 1, and no number is left out.
+    /// The sequence number. The first line of a project has 1, and numbers are consecutive.
     pub seq: u64,
-    /// Its name: made of its content, so that the same things put on record at the same times have the same names.
+    /// The ID, a digest of the content: the same entries appended at the same times have the same IDs.
     pub id: String,
-    /// Its type, by name: a log may be newer than who reads it.
+    /// The name of its type. A log may be newer than its reader and have unknown types.
     pub kind: String,
-    /// When it was written.
+    /// The time at which it was written.
     pub at: Timestamp,
     /// The phase that the run was in.
     pub phase: Option<String>,
@@ -56,15 +57,15 @@ pub struct Line {
     pub task: Option<String>,
     /// The run.
     pub run: Option<String>,
-    /// More of it, as its [`Kind`] says.
+    /// Further fields, as its [`Kind`] documents.
     pub data: Value,
-    /// The digest of the line before; nothing in the first one.
+    /// The digest of the preceding line, or `None` in the first one.
     pub prev: Option<Digest>,
-    /// Its exact text, without its end.
+    /// The exact text, without the newline.
     pub text: String,
 }
 
-/// A line as it stands in the file; the order of the fields is that of the keys.
+/// The fields of a serialized line, in the order of the keys.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LineFields {
@@ -83,19 +84,19 @@ struct LineFields {
 /// The end of the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Link {
-    /// The number of the last line; zero when there is none.
+    /// The number of the last line, or zero if there is none.
     pub(super) seq: u64,
-    /// Its digest.
+    /// The digest of the last line.
     pub(super) digest: Option<Digest>,
 }
 
 impl Link {
-    /// The end that a line makes.
+    /// Returns the end of the chain after a line.
     pub(super) fn after(line: &Line) -> Link {
         Link { seq: line.seq, digest: Some(line.digest()) }
     }
 
-    /// The line that tells of `entry`, next in the chain.
+    /// Returns the line for `entry`, next in the chain. If it is too long, a digest replaces the data.
     pub(super) fn next(&self, entry: &LogEntry, at: Timestamp) -> Line {
         let line = self.holding(entry, at, secrets::redacted(&entry.data));
         if line.text.len() < MAX_LINE_BYTES {
@@ -144,7 +145,7 @@ impl Link {
     }
 }
 
-/// What a line is called whose name is not written yet.
+/// Returns the ID of a line whose `id` is still empty.
 fn name_of(written: &LineFields) -> String {
     Digest::of(text(written)).as_str()[..20].to_owned()
 }
@@ -154,7 +155,7 @@ fn text(written: &LineFields) -> String {
 }
 
 impl Line {
-    /// Reads a line, without its end.
+    /// Parses a line without its newline.
     pub(super) fn parse(bytes: &[u8]) -> Option<Line> {
         let text = std::str::from_utf8(bytes).ok()?;
         let written: LineFields = serde_json::from_str(text).ok()?;
@@ -173,7 +174,8 @@ impl Line {
         })
     }
 
-    /// Whether its text is what [`Log::append`](super::Log::append) makes of its content, and its name is made of it.
+    /// Checks whether the text is what [`Log::append`](super::Log::append) writes for its content, and whether the ID
+    /// matches.
     pub(super) fn is_as_written(&self) -> bool {
         let Ok(mut written) = serde_json::from_str::<LineFields>(&self.text) else { return false };
         let is_same = text(&written) == self.text;
@@ -181,13 +183,13 @@ impl Line {
         is_same && name_of(&written) == id
     }
 
-    /// The digest of its exact text, which the line after it holds.
+    /// Returns the digest of the exact text, which the following line contains.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.text)
     }
 }
 
-/// A time in ISO 8601, in UTC, to the millisecond.
+/// Formats a time as ISO 8601, in UTC, with milliseconds.
 fn iso(at: Timestamp) -> String {
     let time = DateTime::from_timestamp_millis(at.0).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Millis, true)

@@ -1,13 +1,13 @@
-//! The event log of a project: what was decided at its gates, by whom it was got past, and what came of it; one line of
-//! JSON each, only ever appended.
+//! The event log of a project: the decisions at its gates, the bypasses with their principals, and the outcomes. It is
+//! one line of JSON per event, and append-only.
 //!
-//! Every line holds the digest of the line before, so that `verify` finds what was changed, left out or put in between.
-//! That is no signature: whoever may write the file may write all of it anew, and a log that is cut at its end is whole
-//! as far as it goes. [`Verification::head`] is what to keep elsewhere against both.
+//! Every line contains the digest of the preceding line, so that `verify` finds changed, removed and inserted lines.
+//! The digest is no signature. A process that may write the file can rewrite all of it, and a log that is cut at its
+//! end still verifies. To detect both, keep [`Verification::head`] elsewhere.
 //!
-//! Several processes write at once: each append holds a lock of the operating system's on a file beside the log, reads the
-//! last line, and writes its own in one call. What a process that was killed left behind is mended by the next one, which
-//! says so in the log.
+//! Several processes write at once. Each append holds an operating system lock on a file beside the log, reads the last
+//! line, and writes its own in one call. The next writer repairs what a killed process left behind, and records the
+//! repair in the log.
 //!
 //! ```
 //! use portolan_runtime::audit::{self, Durability, Filter, Kind, Log, LogEntry};

@@ -1,4 +1,4 @@
-//! Where a project's log is, and what may be one: a regular file, through no symlink, inside of the project.
+//! The path of a project's log, and its checks: a regular file, reached through no symlink, inside of the project.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -10,36 +10,37 @@ use crate::disk;
 use crate::pins::Pins;
 use crate::project_folder;
 
-/// The variables that name another file, the one that counts first. The second is what other programs call it.
+/// The variables that name another file, in order of precedence. The second is the name that other programs use.
 const VARIABLES: [&str; 2] = ["FLOW_EVENTS_PATH", "XCODER_EVENTS_PATH"];
 
-/// A log's file.
+/// The path of a log.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
-    /// The folder that it must not leave; nothing where a person named the file.
+    /// The folder that the path must not leave, or `None` if the user named the file.
     root: Option<PathBuf>,
 }
 
-/// Where the log of a project is: where it was when hooks were installed, or else `.portolan/flow-events.jsonl`, or what
-/// `FLOW_EVENTS_PATH` names, or else `XCODER_EVENTS_PATH`. A relative path in them starts at the project; an empty one is
-/// none.
+/// Returns the path of a project's log: the one pinned when hooks were installed, or else the value of
+/// `FLOW_EVENTS_PATH`, or else of `XCODER_EVENTS_PATH`, or else `.portolan/flow-events.jsonl`. A relative path in a
+/// variable starts at the project. An empty one is ignored.
 pub fn project_log(project: &Path) -> PathBuf {
     pinned(project).ok().flatten().unwrap_or_else(|| log_of(project, |name| std::env::var_os(name)))
 }
 
-/// Where the log was when hooks were installed.
+/// Returns the path that was pinned when hooks were installed.
 fn pinned(project: &Path) -> Result<Option<PathBuf>, String> {
     let log = Pins::around(project)?.and_then(|(_, pins)| pins.log);
     Ok(log.map(|log| project.join(log)))
 }
 
-/// Why the environment leads the log away from where it is pinned; nothing where it does not.
+/// Returns the error of a project whose log cannot be resolved, for instance because the environment names another file
+/// than the pinned one. Returns `None` if there is none.
 pub fn led_away(project: &Path) -> Option<AuditError> {
     Place::of_project(project, |name| std::env::var_os(name)).err()
 }
 
-/// Where the log of a project without hooks is, among these variables.
+/// Returns the path of the log of a project without hooks, given these variables.
 pub fn log_of(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     match named(variable) {
         Some(path) => project.join(path),
@@ -51,7 +52,7 @@ fn named(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     VARIABLES.iter().find_map(|name| variable(name).filter(|path| !path.is_empty())).map(PathBuf::from)
 }
 
-/// Whether two paths are of one file, which need not be there.
+/// Checks whether two paths name one file, which need not exist.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| {
         let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
@@ -65,13 +66,13 @@ fn default(project: &Path) -> PathBuf {
 }
 
 impl Place {
-    /// A file that was named: its folder may be anywhere.
+    /// Returns the place of a file that the user named. Its folder may be anywhere.
     pub(super) fn named(path: PathBuf) -> Place {
         Place { path, root: None }
     }
 
-    /// The log of a project. Where it is pinned no variable leads it elsewhere: what was put on record there would not
-    /// be found again.
+    /// Returns the place of a project's log. If it is pinned, a variable that names another file is an error, because
+    /// events appended there would not be found again.
     pub(super) fn of_project(project: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Result<Place, AuditError> {
         let pinned = pinned(project).map_err(|why| AuditError::unpinned(&default(project), &why))?;
         let named = named(variable).map(|path| project.join(path));
@@ -87,12 +88,12 @@ impl Place {
         Ok(Place { path, root })
     }
 
-    /// The folder that the log lies in.
+    /// Returns the folder of the log.
     pub(super) fn folder(&self) -> &Path {
         disk::folder_of(&self.path)
     }
 
-    /// Refuses what cannot be a log, as far as it is there.
+    /// Refuses a path that cannot be a log. A missing file passes.
     pub(super) fn check(&self) -> Result<(), AuditError> {
         if self.path.file_name().is_none() {
             return Err(AuditError::foreign(&self.path, "it names no file"));
@@ -114,7 +115,7 @@ impl Place {
         }
     }
 
-    /// Makes the folder where it is missing, so that git leaves alone what is kept in it.
+    /// Creates the folder if it is missing, and has git ignore its contents.
     pub(super) fn make_folder(&self) -> io::Result<()> {
         let folder = self.folder();
         if folder.is_dir() {
@@ -124,7 +125,7 @@ impl Place {
     }
 }
 
-/// Opens a file of the log: the owner's alone where it is made, through no symlink, without waiting for a pipe.
+/// Opens a file of the log: a new one for the owner alone, through no symlink, and without blocking on a pipe.
 pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File, io::Error> {
     #[cfg(unix)]
     {
@@ -140,7 +141,7 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File, io::E
     }
 }
 
-/// Opens a file of the log for reading; nothing when there is none.
+/// Opens a file of the log for reading. Returns `None` if it does not exist.
 pub(super) fn open_to_read(path: &Path) -> Result<Option<File>, AuditError> {
     match open(path, OpenOptions::new().read(true)) {
         Ok(file) => Ok(Some(file)),

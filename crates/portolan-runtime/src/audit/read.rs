@@ -1,4 +1,4 @@
-//! Reading in order, over all files of a log, in memory for about one line.
+//! Reading in order, through all files of a log. Buffers about one line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
@@ -11,12 +11,12 @@ use super::filter::Filter;
 use super::line::{Line, MAX_LINE_BYTES};
 use super::segments::{Open, Segment, Segments};
 
-/// What stands between two ends of lines.
+/// The bytes between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// As long as a line may be.
+    /// No longer than the maximum length of a line.
     Whole(Vec<u8>),
-    /// Longer.
+    /// Longer than the maximum.
     Overlong,
     /// The file ends before the line does.
     Torn,
@@ -25,9 +25,9 @@ pub(super) enum Piece {
 /// The lines of one file.
 pub(super) struct Forwards {
     pub(super) segment: Segment,
-    /// How many pieces were read.
+    /// The number of pieces read.
     pub(super) pieces: u64,
-    /// Where the last whole piece ended.
+    /// The offset after the last whole piece.
     pub(super) end: u64,
     reader: BufReader<Take<File>>,
 }
@@ -37,7 +37,7 @@ impl Forwards {
         Forwards { segment: open.segment, pieces: 0, end: 0, reader: BufReader::new(open.file.take(open.len)) }
     }
 
-    /// The lines from a place on that is the beginning of one.
+    /// Reads the lines from the offset `begin`, at which a line begins.
     pub(super) fn from(mut open: Open, begin: u64) -> Result<Forwards, AuditError> {
         open.file.seek(SeekFrom::Start(begin)).map_err(|error| AuditError::unreadable(&open.segment.path, &error))?;
         let len = open.len - begin;
@@ -68,7 +68,7 @@ impl Forwards {
     }
 }
 
-/// Lines of a log, the oldest first. What is no event is passed over: `verify` tells of it.
+/// The lines of a log, the oldest first. Lines that are no events are skipped; `verify` reports them.
 pub struct Lines {
     filter: Filter,
     source: From,
@@ -76,20 +76,20 @@ pub struct Lines {
 }
 
 enum From {
-    /// Found already.
+    /// Lines that have been read already.
     Found(vec::IntoIter<Line>),
-    /// Read on the way.
+    /// Files that are read during iteration.
     Files(Box<Files>),
 }
 
 struct Files {
     segments: Segments,
-    /// Those that are full and still to come, the next one last.
+    /// The numbers of the full files that are still to be read, the next one last.
     to_come: Vec<u64>,
     reading: Option<Forwards>,
 }
 
-/// The lines of a log that a filter lets through, as the log is now. Where there is no file there are no lines.
+/// Returns the lines of a log that match a filter, as of now. A missing file has no lines.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -105,7 +105,7 @@ pub fn read(path: &Path, filter: &Filter) -> Result<Lines, AuditError> {
 }
 
 impl Lines {
-    /// How many lines were met that are no events.
+    /// Returns the number of skipped lines that are no events.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -138,7 +138,7 @@ impl Lines {
 }
 
 impl Files {
-    /// The file to read next; one that has gone meanwhile is passed over.
+    /// Returns the next file to read. Skips one that has been removed meanwhile.
     fn following(&mut self) -> Result<Option<Forwards>, AuditError> {
         while let Some(number) = self.to_come.pop() {
             if let Some(open) = self.segments.open(number)? {
@@ -155,7 +155,7 @@ impl Iterator for Lines {
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step();
         if step.is_err() {
-            // A disk that fails would fail for ever.
+            // A failing disk would fail on every call.
             self.source = From::Found(Vec::new().into_iter());
         }
         step.transpose()

@@ -1,5 +1,4 @@
-//! The end of a log, where its next line goes; and what a writer that was killed, or a disk that was switched off, left
-//! there.
+//! The end of a log, to which lines are appended; and its repair after a killed writer or a power failure.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +13,7 @@ use super::line::{Line, Link, LogEntry};
 use super::segments::full;
 use crate::digest::Digest;
 
-/// How far back a whole line is looked for.
+/// How far back, in bytes, a whole line is searched.
 const MAX_DAMAGE: u64 = 16 * 1024 * 1024;
 
 /// The end of a file.
@@ -22,21 +21,21 @@ const MAX_DAMAGE: u64 = 16 * 1024 * 1024;
 pub(super) struct End {
     /// Its last line.
     pub(super) link: Link,
-    /// What is done with what does not belong there, and the entry that tells of it.
+    /// The repair of the bytes after that line, and the entry that records it.
     mending: Option<(Mending, LogEntry)>,
 }
 
 #[derive(Debug)]
 enum Mending {
-    /// Half a line, which nobody was told is kept: it is cut off.
+    /// Half a line, which was never acknowledged, is cut off at this offset.
     Cut(u64),
-    /// A line that lacks nothing but its end gets it.
+    /// A line that lacks only its newline gets one.
     Terminate,
-    /// Whole lines that are no events stay where they are, for whoever looks into it.
+    /// Whole lines that are no events stay in place, for a later investigation.
     PassOver,
 }
 
-/// What was found after the last whole line.
+/// The bytes after the last valid line.
 #[derive(Default)]
 struct Debris {
     torn: Option<Piece>,
@@ -69,7 +68,7 @@ pub(super) fn end_of(file: &File, path: &Path) -> Result<End, AuditError> {
     Ok(debris.cleared(link, len))
 }
 
-/// The end of the files that are full: what an empty one goes on from.
+/// Returns the end of the full files, which an empty current file continues.
 fn before(path: &Path) -> Result<Link, AuditError> {
     let Some(number) = full(path)?.pop() else { return Ok(Link::default()) };
     let mut back = super::back::Newest::of_full(path, number)?;
@@ -88,7 +87,7 @@ fn damaged(path: &Path) -> AuditError {
 }
 
 impl Debris {
-    /// What is to be done about it.
+    /// Chooses the repair.
     fn cleared(self, link: Link, len: u64) -> End {
         let Debris { torn, lines } = self;
         match torn {
@@ -119,7 +118,7 @@ impl End {
         End { link, mending: Some((mending, entry)) }
     }
 
-    /// Mends the end; the entry that tells of it, where there was something to mend.
+    /// Repairs the end. Returns the entry that records the repair, or `None` if none was needed.
     pub(super) fn mend(&mut self, mut file: &File) -> io::Result<Option<LogEntry>> {
         let Some((mending, entry)) = self.mending.take() else { return Ok(None) };
         match mending {

@@ -1,16 +1,16 @@
-//! What must not get into the log: texts that look like keys, tokens and passwords, and texts without end.
+//! Keeps out of the log texts that look like keys, tokens and passwords, and overlong texts.
 //!
-//! A secret is known by its shape, for nobody marks it here. Too much is masked rather than too little.
+//! Secrets carry no mark here, so they are recognized by their shape. If in doubt, a text is masked.
 
 use portolan_core::present::MASK;
 use serde_json::{Map, Value};
 
-/// The longest text that is kept, in bytes.
+/// The maximum length of a stored text, in bytes.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
-/// How deep a value is kept; what lies deeper is left out.
+/// The maximum depth of a stored value. Deeper values are left out.
 const MAX_DEPTH: usize = 32;
 
-/// How tokens of well-known issuers begin, and how many characters must follow at least.
+/// The prefixes of tokens of well-known issuers, and the minimum number of characters that follow.
 const SHAPES: &[(&str, usize)] = &[
     ("ghp_", 20),
     ("gho_", 20),
@@ -45,7 +45,7 @@ const SHAPES: &[(&str, usize)] = &[
     ("eyJ", 30),
 ];
 
-/// Names whose values are secrets, as they stand before `=` and `:`, or as keys; compared without `_` and `-`.
+/// Names of secrets, before `=` and `:` or as keys. They are compared without `_` and `-`.
 const NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -61,7 +61,7 @@ const NAMES: &[&str] = &[
     "credentials",
 ];
 
-/// The value as it may be kept.
+/// Returns the value with secrets masked and long texts cut.
 pub(super) fn redacted(value: &Value) -> Value {
     at_depth(value, 0)
 }
@@ -83,9 +83,10 @@ fn at_depth(value: &Value, depth: usize) -> Value {
     }
 }
 
-/// The text as it may be kept.
+/// Returns the text with secrets masked and cut to the maximum length.
 pub(crate) fn text(text: &str) -> String {
-    // A secret that is cut in two is not known by its shape: it is masked first, in more than is kept.
+    // A secret that was cut in two would not be recognized by its shape. More than is kept is therefore masked before
+    // the cut.
     let end = text.floor_char_boundary(MAX_TEXT_BYTES * 2);
     let masked = mask(&text[..end]);
     if end == text.len() && masked.len() <= MAX_TEXT_BYTES {
@@ -95,7 +96,7 @@ pub(crate) fn text(text: &str) -> String {
     format!("{kept}… ({} bytes in all)", text.len())
 }
 
-/// The whole text, however long, with its secrets masked.
+/// Returns the whole text, of any length, with its secrets masked.
 pub(crate) fn masked(text: &str) -> String {
     mask(text)
 }
@@ -103,7 +104,7 @@ pub(crate) fn masked(text: &str) -> String {
 fn mask(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    // What a word is told of by the one before it: `Bearer x`, `password: x`.
+    // Whether the preceding word announced a secret: `Bearer x`, `password: x`.
     let mut announced = false;
     while let Some(first) = rest.chars().next() {
         if let Some(after) = rest.strip_prefix("-----BEGIN ") {
@@ -123,7 +124,7 @@ fn mask(text: &str) -> String {
         }
         let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
-        // What stands after a slash is no password but a path: `https://host:8080/x@y`.
+        // A word with a slash is a path and no password: `https://host:8080/x@y`.
         let is_login = after.starts_with('@') && !word.contains('/') && shown.ends_with(':') && has_scheme(&shown);
         let scheme = ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str());
         if announced && scheme {
@@ -140,24 +141,24 @@ fn mask(text: &str) -> String {
     shown
 }
 
-/// Letters and digits, and what tokens have between them.
+/// Checks for letters, digits, and the separators that occur in tokens.
 fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.+/~%".contains(c) || c.is_alphanumeric()
 }
 
-/// Whether what follows a word is its value, and secret.
+/// Checks whether the text after a word is its value, and secret.
 fn announces(word: &str, after: &str) -> bool {
     let follows = after.trim_start_matches(['"', '\'', '\\', ' ']).starts_with([':', '=']);
     follows && is_secret_name(word.rsplit(['/', '.', '?']).next().unwrap_or(word))
 }
 
-/// `DB_PASSWORD` and `client-secret` are names of secrets as `password` is.
+/// Checks whether a name ends with the name of a secret, as `DB_PASSWORD` and `client-secret` do.
 fn is_secret_name(name: &str) -> bool {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     NAMES.iter().any(|secret| folded.ends_with(secret))
 }
 
-/// Whether a word is, or holds after a sign that joins words, a token of a known shape.
+/// Checks whether a word is a token of a known shape, or contains one after a separator.
 fn is_token(word: &str) -> bool {
     let begins = |part: &str| {
         SHAPES.iter().any(|(begin, least)| {
@@ -166,14 +167,14 @@ fn is_token(word: &str) -> bool {
             })
         })
     };
-    // `https://host/ghp_…` and `x=ghp_…` hold one too: a shape counts wherever a letter does not stand before it.
+    // `https://host/ghp_…` and `x=ghp_…` contain one too, so a shape counts unless a letter or digit precedes it.
     word.char_indices().any(|(at, _)| {
         let joined = word[..at].ends_with(|c: char| c.is_alphanumeric());
         !joined && begins(&word[at..])
     })
 }
 
-/// Whether the text ends in `scheme://user:`.
+/// Checks whether the last word of the text begins like a URL that may contain a login: `scheme://user:`.
 fn has_scheme(shown: &str) -> bool {
     let word = shown.rsplit(char::is_whitespace).next().unwrap_or(shown);
     word.contains("://") || word.starts_with("//")

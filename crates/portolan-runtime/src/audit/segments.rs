@@ -1,4 +1,4 @@
-//! The files that a log consists of: those that are full, numbered upwards from 1, and the one that is written.
+//! The files of a log: the full ones, numbered from 1, and the current one, which is written.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,24 +11,24 @@ use crate::disk;
 /// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number; nothing for the one that is written.
+    /// The number of a full file, or `None` for the current one.
     pub number: Option<u64>,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// What a log consisted of at one moment. What is appended later is not seen through it.
+/// The files of a log at one moment. Lines appended later are not visible through it.
 #[derive(Debug)]
 pub(super) struct Segments {
-    /// The file that is written.
+    /// The path of the current file.
     pub(super) path: PathBuf,
-    /// The numbers of those that are full, in order.
+    /// The numbers of the full files, in order.
     pub(super) full: Vec<u64>,
-    /// The one that is written, as far as it went then.
+    /// The current file, up to its length at that moment.
     pub(super) current: Option<Open>,
 }
 
-/// A file and how much of it counts.
+/// A file, and the length that is read of it.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) segment: Segment,
@@ -37,20 +37,20 @@ pub(super) struct Open {
 }
 
 impl Segments {
-    /// What the log consists of.
+    /// Returns the files of the log.
     pub(super) fn of(path: &Path) -> Result<Segments, AuditError> {
         let _turn = turn::to_read(path);
         Segments::unlocked(path)
     }
 
-    /// The same, for whoever has the turn.
+    /// Like `of`, for a caller that holds the lock.
     pub(super) fn unlocked(path: &Path) -> Result<Segments, AuditError> {
         let full = full(path)?;
         let current = opened(Segment { number: None, path: path.to_owned() })?;
         Ok(Segments { path: path.to_owned(), full, current })
     }
 
-    /// Opens one that is full; nothing when it has gone.
+    /// Opens a full file. Returns `None` if it was removed.
     pub(super) fn open(&self, number: u64) -> Result<Option<Open>, AuditError> {
         opened(Segment { number: Some(number), path: numbered(&self.path, number) })
     }
@@ -62,7 +62,7 @@ fn opened(segment: Segment) -> Result<Option<Open>, AuditError> {
     Ok(Some(Open { segment, file, len }))
 }
 
-/// The numbers of the files that are full, in order.
+/// Returns the numbers of the full files, in order.
 pub(super) fn full(path: &Path) -> Result<Vec<u64>, AuditError> {
     let folder = disk::folder_of(path);
     let entries = match fs::read_dir(folder) {
@@ -83,13 +83,13 @@ pub(super) fn full(path: &Path) -> Result<Vec<u64>, AuditError> {
     Ok(numbers)
 }
 
-/// The file that is full and has this number: `flow-events.jsonl` becomes `flow-events.1.jsonl`.
+/// Returns the path of a full file: `flow-events.jsonl` becomes `flow-events.1.jsonl`.
 pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
     let (before, after) = around(path);
     path.with_file_name(format!("{before}{number}{after}"))
 }
 
-/// What stands before the number and after it.
+/// Returns the parts of the file name before and after the number.
 fn around(path: &Path) -> (String, String) {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Taking turns: one advisory lock a log, on a file beside it that is never removed.
+//! Locking: one advisory lock per log, on a file beside it that is never removed.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -11,19 +11,19 @@ use super::error::AuditError;
 use super::place;
 use crate::disk::open_lock;
 
-/// How long a turn to write is waited for.
+/// The timeout for the write lock.
 const WAIT: Duration = Duration::from_secs(10);
-/// How long a turn to read is: there is something to be read without one, and a hook reads several times.
+/// The timeout for the read lock. It is short, because reading works without it, and a hook reads several times.
 const WAIT_TO_READ: Duration = Duration::from_millis(500);
 
-/// What a turn is for.
+/// The purpose of a lock.
 #[derive(Clone, Copy)]
 enum For {
     Writing,
     Reading,
 }
 
-/// The turn to write; it is over when the file is dropped.
+/// Takes the write lock, which is released when the file is dropped.
 pub(super) fn to_write(log: &Path) -> Result<File, AuditError> {
     let path = beside(log);
     let lock = open_lock(&path).map_err(|error| AuditError::unwritable(&path, &error))?;
@@ -38,7 +38,8 @@ pub(super) fn to_write(log: &Path) -> Result<File, AuditError> {
     }
 }
 
-/// The turn to look at what the log consists of. Whoever may only read, or waits too long, looks without one.
+/// Takes the read lock for listing the files of a log. Returns `None` if the lock file cannot be opened or the wait was
+/// too long; the caller then reads without it.
 pub(super) fn to_read(log: &Path) -> Option<File> {
     let lock = place::open(&beside(log), OpenOptions::new().read(true)).ok()?;
     wait(lock, For::Reading).ok()?
@@ -50,7 +51,7 @@ fn beside(log: &Path) -> PathBuf {
     log.with_file_name(name)
 }
 
-/// The file, locked; nothing when that took too long.
+/// Locks the file. Returns `None` on a timeout.
 fn wait(lock: File, what_for: For) -> io::Result<Option<File>> {
     let tried = match what_for {
         For::Writing => lock.try_lock(),
@@ -61,7 +62,7 @@ fn wait(lock: File, what_for: For) -> io::Result<Option<File>> {
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    // The operating system has no patience to set: a thread waits, and gives the turn back should it come too late.
+    // Operating system locks have no timeout: a thread waits, and releases the lock if it comes too late.
     let (turn, turns) = mpsc::sync_channel(0);
     thread::spawn(move || {
         let locked = match what_for {

@@ -1,4 +1,4 @@
-//! Whether a log is whole: every line an event, each the next of the one before, no file missing.
+//! Verification of a log: every line is an event and follows the one before, and no file is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,29 +8,29 @@ use super::read::{Forwards, Piece};
 use super::segments::{Segments, numbered};
 use crate::digest::Digest;
 
-/// What came of looking at a whole log.
+/// The result of verifying a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// How many lines are whole, up to the first that is not.
+    /// The number of valid lines before the first fault.
     pub lines: u64,
-    /// The digest of the last of them. Kept elsewhere, it tells whether a log was cut or written anew since.
+    /// The digest of the last valid line. A copy kept elsewhere shows whether the log was cut or rewritten since.
     pub head: Option<Digest>,
-    /// What is wrong first; what follows it was not looked at.
+    /// The first fault. Later lines were not checked.
     pub first_fault: Option<LogFault>,
 }
 
-/// What is wrong with a log.
+/// A fault of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFault {
     /// The file.
     pub segment: PathBuf,
-    /// The line in it, from 1 on.
+    /// The number of the line in the file, from 1.
     pub line: u64,
-    /// What is wrong, in one lower-case sentence.
+    /// The fault, in one lower-case sentence.
     pub what: String,
 }
 
-/// Looks at every line of a log.
+/// Verifies every line of a log.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -61,7 +61,7 @@ fn missing(path: &Path, number: u64) -> LogFault {
     LogFault { segment: numbered(path, number), line: 1, what: "the file is missing".to_owned() }
 }
 
-/// Goes through one file; the fault that it stops at.
+/// Verifies one file, and returns the first fault.
 fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<LogFault>, AuditError> {
     while let Some(piece) = forwards.next()? {
         let what = match piece {
@@ -82,7 +82,7 @@ fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<LogFault>, Audi
     Ok(None)
 }
 
-/// What is wrong with a line that comes after this end.
+/// Returns the fault of a line that follows this end.
 fn wrong(line: &Line, end: &Link) -> Option<String> {
     let expected = end.seq + 1;
     if line.seq != expected {

@@ -1,10 +1,10 @@
-//! The autopilot works through the queue: it has a driver work on a phase, and then asks the engine whether the phase is
-//! done. A driver moves nothing; every move is a tick, with the reasons of a refusal as the next prompt.
+//! The autopilot works through the queue: it has a driver work on a phase, and then asks the engine whether the phase
+//! is done. A driver moves nothing. Every move is a tick; if it is refused, the reasons are part of the next prompt.
 //!
 //! ```text
 //! next task → brief → driver works → usage → question? → tick → next phase, or the reason goes back
 //! ```
-//! Nothing of it is kept but in the log and beside it: one that was killed goes on where it was.
+//! All its state is in the log and beside it. A killed autopilot continues from there.
 
 mod prompt;
 mod pulse;
@@ -29,20 +29,20 @@ use crate::service::{Brief, Caller, Ending, Service, Tick};
 use crate::supervisor::{Ask, Supervisor, Task, UsageReport};
 use pulse::Pulse;
 
-/// How far the autopilot may go.
+/// The limits of the autopilot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AutopilotLimits {
-    /// How many sessions there may be in all, over every task.
+    /// The maximum number of sessions of all tasks together.
     pub sessions: u32,
-    /// How many sessions there may be for a task.
+    /// The maximum number of sessions of a task.
     pub sessions_per_task: u32,
     /// How many sessions in a row may work on a phase before a person is asked.
     pub attempts: u32,
-    /// After how long without a move a person is asked.
+    /// The time without a move after which a person is asked.
     pub stuck_after: Duration,
-    /// How long a session may take.
+    /// The maximum duration of a session.
     pub session: Duration,
-    /// How often it is told that work goes on.
+    /// The interval of the messages that work continues.
     pub heartbeat: Duration,
 }
 
@@ -68,15 +68,15 @@ pub struct Autopilot<'s> {
     caller: Caller,
 }
 
-/// Where the autopilot stopped.
+/// How the autopilot stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Landed {
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// More of it, for people.
+    /// A sentence about the reason, for people.
     pub reason: String,
-    /// How many sessions there were.
+    /// The number of sessions.
     pub sessions: u32,
 }
 
@@ -84,21 +84,21 @@ pub struct Landed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// Nothing is left to do.
+    /// No task is left.
     Done,
-    /// Everything that is left waits for an answer.
+    /// All open tasks wait for an answer.
     Waiting,
     /// A budget is used up.
     Halted,
-    /// There were as many sessions as there may be.
+    /// The maximum number of sessions is reached.
     Limit,
 }
 
-/// What is offered where a task cannot go on by itself, and what follows.
+/// The choices for a task that is stuck.
 const STUCK: [&str; 3] = ["try again", "scope down", "escalate"];
 
 impl<'s> Autopilot<'s> {
-    /// An autopilot of a project.
+    /// Creates an autopilot for a project.
     pub fn new(
         service: &'s Service,
         driver: Arc<dyn AgentDriver>,
@@ -109,10 +109,10 @@ impl<'s> Autopilot<'s> {
         Autopilot { service, driver, notifiers, limits, caller }
     }
 
-    /// Works until nothing is left that can be worked on.
+    /// Works until no task is left that can be worked on.
     ///
     /// # Errors
-    /// The project's files cannot be read or written, or a task cannot be begun.
+    /// The project's files cannot be read or written, or a task cannot be started.
     pub async fn fly(&self) -> Result<Landed, ServiceError> {
         let supervisor = self.service.supervisor();
         let _alone = self.alone()?;
@@ -151,7 +151,7 @@ impl<'s> Autopilot<'s> {
         }
     }
 
-    /// One autopilot at a time works on a project: the files of the working copy are one.
+    /// Takes the lock of the autopilot. There is one working copy, so only one autopilot may work on a project.
     fn alone(&self) -> Result<File, ServiceError> {
         let folder = self.service.project().join(".portolan");
         let path = folder.join("autopilot.lock");
@@ -166,14 +166,14 @@ impl<'s> Autopilot<'s> {
         })
     }
 
-    /// A task that somebody began by hand comes into the queue, so that it is not set aside for good.
+    /// Adds a task that was started by hand to the queue, so that it is not parked for good.
     async fn adopt(&self, supervisor: &Supervisor<'_>) -> Result<(), ServiceError> {
         let Some(active) = self.service.flow().active().await? else { return Ok(()) };
         let (name, workflow) = (active.task, Some(active.workflow));
         supervisor.enqueue(&Task { name, goal: String::new(), workflow, at: None }).await
     }
 
-    /// A task that cannot be begun waits for a person; the others do not.
+    /// Asks a person about a task that cannot be started. The other tasks continue.
     async fn unbegun(&self, item: &Item, error: ServiceError) -> Result<(), ServiceError> {
         if !matches!(error.kind, ErrorKind::Refused | ErrorKind::InvalidDefinition) {
             return Err(error);
@@ -182,7 +182,7 @@ impl<'s> Autopilot<'s> {
         self.ask(item, &AgentQuestion { body, choices: vec!["try again".to_owned()], default: None }).await
     }
 
-    /// One session of the driver on the present phase, and what the engine says of it.
+    /// Runs one session of the driver on the present phase, and has the engine judge it.
     async fn session(&self, item: &Item, brief: &Brief, pulse: &mut Pulse) -> Result<(), ServiceError> {
         let supervisor = self.service.supervisor();
         let state = self.service.flow().status().await?;
@@ -201,7 +201,7 @@ impl<'s> Autopilot<'s> {
             answers,
             deadline: self.limits.session,
         };
-        // On record before it begins: one that kills the machine counts as well.
+        // Recorded before it begins, so that a session that crashes the machine counts too.
         self.beat(item, "started", None).await?;
         let worked = self.working(item, &assignment, pulse).await?;
         let session = worked.session.clone().unwrap_or_else(|| format!("{}-{}", item.task, item.sessions + 1));
@@ -222,11 +222,11 @@ impl<'s> Autopilot<'s> {
         self.judge(item, &worked).await
     }
 
-    /// Has the engine decide what a session came to.
+    /// Has the engine decide on the result of a session.
     async fn judge(&self, item: &Item, worked: &SessionResult) -> Result<(), ServiceError> {
         let supervisor = self.service.supervisor();
         let flow = self.service.flow();
-        // Agents may have ended the task themselves, or asked.
+        // The agent may have ended the task itself, or asked a question.
         if flow.active().await?.is_none_or(|active| active.task != item.task) {
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl<'s> Autopilot<'s> {
         if !worked.claims.is_empty()
             && let Err(error) = flow.patch(&worked.claims, &self.caller).await
         {
-            // What was claimed may be claimed no more; the checks say what is missing.
+            // A claim may no longer be allowed. The checks then report what is missing.
             self.notify(Kind::Heartbeat, Some(&item.task), format!("a claim was refused: {error}"), None).await;
         }
         let tick: Tick = match &worked.back {
@@ -262,7 +262,7 @@ impl<'s> Autopilot<'s> {
         Ok(())
     }
 
-    /// Waits for the driver, and tells meanwhile that work goes on.
+    /// Waits for the driver, and reports meanwhile that work continues.
     async fn working(
         &self,
         item: &Item,
@@ -293,7 +293,7 @@ impl<'s> Autopilot<'s> {
         self.service.supervisor().tell(Kind::Heartbeat, item, item.run.as_deref(), data).await
     }
 
-    /// Why a task does not go on by itself.
+    /// Returns why a task cannot continue by itself, or `None` if it can.
     fn held_up(&self, item: &Item) -> Option<String> {
         if item.sessions >= self.limits.sessions_per_task {
             return Some(format!("it had {} sessions, which is all it may have", item.sessions));
@@ -308,7 +308,7 @@ impl<'s> Autopilot<'s> {
         is_stuck.then(|| format!("it has not moved for {} s", still / 1_000))
     }
 
-    /// A person decides what becomes of a task, and the queue goes on.
+    /// Asks a person about a stuck task and parks it, so that the queue continues.
     async fn stuck(&self, item: &Item, why: &str) -> Result<(), ServiceError> {
         let state = self.service.flow().status().await?;
         let last = state.last_error.map_or_else(String::new, |last| format!(" It was refused last because: {last}"));
@@ -318,14 +318,14 @@ impl<'s> Autopilot<'s> {
         self.service.supervisor().park(&item.task, why, &self.caller).await
     }
 
-    /// What a person decided of a task that was stuck, where that ends it.
+    /// Returns the ending that a person chose for a stuck task, if any.
     async fn decided(&self, item: &Item) -> Result<Option<Ending>, ServiceError> {
         let board = self.service.supervisor().board().await?;
         let of = |question: &&portolan_gates::supervisor::Question| {
             question.task.as_deref() == Some(&item.task) && question.choices == STUCK
         };
         let last = board.questions.values().rfind(of).and_then(|question| question.answer.as_ref());
-        // What was decided before the task moved on is no decision about where it is.
+        // A decision from before the last move is not about the present phase.
         let answer = last.filter(|answer| item.moved_at.is_none_or(|moved| answer.at >= moved));
         let answer = answer.map(|answer| answer.body.as_str());
         Ok(match answer {
@@ -349,7 +349,7 @@ impl<'s> Autopilot<'s> {
         Ok(())
     }
 
-    /// Tells once more of what was not answered in time.
+    /// Reminds people of overdue questions.
     async fn remind(&self, supervisor: &Supervisor<'_>) -> Result<(), ServiceError> {
         for question in supervisor.settle_deadlines().await? {
             let body = format!("not answered in time: {}", question.body);
@@ -363,7 +363,7 @@ impl<'s> Autopilot<'s> {
         let issue = state.ok().filter(|state| state.task_id.as_deref() == task).and_then(|state| state.issue_number);
         let task_id = task.map(str::to_owned);
         let notice = Notice { kind: kind.name().to_owned(), at_ms: self.now().0, task_id, issue, body, reply_token };
-        // Nobody is held up because somebody else could not be told; the log has it.
+        // A failed notification stops nothing, because the event is in the log.
         let _untold = self.notifiers.tell(&notice).await;
     }
 

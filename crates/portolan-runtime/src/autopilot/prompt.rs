@@ -1,13 +1,13 @@
-//! What an agent is told of a phase. What was said by issues, commits and people is quoted as data.
+//! The prompt of an agent for a phase. The text of issues, commits and people is quoted as data.
 
 use portolan_gates::supervisor::Item;
 
 use crate::service::Brief;
 
-/// The longest reason of a refusal that is told, in bytes.
+/// The maximum length of the reason of a refusal in the prompt, in bytes.
 const MAX_REASON_BYTES: usize = 8 << 10;
 
-/// The prompt of a session.
+/// Returns the prompt of a session.
 pub(super) fn prompt(item: &Item, brief: &Brief, refused: Option<&str>, answers: &[(String, String)]) -> String {
     let (task, phase) = (&item.task, &brief.phase);
     let mut text = format!("You work on the task `{task}`, which is in the phase `{phase}`.\n");

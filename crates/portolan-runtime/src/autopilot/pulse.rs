@@ -1,10 +1,10 @@
-//! When it is time to tell that work goes on. The time is that of the project's clock.
+//! Decides when to report that work continues, by the project's clock.
 
 use std::time::Duration;
 
 use portolan_core::value::Timestamp;
 
-/// How long is waited at most before the clock is looked at again.
+/// The longest wait between two looks at the clock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Pulse {
@@ -17,12 +17,12 @@ impl Pulse {
         Pulse { last: now, every }
     }
 
-    /// How long to wait before it is asked again.
+    /// Returns how long to wait before calling `due` again.
     pub(super) fn patience(&self) -> Duration {
         PATIENCE.min(self.every.max(Duration::from_millis(10)))
     }
 
-    /// How many seconds it has been, where it is time.
+    /// Returns the seconds since the last report, if the next one is due.
     pub(super) fn due(&mut self, now: Timestamp) -> Option<u64> {
         let since = u64::try_from(now.0.saturating_sub(self.last.0)).unwrap_or(0);
         if u128::from(since) < self.every.as_millis() {

@@ -1,4 +1,4 @@
-//! A server to try things out with: it says back what it is told, and fails, waits and floods on request.
+//! A server for experiments: it returns its input, and fails, waits and floods on request.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Answer, arguments, object, read_only};
 
 const MAX_SLEEP_MS: u64 = 600_000;
-/// More than any client should take.
+/// More than any client should accept.
 const MAX_BIG_BYTES: usize = 200_000_000;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -33,7 +33,7 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-/// The answer; nothing when there is no such tool.
+/// Calls a tool. Returns `None` if there is no such tool.
 pub(super) async fn call(tool: &str, given: Map<String, Value>) -> Option<Answer> {
     Some(match tool {
         "echo" => Ok(CallToolResult::structured(Value::Object(given))),

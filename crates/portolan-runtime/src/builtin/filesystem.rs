@@ -1,4 +1,4 @@
-//! Reads files below one folder, and nothing outside it: symlinks are followed only as long as they stay inside.
+//! Reads files below one folder, and nothing outside it. Symlinks are followed only inside.
 
 mod read;
 mod search;
@@ -18,18 +18,18 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, arguments, object, read_only};
 
-/// The most entries of a folder that are listed.
+/// The maximum number of listed entries of a folder.
 const MAX_ENTRIES: usize = 100_000;
 
 /// A folder that is served.
 pub(super) struct Filesystem {
-    /// Without symlinks.
+    /// The folder with symlinks resolved.
     root: PathBuf,
-    /// As it was named, and made absolute: absolute paths of clients may be written like this.
+    /// The folder as it was named, made absolute. Absolute paths of clients may begin with it.
     named: PathBuf,
 }
 
-/// What a tool does; the flag is set when nobody waits for the answer any more.
+/// The function of a tool. The flag is set when the call is abandoned.
 type Work = fn(&Filesystem, Map<String, Value>, &AtomicBool) -> Result<String, String>;
 
 #[derive(Deserialize)]
@@ -80,12 +80,12 @@ impl Filesystem {
         }
     }
 
-    /// The folder, without symlinks.
+    /// Returns the folder with symlinks resolved.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The answer; nothing when there is no such tool.
+    /// Calls a tool. Returns `None` if there is no such tool.
     pub(super) async fn call(self: &Arc<Self>, tool: &str, given: Map<String, Value>) -> Option<Answer> {
         let work: Work = match tool {
             "list_directory" => |files, given, _| files.list(given),
@@ -97,19 +97,19 @@ impl Filesystem {
         let files = Arc::clone(self);
         let stop = Stop::default();
         let stopped = Arc::clone(&stop.0);
-        // Files may be on a disk that hangs: others must not wait for it.
+        // A disk may hang; blocking threads keep other calls from waiting for it.
         let done = tokio::task::spawn_blocking(move || work(&files, given, &stopped)).await;
         Some(done.unwrap_or_else(|error| Err(format!("the call failed ({error})"))).map(|content| {
             let mut result = CallToolResult::structured(json!({ "content": content }));
-            // The text is for readers who know nothing of structure; JSON in it would be in their way.
+            // The content repeats the text for readers that ignore structured results. JSON would only obstruct them.
             result.content = vec![ContentBlock::text(content)];
             result
         }))
     }
 
-    /// Where `path` leads, which is inside the folder; otherwise why it may not be used.
+    /// Resolves `path` inside the folder. The error says why it may not be used.
     fn find(&self, path: &str) -> Result<PathBuf, String> {
-        // First by its words alone: nothing is said of what lies outside, not even whether it is there.
+        // First checks the path lexically, so that an error does not reveal whether a file outside exists.
         let below = self.below(path).ok_or_else(|| outside(path))?;
         match self.root.join(below).canonicalize() {
             Ok(found) if found.starts_with(&self.root) => Ok(found),
@@ -118,7 +118,7 @@ impl Filesystem {
         }
     }
 
-    /// `path` relative to the folder, with every `..` taken as it is written.
+    /// Makes `path` relative to the folder, resolving every `..` lexically.
     fn below(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         let relative = match path.is_absolute() {
@@ -158,7 +158,7 @@ impl Filesystem {
         Ok(lines.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 
-    /// A symlink counts as what it leads to, if that is inside.
+    /// Checks for a folder. A symlink counts as its target, if that is inside.
     fn is_folder(&self, entry: &fs::DirEntry) -> bool {
         match entry.file_type() {
             Ok(kind) if kind.is_symlink() => {
@@ -187,7 +187,7 @@ impl Filesystem {
     }
 }
 
-/// Set when nobody waits for the answer any more.
+/// Set on drop, when the call is abandoned.
 #[derive(Default)]
 struct Stop(Arc<AtomicBool>);
 
@@ -214,7 +214,7 @@ fn instant(time: SystemTime) -> Option<String> {
     Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
-/// A name as one line of text, however odd it is.
+/// Formats a name as one line of text, escaping control characters.
 fn shown(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let mut shown = String::with_capacity(name.len());

@@ -5,11 +5,11 @@ pub(super) struct Glob {
     names: Vec<Vec<char>>,
 }
 
-/// The longest pattern that is taken.
+/// The longest pattern that is accepted, in characters.
 const MAX_CHARS: usize = 1_000;
 
 impl Glob {
-    /// Reads a pattern; otherwise says what is wrong with it.
+    /// Parses a pattern. The error says what is wrong with it.
     pub(super) fn new(pattern: &str) -> Result<Glob, String> {
         if pattern.chars().nth(MAX_CHARS).is_some() {
             return Err(format!("a pattern has at most {MAX_CHARS} characters"));
@@ -18,9 +18,9 @@ impl Glob {
         Ok(Glob { names })
     }
 
-    /// Whether the pattern fits the whole path, given as its names.
+    /// Checks whether the pattern matches the whole path, given as its names.
     pub(super) fn fits(&self, path: &[&str]) -> bool {
-        // Row by row, so that no pattern takes more than the product of the lengths.
+        // Row by row, so that the time is at most the product of both lengths.
         let mut fits = vec![false; path.len() + 1];
         fits[0] = true;
         for pattern in &self.names {
@@ -39,7 +39,7 @@ impl Glob {
     }
 }
 
-/// Whether a pattern without slashes fits a name. After a mismatch only the last `*` has to take more.
+/// Checks whether a pattern without slashes matches a name. After a mismatch, only the last `*` has to match more.
 fn name_fits(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
@@ -66,7 +66,7 @@ fn name_fits(pattern: &[char], name: &str) -> bool {
     }
 }
 
-/// How much of `pattern` fits this one character, if its beginning does.
+/// Returns the length of the beginning of `pattern` that matches this one character, if it does.
 fn one_fits(pattern: &[char], char: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
@@ -103,11 +103,11 @@ impl Members<'_> {
     }
 }
 
-/// The set that `pattern` begins with: how long it is, what is in it, and whether all others are meant.
+/// Parses the set at the beginning of `pattern`: its length, its members, and whether it is negated.
 fn set(pattern: &[char]) -> Option<(usize, Members<'_>, bool)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let start = if negated { 2 } else { 1 };
-    // A bracket that comes first is a member.
+    // A bracket in first position is a member.
     let end = pattern.iter().skip(start + 1).position(|char| *char == ']')? + start + 1;
     Some((end + 1, Members(&pattern[start..end]), negated))
 }

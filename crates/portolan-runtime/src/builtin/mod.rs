@@ -1,5 +1,5 @@
-//! The MCP servers that are part of Portolan: a workflow can call them without anything being installed, and
-//! `portolan builtin` serves them to any client.
+//! The MCP servers that are part of Portolan. A workflow can call them without an installation, and `portolan builtin`
+//! serves them to any client.
 
 mod echo;
 mod filesystem;
@@ -36,8 +36,8 @@ enum Kind {
 }
 
 impl Server {
-    /// The server that `builtin` names, its relative paths being relative to `folder`. It fails when a folder that it
-    /// is to serve is not there.
+    /// Creates the server that `builtin` names. Its relative paths are relative to `folder`. Fails if the folder that
+    /// it serves does not exist.
     pub fn new(builtin: &Builtin, folder: &Path) -> io::Result<Server> {
         let kind = match builtin {
             Builtin::Filesystem { root } => Kind::Filesystem(Arc::new(Filesystem::new(&folder.join(root))?)),
@@ -46,7 +46,7 @@ impl Server {
         Ok(Server { kind })
     }
 
-    /// Whether nothing outside of `folder` is served: where its folder really lies counts, symlinks followed.
+    /// Checks whether everything that is served is inside `folder`, with symlinks resolved.
     pub(crate) fn is_within(&self, folder: &Path) -> io::Result<bool> {
         match &self.kind {
             Kind::Filesystem(files) => Ok(files.root().starts_with(folder.canonicalize()?)),
@@ -62,7 +62,7 @@ impl Server {
     {
         let running = match ServiceExt::<RoleServer>::serve(self, (reader, writer)).await {
             Ok(running) => running,
-            // A client that leaves without a word has what it wanted.
+            // A client may leave before the handshake.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
@@ -135,10 +135,10 @@ impl Server {
     }
 }
 
-/// What a tool answers: a result, or why there is none, which its caller gets to see.
+/// The result of a tool, or the error that its caller receives.
 type Answer = Result<CallToolResult, String>;
 
-/// A tool that changes nothing and reaches nothing but this machine.
+/// Declares a tool that changes nothing and accesses nothing but this machine.
 fn read_only(name: &'static str, description: &'static str, input: Value, output: Value) -> Tool {
     let schema = |value: Value| match value {
         Value::Object(fields) => Arc::new(fields),
@@ -149,12 +149,12 @@ fn read_only(name: &'static str, description: &'static str, input: Value, output
         .with_annotations(ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false))
 }
 
-/// The schema of an object with these properties.
+/// Returns the schema of an object with these properties.
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// The arguments of `tool`, read; otherwise what is wrong with them.
+/// Parses the arguments of `tool`. The error says what is wrong with them.
 fn arguments<T: DeserializeOwned>(tool: &str, arguments: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| format!("the arguments of `{tool}` are wrong: {error}"))

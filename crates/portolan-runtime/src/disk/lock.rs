@@ -1,27 +1,27 @@
-//! Taking turns: one advisory lock a folder, on a file that stays there, or on the folder itself. A lock that is deleted can be
-//! held twice.
+//! Locking: one advisory lock per folder, on a file that is never deleted, or on the folder itself. A lock file that is
+//! deleted could be locked twice.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The name of a folder's lock file. It lies beside the files that are written in turns.
+/// The name of a folder's lock file. It is beside the files that it protects.
 pub const LOCK_FILE: &str = ".portolan.lock";
 
-/// How long a turn is waited for.
+/// The timeout for a lock.
 pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
-/// Why no turn came.
+/// Why a lock was not acquired.
 #[derive(Debug)]
 pub(crate) enum NoTurn {
     /// The lock file cannot be used.
     Failed(io::Error),
-    /// Somebody else keeps this lock.
+    /// Another process holds this lock.
     Late(PathBuf),
 }
 
-/// Waits for the turn to write in a folder; it is over when the file is dropped.
+/// Acquires the lock of a folder, which is released when the file is dropped.
 pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
     let path = folder.join(LOCK_FILE);
     let lock = open_lock(&path).map_err(NoTurn::Failed)?;
@@ -32,8 +32,8 @@ pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTu
     }
 }
 
-/// The same in a folder in which nothing of ours is to lie, such as one that is committed: the folder itself is locked. It is
-/// [`turn`] where the system, or the disk, locks no folders.
+/// Acquires the lock of a folder that must not contain our files, such as one that is committed, by locking the folder
+/// itself. Uses [`turn`] if the system, or the disk, cannot lock folders.
 pub(crate) async fn turn_unseen(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
     let Ok(lock) = File::open(folder) else { return turn(folder, patience).await };
     match lock.try_lock() {
@@ -43,7 +43,8 @@ pub(crate) async fn turn_unseen(folder: &Path, patience: Duration) -> Result<Fil
     }
 }
 
-/// Waiting blocks a thread, so not one of the executor's. Should the turn come too late, that thread gives it back.
+/// Waiting blocks a thread, so it must not be one of the executor's. If the lock comes too late, that thread releases
+/// it.
 async fn waited(lock: File, path: PathBuf, patience: Duration) -> Result<File, NoTurn> {
     let waiting = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
     match tokio::time::timeout(patience, waiting).await {
@@ -53,7 +54,8 @@ async fn waited(lock: File, path: PathBuf, patience: Duration) -> Result<File, N
     }
 }
 
-/// Opens a lock file, and makes it where it is missing: the owner's alone, through no symlink, without waiting for a pipe.
+/// Opens a lock file, and creates it if it is missing: for the owner alone, through no symlink, without blocking on a
+/// pipe.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -67,14 +69,14 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Takes a lock, however long that takes; it is over when the file is dropped.
+/// Acquires a lock without a timeout. It is released when the file is dropped.
 pub(crate) fn alone(path: &Path) -> io::Result<File> {
     let lock = open_lock(path)?;
     lock.lock()?;
     Ok(lock)
 }
 
-/// Takes a lock that nobody else has; nothing where somebody has it.
+/// Acquires a lock without waiting. Returns `None` if it is taken.
 pub(crate) fn try_alone(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     match lock.try_lock() {
@@ -95,7 +97,7 @@ mod tests {
         let first = runtime.block_on(turn_unseen(folder.path(), WAIT)).expect("nobody else has it");
         let late = runtime.block_on(turn_unseen(folder.path(), Duration::from_millis(5)));
         assert!(matches!(late, Err(NoTurn::Late(path)) if path == folder.path()));
-        // The thread that still waits gets its turn, and gives it back.
+        // The thread that still waits acquires the lock, and releases it.
         drop(first);
         drop(runtime.block_on(turn_unseen(folder.path(), WAIT)).expect("its turn has come"));
         #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! What everything that keeps files has to do with: folders and files that are their owner's alone, files that are there
-//! as a whole or not at all, reading up to a bound and without waiting, what tells that a file has changed, and locks.
+//! Shared functions for files: private files and folders, atomic writes, bounded reads that do not block, detection of
+//! changes, and locks.
 
 mod lock;
 mod read;
@@ -14,7 +14,7 @@ pub(crate) use read::{beginning, bytes, open, open_itself, source, text, unreada
 pub(crate) use stamp::Stamp;
 pub(crate) use write::{Fresh, private_folder, replace, sync_folder};
 
-/// The folder that a file lies in. The parent of a bare name is no path at all, and nothing can be opened there.
+/// Returns the folder of a file. The parent of a bare name is an empty path, which cannot be opened; this returns `.`.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! Reading up to a bound. What is no regular file is not read, and nobody waits for the writer of a pipe.
+//! Bounded reads. All functions but `beginning` read only regular files, and do not wait for the writer of a pipe.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -8,16 +8,16 @@ use portolan_core::source::MAX_SOURCE_BYTES;
 
 use crate::error::{ServiceError, plain};
 
-/// How much longer than a file its text's room is: with room to spare, one call reads it and one finds its end.
+/// How much larger the buffer is than the file. With spare room, one call reads the file and one finds its end.
 const SPARE: usize = 64;
 
-/// Opens a file for reading. Never waits: opening a pipe would wait for its writer.
+/// Opens a file for reading. Never blocks on a pipe without a writer.
 #[cfg(unix)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     opened(path, rustix::fs::OFlags::NONBLOCK)
 }
 
-/// Opens a file for reading, through no symlink. Never waits, not even when the file was exchanged for a pipe.
+/// Opens a file for reading, through no symlink. Never blocks, even if the file was replaced by a pipe.
 #[cfg(unix)]
 pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
     opened(path, rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
@@ -39,19 +39,20 @@ pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-/// The text of a regular file that is not larger than `max` bytes.
+/// Returns the text of a regular file of at most `max` bytes.
 pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
     let meta = fs::metadata(path).ok()?;
     String::from_utf8(whole(path, &meta, max).ok()??).ok()
 }
 
-/// What is in a regular file that is not larger than `max` bytes, and no symlink; nothing where it is no such file.
+/// Returns the bytes of a regular file of at most `max` bytes that is no symlink. Returns `None` for anything else that
+/// exists.
 pub(crate) fn bytes(path: &Path, max: u64) -> io::Result<Option<Vec<u8>>> {
     whole(path, &fs::symlink_metadata(path)?, max)
 }
 
 fn whole(path: &Path, meta: &Metadata, max: u64) -> io::Result<Option<Vec<u8>>> {
-    // Before it is opened: a pipe would wait for somebody to write.
+    // Checked before opening, because opening a pipe would wait for a writer.
     if !meta.is_file() || meta.len() > max {
         return Ok(None);
     }
@@ -60,7 +61,7 @@ fn whole(path: &Path, meta: &Metadata, max: u64) -> io::Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
-/// The first `max` bytes of a note of our own, as text; nothing where there is none.
+/// Returns the first `max` bytes of one of our own files, as text. Returns `None` if it does not exist.
 pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -72,7 +73,7 @@ pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The whole text of a definition, a byte order mark included.
+/// Returns the whole text of a definition, including a byte order mark.
 pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
     let file = open(path).map_err(|error| unreadable(path, &error))?;
     let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
@@ -94,7 +95,7 @@ pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
     })
 }
 
-/// What is said of a definition that cannot be read.
+/// Returns the error for a definition that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be read: {}", path.display(), plain(error));
     ServiceError::failed("unreadable", message, "check the path and its permissions")

@@ -1,21 +1,21 @@
-//! What tells that a file or a folder has changed without reading it.
+//! Detects a changed file or folder without reading it.
 
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The metadata of a path, and of what it leads to where it is a link; nothing where there is nothing.
+/// The metadata of a path, and of the target if it is a symlink. `None` stands for a missing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     own: Option<Metadata>,
     target: Option<Metadata>,
 }
 
-/// How long after a change another one may have the same time: the longest step of a file system's clock.
+/// The coarsest time resolution of a file system: two changes within it may have the same time.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 impl Stamp {
-    /// The stamp of a path; nothing where it cannot be looked at.
+    /// Returns the stamp of a path, or `None` if its metadata cannot be read.
     pub(crate) fn of(path: &Path) -> Option<Stamp> {
         let own = looked_at(path.symlink_metadata())?;
         let target = match &own {
@@ -25,7 +25,7 @@ impl Stamp {
         Some(Stamp { own, target })
     }
 
-    /// Whether every change after `time` shows. One within the same step of the clock might not.
+    /// Checks whether every change after `time` would show. One within the same clock step might not.
     pub(crate) fn is_settled(&self, time: SystemTime) -> bool {
         let steps = [&self.own, &self.target].into_iter().flatten();
         steps.into_iter().all(|metadata| metadata.last_change().is_some_and(|at| at + CLOCK_STEP < time))
@@ -40,7 +40,7 @@ fn looked_at(metadata: io::Result<std::fs::Metadata>) -> Option<Option<Metadata>
     }
 }
 
-/// What changes with the content. The time of the last change of the metadata is among it, which no program can set.
+/// The metadata that changes with the content. It includes the change time of the inode, which no program can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metadata {
     device: u64,
@@ -65,14 +65,15 @@ impl Metadata {
         }
     }
 
-    /// Elsewhere nothing tells reliably that a file has changed: what looks changed just now is always read again.
+    /// On other systems no metadata reliably shows a change. The change time is in the future, so that files are read
+    /// again.
     #[cfg(not(unix))]
     fn of(metadata: &std::fs::Metadata) -> Metadata {
         let (size, is_link) = (metadata.len(), metadata.is_symlink());
         Metadata { device: 0, inode: 0, size, modified: (0, 0), changed: (i64::MAX, 0), is_link }
     }
 
-    /// The later one of its times; nothing where it is before 1970.
+    /// Returns the later one of both times, or `None` if it is before 1970.
     fn last_change(&self) -> Option<SystemTime> {
         let (seconds, nanoseconds) = self.modified.max(self.changed);
         let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);

@@ -1,4 +1,4 @@
-//! Claude Code, without a terminal: `claude -p --output-format json`. Its result says what it has cost.
+//! Claude Code, without a terminal: `claude -p --output-format json`. Its result contains the cost.
 
 use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
@@ -30,8 +30,8 @@ impl AgentDriver for Claude {
     }
 }
 
-/// What the result says: `{"type":"result","is_error":…,"result":…,"session_id":…,"num_turns":…,"total_cost_usd":…,
-/// "usage":{"input_tokens":…,"output_tokens":…}}`. Tokens that come from the cache are read as well.
+/// Parses the result: `{"type":"result","is_error":…,"result":…,"session_id":…,"num_turns":…,"total_cost_usd":…,
+/// "usage":{"input_tokens":…,"output_tokens":…}}`. Tokens read from and written to the cache count as input.
 pub(super) fn told(printed: &Printed) -> SessionResult {
     let failure = printed.failure("claude");
     let Some(result) = printed.json().and_then(result) else {
@@ -65,7 +65,7 @@ pub(super) fn told(printed: &Printed) -> SessionResult {
     }
 }
 
-/// The result; in a list of messages, the last one that is.
+/// Returns the result. In a list of messages, the last result counts.
 fn result(answer: Value) -> Option<Value> {
     let is_result = |value: &Value| value.get("type").and_then(Value::as_str) == Some("result");
     match answer {

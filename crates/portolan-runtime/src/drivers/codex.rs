@@ -1,4 +1,4 @@
-//! Codex, without a terminal: `codex exec --json -`. It prints a line of JSON for each event; it tells tokens, not costs.
+//! Codex, without a terminal: `codex exec --json -`. It prints a line of JSON for each event, with tokens but no costs.
 
 use portolan_gates::supervisor::Usage;
 use serde_json::Value;
@@ -30,7 +30,7 @@ impl AgentDriver for Codex {
     }
 }
 
-/// Of its events: `thread.started {thread_id}`, `item.completed {item: {type, text}}`, `turn.completed {usage:
+/// Parses these events: `thread.started {thread_id}`, `item.completed {item: {type, text}}`, `turn.completed {usage:
 /// {input_tokens, output_tokens}}`, `turn.failed {error: {message}}`.
 pub(super) fn told(printed: &Printed) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };

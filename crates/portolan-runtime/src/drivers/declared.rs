@@ -1,4 +1,4 @@
-//! A driver of a project's own, as `.portolan/plugins.yaml` has it. What it used up but for its time is unknown.
+//! A driver that `.portolan/plugins.yaml` of a project declares. Only its time is known of its usage.
 
 use portolan_gates::plugins::Driver;
 use portolan_gates::supervisor::Usage;
@@ -6,7 +6,7 @@ use portolan_gates::supervisor::Usage;
 use super::process::{Program, run, short};
 use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
 
-/// A driver of a project's own.
+/// A driver that a project declares.
 pub struct Declared(pub Driver);
 
 impl AgentDriver for Declared {
@@ -41,7 +41,7 @@ impl AgentDriver for Declared {
     }
 }
 
-/// Whole arguments are filled in, never parts of one: nothing that an issue or a commit says becomes an option.
+/// Fills in whole arguments, never parts of one: the text of an issue or a commit cannot become an option.
 fn filled(argv: &[String], assignment: &Assignment) -> Vec<String> {
     let word = |word: &String| match word.as_str() {
         "{prompt}" => assignment.prompt.clone(),

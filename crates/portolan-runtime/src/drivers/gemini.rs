@@ -1,4 +1,4 @@
-//! Gemini CLI, without a terminal: `gemini -p <prompt> --output-format json`. It tells tokens by model, not costs.
+//! Gemini CLI, without a terminal: `gemini -p <prompt> --output-format json`. It reports tokens by model, but no costs.
 
 use portolan_gates::supervisor::Usage;
 use serde_json::Value;
@@ -30,8 +30,8 @@ impl AgentDriver for Gemini {
     }
 }
 
-/// `{"session_id":…,"response":…,"stats":{"models":{…:{"tokens":{"prompt":…,"candidates":…}}},"tools":{"totalCalls":…}},
-/// "error":{"message":…}}`.
+/// Parses `{"session_id":…,"response":…,"stats":{"models":{…:{"tokens":{"prompt":…,"candidates":…}}},
+/// "tools":{"totalCalls":…}}, "error":{"message":…}}`.
 pub(super) fn told(printed: &Printed) -> SessionResult {
     let answer = printed.json().unwrap_or(Value::Null);
     let text = |path: &str| answer.pointer(path).and_then(Value::as_str).map(str::to_owned);

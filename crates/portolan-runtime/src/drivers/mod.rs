@@ -1,5 +1,5 @@
-//! Drivers work on phases: each starts an agent, gives it a prompt, waits for its end, and tells what it used up. They
-//! know nothing of gates: whether a phase is done, the engine decides by the repository.
+//! Drivers work on phases: each starts an agent with a prompt, waits for its end, and reports its usage. They know
+//! nothing of gates: the engine decides by the repository whether a phase is done.
 
 mod claude;
 mod codex;
@@ -30,72 +30,72 @@ pub use gemini::Gemini;
 pub use opencode::OpenCode;
 pub use scripted::Scripted;
 
-/// What a driver comes to, later. Dropping it stops what it started.
+/// A session in progress. Dropping it stops the agent.
 pub type Working<'a> = Pin<Box<dyn Future<Output = SessionResult> + Send + 'a>>;
 
 /// A program that works on phases.
 pub trait AgentDriver: Send + Sync {
-    /// Its name.
+    /// Returns the name of the driver.
     fn id(&self) -> &str;
 
-    /// Whether it can be started; otherwise what to do about it.
+    /// Checks whether the driver can be started.
     ///
     /// # Errors
-    /// It cannot.
+    /// It cannot; the error says what to do about it.
     fn available(&self) -> Result<(), String>;
 
     /// Works on a phase, within the deadline of the assignment.
     fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a>;
 }
 
-/// A phase that is to be worked on.
+/// A phase to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// The folder to work in.
     pub project: PathBuf,
     /// The task.
     pub task: String,
-    /// What is to be achieved.
+    /// The goal of the task.
     pub goal: String,
     /// The phase.
     pub phase: String,
-    /// What the agent is told.
+    /// The prompt for the agent.
     pub prompt: String,
     /// How many sessions have worked on this phase before.
     pub attempt: u32,
-    /// The questions of the task that were answered: what was asked, and what was said.
+    /// The answered questions of the task: each question and its answer.
     pub answers: Vec<(String, String)>,
-    /// After that it is stopped.
+    /// The time after which the agent is stopped.
     pub deadline: Duration,
 }
 
-/// What a session came to.
+/// The result of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionResult {
-    /// What the agent said at its end, in short.
+    /// The end of the agent's final message.
     pub said: String,
-    /// What it used up.
+    /// The usage.
     pub usage: Usage,
-    /// The session, by the name that the agent has for it.
+    /// The session, as the agent names it.
     pub session: Option<String>,
-    /// What the task claims.
+    /// The claims of the task.
     pub claims: Map<String, Value>,
-    /// It cannot go on before this is answered.
+    /// A question that must be answered before the work continues.
     pub question: Option<AgentQuestion>,
-    /// Why the phase goes back to the work, where it does.
+    /// Why the phase goes back to an earlier one, if it does.
     pub back: Option<String>,
-    /// Why the session came to nothing, where it did.
+    /// Why the session failed, if it did.
     pub failed: Option<String>,
 }
 
 /// A question of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentQuestion {
-    /// What is asked.
+    /// The text of the question.
     pub body: String,
-    /// What may be answered; none means any text.
+    /// The accepted answers. If empty, any text is accepted.
     pub choices: Vec<String>,
-    /// What counts as answered after the deadline.
+    /// The answer that counts after the deadline.
     pub default: Option<String>,
 }
 
@@ -105,7 +105,7 @@ impl SessionResult {
     }
 }
 
-/// The drivers that there are, in the order in which they were registered.
+/// The registered drivers, in the order of registration.
 #[derive(Clone, Default)]
 pub struct Drivers {
     known: IndexMap<String, Arc<dyn AgentDriver>>,
@@ -113,17 +113,17 @@ pub struct Drivers {
 }
 
 impl Drivers {
-    /// None.
+    /// Returns an empty registry.
     pub fn new() -> Drivers {
         Drivers::default()
     }
 
-    /// Those that Portolan knows.
+    /// Returns the built-in drivers.
     pub fn built_in() -> Drivers {
         Drivers::new().with(Claude).with(Codex).with(Gemini).with(OpenCode)
     }
 
-    /// The same with another one. One of the same name is replaced, in its place.
+    /// Adds a driver. It replaces one of the same name, in its position.
     #[must_use]
     pub fn with(mut self, driver: impl AgentDriver + 'static) -> Drivers {
         let id = driver.id().to_owned();
@@ -133,13 +133,13 @@ impl Drivers {
         self
     }
 
-    /// The same with those that a project adds.
+    /// Adds the drivers that a project declares.
     #[must_use]
     pub fn with_plugins(self, plugins: &Plugins) -> Drivers {
         plugins.drivers.iter().fold(self, |drivers, driver| drivers.with(Declared(driver.clone())))
     }
 
-    /// The driver of a name.
+    /// Returns the driver with this name.
     ///
     /// # Errors
     /// There is none, or it cannot be started.
@@ -160,13 +160,13 @@ impl Drivers {
         Ok(driver.clone())
     }
 
-    /// The names of those that took the place of another.
+    /// Returns the names of drivers that replaced another.
     pub fn replaced(&self) -> &[String] {
         &self.replaced
     }
 }
 
-/// Whether a program is on the `PATH`.
+/// Checks whether a program is on the `PATH`.
 fn on_path(program: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |folder: PathBuf| is_executable(&folder.join(program));

@@ -1,4 +1,4 @@
-//! OpenCode, without a terminal: `opencode run --format json <prompt>`. Each step that ends tells its tokens and its cost.
+//! OpenCode, without a terminal: `opencode run --format json <prompt>`. Each finished step reports its tokens and cost.
 
 use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
@@ -30,8 +30,8 @@ impl AgentDriver for OpenCode {
     }
 }
 
-/// Lines such as `{"type":"step_finish","sessionID":…,"part":{"cost":…,"tokens":{"input":…,"output":…}}}`, and `text` and
-/// `tool_use` for what was said and done.
+/// Parses lines such as `{"type":"step_finish","sessionID":…,"part":{"cost":…,"tokens":{"input":…,"output":…}}}`, and
+/// `text` and `tool_use` for messages and actions.
 pub(super) fn told(printed: &Printed) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
     let mut worked = SessionResult { usage, ..SessionResult::default() };

@@ -1,36 +1,36 @@
-//! An agent's program: started with arguments and no shell, the prompt on its standard input, what it prints bounded, its
-//! process group ended at the deadline.
+//! An agent's program: started without a shell, with the prompt on its standard input and bounded output. Its process
+//! group is killed at the deadline.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::SessionResult;
 
-/// A program that is to be started.
+/// A program to start.
 pub(crate) struct Program<'p> {
     pub(crate) argv: &'p [String],
     pub(crate) folder: &'p Path,
-    /// What it reads; it reads nothing where this is empty.
+    /// The standard input.
     pub(crate) input: &'p str,
     pub(crate) deadline: Duration,
-    /// Whether it sees variables whose names look like those of secrets. Agents need their keys.
+    /// Whether it receives variables whose names look like those of secrets. Agents need their keys.
     pub(crate) secrets: bool,
 }
 
-/// What it printed.
+/// The output of a program that has ended.
 pub(crate) struct Printed {
-    /// Its status; nothing when a signal ended it.
+    /// The exit status, or `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    /// What it printed, its end where it printed too much.
+    /// The standard output. Only its end, if it is too long.
     pub(crate) out: String,
-    /// The end of what it complained of.
+    /// The end of the standard error.
     pub(crate) complaint: String,
     /// How long it ran, in milliseconds.
     pub(crate) took_ms: u64,
 }
 
 impl Printed {
-    /// Why the program came to nothing; nothing where it did not fail.
+    /// Returns why the program failed, or `None` if it succeeded.
     pub(crate) fn failure(&self, program: &str) -> Option<String> {
         let how = match self.code {
             Some(0) => return None,
@@ -42,22 +42,22 @@ impl Printed {
         Some(if why.is_empty() { format!("`{program}` {how}") } else { format!("`{program}` {how}: {why}") })
     }
 
-    /// The last line that is a JSON object.
+    /// Returns the whole output as JSON, or else its last line that is JSON.
     pub(crate) fn json(&self) -> Option<serde_json::Value> {
         let whole = serde_json::from_str(self.out.trim()).ok();
         whole.or_else(|| self.out.lines().rev().find_map(|line| serde_json::from_str(line.trim()).ok()))
     }
 
-    /// Every line that is JSON.
+    /// Returns every line that is JSON.
     pub(crate) fn lines(&self) -> impl Iterator<Item = serde_json::Value> {
         self.out.lines().filter_map(|line| serde_json::from_str(line.trim()).ok())
     }
 }
 
-/// How much of what an agent said is kept, in bytes.
+/// The maximum length of an agent's message that is kept, in bytes.
 const SAID_BYTES: usize = 4_000;
 
-/// The end of what was said.
+/// Returns the end of a message.
 pub(crate) fn short(text: &str) -> String {
     let text = text.trim();
     text[text.ceil_char_boundary(text.len().saturating_sub(SAID_BYTES))..].to_owned()
@@ -86,11 +86,11 @@ mod unix {
     use super::{Printed, Program, SessionResult};
     use crate::process::{Environment, Group, clean};
 
-    /// How much of its output is kept, in bytes: the result of an agent stands at its end.
+    /// How much of the output is kept, in bytes. An agent's result is at its end.
     const OUT_BYTES: usize = 4 << 20;
     const COMPLAINT_BYTES: usize = 8 << 10;
 
-    /// Runs it to its end.
+    /// Runs the program until it ends.
     pub(crate) async fn run(program: Program<'_>) -> Result<Printed, SessionResult> {
         let [name, arguments @ ..] = program.argv else { return Err(SessionResult::failed("it names no program")) };
         let environment = Environment::inherited();
@@ -115,11 +115,11 @@ mod unix {
         let work = async {
             let write = async {
                 if let Some(mut stdin) = stdin {
-                    // A program that does not read it has what it wants.
+                    // A program may end without reading its input.
                     let _unread = stdin.write_all(program.input.as_bytes()).await;
                 }
             };
-            // The end of the program ends it: somebody who escaped the group may hold its pipes.
+            // Only the program's end counts: a process that left the group may keep the pipes open.
             let read = async {
                 tokio::join!(
                     write,
@@ -134,7 +134,7 @@ mod unix {
                 status = &mut ended => status,
                 () = &mut read => unreachable!("it waits for ever"),
             };
-            // What is in the pipes already is taken; nothing else is waited for.
+            // Output that is already in the pipes is read, without waiting for more.
             let _drained = timeout(std::time::Duration::from_millis(200), &mut read).await;
             status
         };
@@ -153,7 +153,7 @@ mod unix {
         Ok(Printed { code: status.code(), out: text(&out), complaint: text(&complaint), took_ms })
     }
 
-    /// Reads to the end, and keeps so much of the end.
+    /// Reads until the end, and keeps the last `most` bytes.
     async fn tail(from: &mut Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, most: usize) {
         let Some(from) = from else { return };
         let mut chunk = vec![0; 16 << 10];

@@ -1,4 +1,4 @@
-//! A driver that does what a file says, for demonstrations and tests: what "the agent" does in each phase.
+//! A driver that follows a file, for demonstrations and tests: the actions of "the agent" in each phase.
 //!
 //! ```yaml
 //! phases:
@@ -29,14 +29,14 @@ use super::{AgentDriver, AgentQuestion, Assignment, SessionResult, Working};
 use crate::error::{ErrorKind, ServiceError};
 use portolan_core::source::{Source, parse};
 
-/// The longest script, in bytes.
+/// The maximum length of a script, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A driver that does what a file says.
+/// A driver that follows a script.
 #[derive(Debug)]
 pub struct Scripted {
     phases: BTreeMap<String, Vec<Step>>,
-    /// How many sessions there were at each phase of each task.
+    /// The number of sessions at each phase of each task.
     sessions: Mutex<BTreeMap<(String, String), u32>>,
 }
 
@@ -46,8 +46,8 @@ struct Script {
     phases: BTreeMap<String, Vec<Step>>,
 }
 
-/// What is done; only in one of the sessions at the phase, where that is said, the first since the autopilot began being 1:
-/// a phase that is gone back to is not at its first one again.
+/// A step of a session. With `attempt`, it is done only in that session at the phase, counted from 1 since the
+/// autopilot began. Returning to a phase does not reset the count.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {
@@ -81,7 +81,7 @@ impl Scripted {
     /// Reads a script.
     ///
     /// # Errors
-    /// It cannot be understood.
+    /// The script is too long or malformed.
     pub fn read(name: &str, text: &str) -> Result<Scripted, ServiceError> {
         let invalid = |why: String| {
             let message = format!("the script `{}` cannot be read: {why}", clip(name));
@@ -102,7 +102,7 @@ impl Scripted {
 }
 
 impl Scripted {
-    /// The number of the session that begins at a phase of a task, from 1.
+    /// Counts a new session at a phase of a task, and returns its number, from 1.
     fn begun(&self, assignment: &Assignment) -> u32 {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let count = sessions.entry((assignment.task.clone(), assignment.phase.clone())).or_default();
@@ -165,7 +165,7 @@ async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResul
     }
 }
 
-/// Files of the project alone are written.
+/// Writes a file. Refuses paths outside of the project.
 fn write(project: &Path, writing: &Writing) -> Result<(), String> {
     let path = Path::new(&writing.path);
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {

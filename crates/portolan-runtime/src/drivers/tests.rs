@@ -1,4 +1,4 @@
-//! What programs print, as they are documented to, and what drivers make of it.
+//! The documented output of programs, and the results that drivers parse from it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -91,7 +91,8 @@ async fn a_program_reads_its_prompt_and_is_bounded_in_what_it_prints() {
     let much = "i=0; while [ $i -lt 200 ]; do head -c 65536 /dev/zero | tr '\\0' x; i=$((i+1)); done; echo END";
     let much = shell(much, "", long).await.expect("it ran");
     assert!(much.out.len() <= 4 << 20 && much.out.trim_end().ends_with("END"));
-    // One that does not read a long prompt is not waited for, nor is one that leaves its pipes to another.
+    // A program that does not read a long prompt is not waited for, nor is one that leaves its pipes to another
+    // process.
     let unread = shell("exit 0", &"x".repeat(1 << 20), long).await.expect("it ran");
     assert_eq!(unread.code, Some(0));
 }
@@ -101,7 +102,7 @@ async fn a_program_ends_at_its_deadline_with_everything_that_it_started() {
     let folder = tempfile::tempdir().expect("a folder");
     let pid = folder.path().join("pid");
     let text = format!("sleep 600 & echo $! > {}; wait", pid.display());
-    // Long enough for the shell to have begun; what counts is that nobody waits for ten minutes.
+    // Long enough for the shell to have started, and far shorter than the ten minutes that it would run.
     let failed = shell(&text, "", Duration::from_secs(2)).await.map(|_| ()).expect_err("it is stopped");
     assert_eq!(failed.failed.as_deref(), Some("`sh` took longer than 2 s and was stopped"));
     let pid: i32 = std::fs::read_to_string(&pid).expect("it began").trim().parse().expect("a number");
@@ -114,7 +115,7 @@ async fn a_program_ends_at_its_deadline_with_everything_that_it_started() {
     }
 }
 
-/// A process that nobody has reaped yet is none any more.
+/// Checks whether a process is alive. A zombie is not.
 fn is_alive(pid: rustix::process::Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))

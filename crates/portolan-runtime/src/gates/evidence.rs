@@ -1,4 +1,4 @@
-//! Evidence is looked at: what has changed, been committed, written and reported since a step or a run began.
+//! Checks evidence: the files changed, the commits made, and what was written and reported since a step or a run began.
 
 use std::path::Path;
 
@@ -18,21 +18,22 @@ use crate::runner;
 
 /// The largest file that is read as JSON, in bytes.
 const MOST_JSON: u64 = 4 << 20;
-/// Where Portolan keeps what is its own: nobody's work.
+/// Portolan's own folder. Changes in it do not count as work.
 const OWN_FOLDER: &str = ".portolan/";
 
-/// How the files stood before.
+/// Snapshots of the files from before the work.
 #[derive(Clone, Debug, Default)]
 pub struct FileBaseline {
-    /// When the step began; nothing where that was not noted.
+    /// The snapshot from when the step began, or `None` if none was taken.
     pub step: Option<FileSnapshot>,
-    /// When the run began.
+    /// The snapshot from when the run began, or `None` if none was taken.
     pub run: Option<FileSnapshot>,
-    /// The file that the run lives in, relative to the project, where it lives in one: what changes there is no work.
+    /// The task file of the run, relative to the project, if the run is stored in one. Changes to it do not count as
+    /// work.
     pub own: Option<String>,
 }
 
-/// Why evidence cannot be weighed by anybody but a person, as a sentence.
+/// Why only a person can judge the evidence, as a sentence.
 pub(super) struct ForPerson(pub(super) String);
 
 impl From<FactError> for ForPerson {
@@ -41,7 +42,7 @@ impl From<FactError> for ForPerson {
     }
 }
 
-/// What evidence is looked for in.
+/// The context in which evidence is judged.
 #[derive(Clone, Copy)]
 pub(super) struct EvidenceContext<'g> {
     pub(super) claims: &'g Map<String, Value>,
@@ -51,7 +52,8 @@ pub(super) struct EvidenceContext<'g> {
     pub(super) guidelines: &'g Guidelines,
 }
 
-/// What a piece of evidence comes to. What nobody can tell, a person is asked; what is switched off is not looked at.
+/// Judges a piece of evidence. If that is impossible, the verdict is left to a person. Evidence that is switched off is
+/// not checked.
 pub(super) async fn look(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Verdict {
     let gate = [wanted.fact.gate()];
     if let Some(off) = switched_off(&gate, seen.guidelines) {
@@ -69,12 +71,12 @@ pub(super) async fn look(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Verdi
     }
 }
 
-/// What is found, and what the next attempt is told besides.
+/// Returns the finding, and further output for the next attempt.
 async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
     let EvidenceContext { claims, before, guidelines, .. } = *seen;
     let whole;
     let repository = match wanted.fact.needs_before() && before.since(wanted.since).is_ok() {
-        // Whoever has git pass over a file changes it all the same.
+        // A change counts even if git was told to skip the file.
         true => {
             whole = seen.repository.whole().await?;
             &whole
@@ -116,12 +118,12 @@ async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFin
 }
 
 impl FileBaseline {
-    /// Whether what changes at a path is anybody's work.
+    /// Checks whether a change at a path counts as work.
     pub(super) fn is_work(&self, path: &str) -> bool {
         !path.starts_with(OWN_FOLDER) && !self.is_own(path)
     }
 
-    /// Whether a path is the run's own task file, which changes with each step of it.
+    /// Checks whether a path is the run's own task file, which changes with each step.
     fn is_own(&self, path: &str) -> bool {
         self.own.as_deref() == Some(path)
     }
@@ -162,7 +164,7 @@ fn pushed(found: &OnRemote) -> Result<CheckFinding, ForPerson> {
     })
 }
 
-/// Whether a file has been written since, and is what it must be.
+/// Checks whether a file was written since the snapshot and has the required content.
 async fn file(
     fact: &Fact,
     path: &str,

@@ -1,4 +1,4 @@
-//! Gates, from the side of the world: what there is to find out for them.
+//! Gates, as far as they depend on the world: finds the facts over which they decide.
 
 mod evidence;
 pub(crate) mod own_server;

@@ -1,5 +1,5 @@
-//! Whether an MCP server that a coding agent's host names is this program. A name says nothing: what counts is what the
-//! host is told to start under that name, in its own settings, which guards keep from agents.
+//! Checks whether an MCP server that a coding agent's host names is this program. The name alone proves nothing. What
+//! counts is the command that the host's own settings give for it; guards keep agents from changing those.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::disk;
 use crate::pins::{self, Pins};
 
-/// Where hosts are told of their servers: in a project, and what the entries stand under.
+/// The settings files in a project in which hosts configure their servers, and the key of the entries.
 const IN_PROJECT: [(&str, &str); 6] = [
     (".mcp.json", "mcpServers"),
     (".cursor/mcp.json", "mcpServers"),
@@ -27,21 +27,21 @@ const AT_HOME: [(&str, &str); 4] = [
     (".config/opencode/opencode.json", "mcp"),
 ];
 
-/// Where Codex is told of its servers, in a project and at home.
+/// The settings file of Codex, in a project and at home.
 const OF_CODEX: &str = ".codex/config.toml";
 
-/// A larger file is not read. Claude Code keeps what it remembers of all projects in one of these.
+/// The largest file that is read, in bytes. Claude Code stores its state of all projects in one of these.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What a host starts.
+/// The command that a host starts.
 #[derive(Debug, PartialEq, Eq)]
 struct Started {
     command: String,
     arguments: Vec<String>,
 }
 
-/// Whether the host of an agent at work in `folder` starts this program as the server that it calls `name`. Of several
-/// entries of one name each must: nobody can tell which one the host took.
+/// Checks whether the host of an agent in `folder` starts this program as the server `name`. If there are several
+/// entries of that name, all must, because it is not known which one the host used.
 pub(crate) fn is_ours(folder: &Path, name: &str) -> bool {
     let started = started(folder, name);
     let ours = programs(folder);
@@ -56,14 +56,14 @@ fn is_served_by(started: &Started, ours: &BTreeSet<PathBuf>) -> bool {
         && started.arguments.first().is_some_and(|first| first == "serve")
 }
 
-/// This program, and the one that hooks were installed with.
+/// Returns this program, and the one with which hooks were installed.
 fn programs(folder: &Path) -> BTreeSet<PathBuf> {
     let pinned = Pins::around(folder).ok().flatten().and_then(|(_, pins)| pins.programs.get("portolan").cloned());
     let all = std::env::current_exe().into_iter().chain(pinned);
     all.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// What is started under a name, by all settings that there are.
+/// Returns the commands for a name in all settings.
 fn started(folder: &Path, name: &str) -> Vec<Started> {
     let mut found = Vec::new();
     for project in folder.ancestors() {
@@ -81,7 +81,7 @@ fn started(folder: &Path, name: &str) -> Vec<Started> {
         }
         found.extend(text(&home.join(OF_CODEX)).and_then(|settings| in_toml(&settings, name)));
     }
-    // A plug-in of Claude Code brings its servers, and is named by who starts its hooks.
+    // A plug-in of Claude Code brings its own servers. The host sets this variable for the plug-in's hooks.
     if let Some(root) = std::env::var_os("CLAUDE_PLUGIN_ROOT").map(PathBuf::from) {
         let settings = json(&root.join(".mcp.json")).unwrap_or_default();
         let short = name.strip_prefix("plugin_").and_then(|rest| rest.rsplit_once('_')).map(|(_, last)| last);
@@ -90,7 +90,7 @@ fn started(folder: &Path, name: &str) -> Vec<Started> {
     found
 }
 
-/// The entry of a name. Hosts spell the characters that tools may not have as `_`.
+/// Returns the entry of a name. Hosts replace characters that tool names may not have with `_`.
 fn entry(servers: &Value, name: &str) -> Option<Started> {
     let (_, server) = servers.as_object()?.iter().find(|(known, _)| spelt(known) == spelt(name))?;
     let words = |value: &Value| -> Vec<String> {
@@ -105,8 +105,8 @@ fn entry(servers: &Value, name: &str) -> Option<Started> {
     Some(Started { command, arguments: words(&server["args"]) })
 }
 
-/// The same in the settings of Codex: `command` and `args` below `[mcp_servers.NAME]`, each on a line of its own. What is
-/// written otherwise starts nothing that is known here.
+/// Returns the entry of a name in the settings of Codex: `command` and `args` below `[mcp_servers.NAME]`, each on its
+/// own line. Any other notation yields an empty command, which is not this program.
 fn in_toml(settings: &str, name: &str) -> Option<Started> {
     let mut started: Option<Started> = None;
     let mut inside = false;

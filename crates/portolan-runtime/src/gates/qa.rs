@@ -1,4 +1,4 @@
-//! A check of a project's rules, asked for by itself: what a task would claim is given, or told by the repository.
+//! Runs a check of a project's rules on its own. The claims of a task are given, or derived from the repository.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ use crate::repository::Repository;
 use crate::rules::rules;
 use crate::typecheck::{TypecheckRun, Typechecks, Verdict as Judged, checker};
 
-/// The name under which the type checker is run whatever is known; `typecheckPasses` only runs it when nothing is.
+/// The name of the check that always runs the type checker; `typecheckPasses` runs it only if there is no verdict.
 pub const TYPECHECK: &str = "typecheck";
 
-/// What is asked, and what is claimed. What is not given is told by the branch that is checked out.
+/// A check to run, and its claims. Claims that are not given are derived from the branch that is checked out.
 #[derive(Clone, Debug, Default)]
 pub struct ChecklistRequest {
     /// The check.
@@ -34,25 +34,25 @@ pub struct ChecklistRequest {
     pub spec: Option<String>,
     /// The pull request.
     pub pull_request: Option<u64>,
-    /// How long the type checker may take, in seconds.
+    /// The time limit of the type checker, in seconds.
     pub seconds: u64,
 }
 
-/// What came of it.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct ChecklistReport {
-    /// What the check found.
+    /// The finding.
     pub finding: CheckFinding,
-    /// The end of what a command printed that failed.
+    /// The end of the output of a command that failed.
     pub output: String,
-    /// What else there is to know.
+    /// Further remarks.
     pub remarks: Vec<String>,
 }
 
-/// Looks whether what a check asks is so.
+/// Runs a check.
 ///
 /// # Errors
-/// There is no such check, the rules have faults, or what is claimed cannot be meant.
+/// There is no such check, the rules have faults, or a claim is malformed.
 pub async fn ask(project: &Path, asked: &ChecklistRequest) -> Result<ChecklistReport, ServiceError> {
     let rules = rules(project)?;
     if asked.check == TYPECHECK {
@@ -70,7 +70,7 @@ pub async fn ask(project: &Path, asked: &ChecklistRequest) -> Result<ChecklistRe
     Ok(ChecklistReport { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
 }
 
-/// What the merge gate says, as a check says it.
+/// Reports the verdict of the merge gate as a finding.
 async fn removals(
     project: &Path,
     rules: &Guidelines,
@@ -129,7 +129,7 @@ async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) ->
     Ok(claims)
 }
 
-/// The issue that the name of a branch has in it: the first number that stands by itself, or the first key.
+/// Returns the issue in the name of a branch: the first number that is a word, or the first key.
 fn issue_in(branch: &str, keys: bool) -> Option<String> {
     let words = || branch.split(['/', '-', '_', '.']);
     if keys {
@@ -184,7 +184,7 @@ fn unasked() -> CheckFinding {
     }
 }
 
-/// What is staged may be another content than the files, and a commit of it was not checked.
+/// Returns a remark if the staged content differs from the files, because a commit of it was not checked.
 async fn partly_staged(project: &Path, rules: &Guidelines) -> Option<String> {
     let needs = Needs { tree: true, ..Needs::NOTHING };
     let facts = Repository::of(project).probe(&Claims::default(), rules, needs).await;

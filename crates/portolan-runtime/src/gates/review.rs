@@ -1,4 +1,4 @@
-//! A change is looked at by a model that did not make it. Whatever keeps the model from clearing it, a person is asked.
+//! A review of a change by a model that did not make it. If the model cannot clear the change, a person is asked.
 
 use std::time::Duration;
 
@@ -18,29 +18,29 @@ use crate::repository::{ChangedFile, FileSnapshot, Repository};
 use crate::rules;
 use crate::trust::{self, Digest, TrustedCommand};
 
-/// How long a reviewer may take, in seconds, however often it is asked.
+/// The time limit of a reviewer for all attempts, in seconds.
 const SECONDS: u64 = 300;
-/// How often it is asked where that may help.
+/// The maximum number of attempts on temporary errors.
 const ATTEMPTS: u32 = 3;
-/// The largest answer, in bytes.
+/// The maximum size of an answer, in bytes.
 const MOST_BYTES: usize = 1 << 20;
-/// The longest text of what was wanted, in bytes.
+/// The maximum length of the text that describes the goal, in bytes.
 const MOST_WANTED: usize = 16 << 10;
-/// The most findings that a reason names.
+/// The maximum number of findings that a reason names.
 const MOST_NAMED: usize = 5;
-/// The most bytes of findings that the next attempt is told.
+/// The maximum size of the findings that the next attempt receives, in bytes.
 const MOST_TOLD: usize = 8 << 10;
 
-/// What a reviewer is told besides the change.
+/// What a reviewer receives besides the change.
 #[derive(Clone, Debug, Default)]
 pub struct ReviewBrief {
-    /// What was to be done, in the words of the user and of the workflow.
+    /// The goal, in the words of the user and of the workflow.
     pub text: String,
-    /// What of it, and of the change, nobody is shown.
+    /// The values to mask in the goal and in the change.
     pub hidden: Redaction,
 }
 
-/// What a person allows: that the changes of the project are sent to this model.
+/// Returns what a person allows: sending the changes of the project to this model.
 pub fn commands(guidelines: &Guidelines) -> Vec<TrustedCommand> {
     let command = |model: &String| TrustedCommand {
         flow: String::new(),
@@ -52,13 +52,13 @@ pub fn commands(guidelines: &Guidelines) -> Vec<TrustedCommand> {
     guidelines.review.model.iter().map(command).collect()
 }
 
-/// The digest of it; nothing where no model is to be asked.
+/// Returns the digest of what a person allows, or `None` if no model is configured.
 pub fn digest(guidelines: &Guidelines) -> Option<Digest> {
     let commands = commands(guidelines);
     (!commands.is_empty()).then(|| trust::digest_of(&commands))
 }
 
-/// What the model of the guidelines says of what has changed since, and for the next attempt all that it found.
+/// Returns the verdict of the configured model on the changes since a snapshot, and all findings for the next attempt.
 pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
     let EvidenceContext { repository, before, wanted, guidelines, .. } = *seen;
     let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
@@ -96,20 +96,20 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
     Ok(weighed(name, files.len(), &findings, masked))
 }
 
-/// Why a person is asked, who says instead.
+/// Returns the reason for asking a person.
 fn for_person(why: impl Into<String>) -> ForPerson {
     ForPerson(format!("{}; a person says whether somebody else than the author has looked at it", why.into()))
 }
 
-/// What is said where no model is to be asked.
+/// Returns the reason for asking a person if no model is configured.
 pub(super) fn nobody() -> ForPerson {
     ForPerson("whether somebody else than the author has looked at it, a person says".to_owned())
 }
 
-/// Whether changes may be sent to a model of this name.
+/// Checks whether changes may be sent to a model of this name.
 ///
 /// # Errors
-/// It is no name of a model, its provider is not known, or it is one that only says what somebody wrote down.
+/// It is no name of a model, its provider is unknown, or it is a scripted one, which does not read the change.
 pub fn may_look(name: &str) -> Result<(), OpenError> {
     match ModelName::parse(name)? {
         ModelName::Scripted(_) => Err(OpenError::new(
@@ -132,7 +132,7 @@ fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
     Ok(Retrying::new(model, RetryPolicy { attempts: ATTEMPTS, attempt: total, total, ..RetryPolicy::default() }))
 }
 
-/// Where its key is looked up: in the environment that the repository is asked in.
+/// Looks up the model's key in the environment of the repository.
 fn variables(repository: &Repository) -> Variables {
     let all = repository.surroundings().to_vec();
     Variables::new(move |wanted| {
@@ -141,7 +141,7 @@ fn variables(repository: &Repository) -> Variables {
     })
 }
 
-/// The change as a reviewer reads it.
+/// Formats the change for a reviewer.
 fn told(files: &[ChangedFile]) -> String {
     let told = |file: &ChangedFile| {
         let diff = file.diff.as_deref().unwrap_or_default();
@@ -150,7 +150,8 @@ fn told(files: &[ChangedFile]) -> String {
     files.iter().map(told).collect()
 }
 
-/// What the findings come to. What the model says goes to the agent and on record: masked as the change was.
+/// Turns the findings into a verdict. The model's text goes to the agent and into the log, so it is masked as the
+/// change was.
 fn weighed(
     name: &str,
     files: usize,
@@ -193,7 +194,7 @@ fn shown(name: &str) -> String {
     plain(&clip(name))
 }
 
-/// A word from outside, unable to end its backticks.
+/// Quotes an external word. It cannot end its backticks.
 fn plain(text: &str) -> String {
     format!("`{}`", on_one_line(&clip(text)).replace('`', "'"))
 }

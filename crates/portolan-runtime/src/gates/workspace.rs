@@ -1,5 +1,4 @@
-//! Checks are performed. A gate is looked at: the repository once for all gates of a claim, so that all of them see the
-//! same.
+//! Performs checks. For all gates of a claim, the repository is read once, so that all of them see the same state.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -22,20 +21,20 @@ use crate::repository::Repository;
 use crate::rules::rules;
 use crate::runner::{self, Listener, broken, unknown};
 
-/// The gate that the merge gate answers: it looks at what a branch changes, and not at a snapshot.
+/// The gate that the merge gate decides. It reads the changes of a branch, not a snapshot.
 pub const REMOVALS: &str = "removalsMatchIntent";
 
-/// Where the checks of one claim are performed, and what its gates saw there.
+/// The workspace in which the checks of one claim are performed, and the facts its gates share.
 #[derive(Debug)]
 pub struct CheckWorkspace {
     repository: Repository,
     /// The gates of the claim.
     gates: Vec<String>,
-    /// What other tasks claim that are under way.
+    /// The claims of other tasks under way.
     others: Answer<Vec<Other>>,
-    /// How the files stood before.
+    /// The snapshots from before the work.
     before: FileBaseline,
-    /// What was wanted of what is claimed to be done.
+    /// The goal of the claimed work.
     wanted: ReviewBrief,
     listener: Listener,
     rules: OnceLock<Result<Guidelines, String>>,
@@ -43,18 +42,18 @@ pub struct CheckWorkspace {
     violations: Mutex<Vec<Violation>>,
 }
 
-/// Another task that is under way, and the issue that it claims.
+/// Another task under way, and its claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
     /// The task.
     pub task: String,
-    /// Its run.
+    /// The run of the task.
     pub run: String,
-    /// What it claims.
+    /// The claims of the task.
     pub claims: Map<String, Value>,
 }
 
-/// What all gates of a claim see alike.
+/// The facts that all gates of a claim share.
 #[derive(Debug)]
 struct SharedFacts {
     claims: Claims,
@@ -63,11 +62,10 @@ struct SharedFacts {
 
 /// Performs a check in the project of `ground`.
 ///
-/// It always comes to a verdict: what cannot be found out is [`Verdict::Unknown`], with what to do about it. Dropping
-/// the future stops a command with everything that it started. It needs a runtime with I/O and time enabled.
+/// Always returns a verdict. If a fact cannot be determined, it is [`Verdict::Unknown`], with what to do about it.
+/// Dropping the future stops a command with everything that it started. Requires a runtime with I/O and time enabled.
 ///
-/// A process that leaves the command's process group (a daemon that calls `setsid`) is beyond reach: it is not waited
-/// for, and it is not stopped.
+/// A process that leaves the command's process group (a daemon that calls `setsid`) is neither waited for nor stopped.
 pub async fn perform(request: &CheckRequest, ground: &CheckWorkspace) -> Verdict {
     match &request.check {
         CheckBy::Run { argv, timeout_seconds } => {
@@ -95,7 +93,7 @@ pub async fn perform(request: &CheckRequest, ground: &CheckWorkspace) -> Verdict
 }
 
 impl CheckWorkspace {
-    /// The project of `repository`, for a claim that has these gates.
+    /// Creates the workspace for a claim with these gates, in the project of `repository`.
     pub fn of(repository: Repository, gates: Vec<String>) -> CheckWorkspace {
         CheckWorkspace {
             repository,
@@ -110,52 +108,52 @@ impl CheckWorkspace {
         }
     }
 
-    /// The same, beside other tasks.
+    /// Sets the claims of other tasks under way.
     #[must_use]
     pub fn beside(self, others: Answer<Vec<Other>>) -> CheckWorkspace {
         CheckWorkspace { others, ..self }
     }
 
-    /// The same, where the files stood so before.
+    /// Sets the snapshots from before the work.
     #[must_use]
     pub fn since(self, before: FileBaseline) -> CheckWorkspace {
         CheckWorkspace { before, ..self }
     }
 
-    /// The same, where this was wanted.
+    /// Sets the goal of the work.
     #[must_use]
     pub fn wanting(self, wanted: ReviewBrief) -> CheckWorkspace {
         CheckWorkspace { wanted, ..self }
     }
 
-    /// The same, heard by somebody while commands run.
+    /// Sets the listener for commands.
     #[must_use]
     pub fn heard_by(self, listener: Listener) -> CheckWorkspace {
         CheckWorkspace { repository: self.repository.heard_by(listener.clone()), listener, ..self }
     }
 
-    /// The project's folder.
+    /// Returns the project's folder.
     pub fn project(&self) -> &Path {
         self.repository.project()
     }
 
-    /// The commits that gates found fault with since this was last asked.
+    /// Returns the violating commits that gates found since the last call.
     pub fn violations(&self) -> Vec<Violation> {
         std::mem::take(&mut self.violations.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the merge gate says of the branch that is checked out, asked for by itself.
+    /// Returns the verdict of the merge gate on the branch that is checked out.
     pub async fn removals_match(&self, claims: &Map<String, Value>) -> Verdict {
         self.look(REMOVALS, claims).await
     }
 
-    /// The rules of the project, the same for all checks of a claim; why there are none to go by, where there are not.
+    /// Returns the project's rules, the same for all checks of a claim, or why they cannot be read.
     fn guidelines(&self) -> Result<&Guidelines, &str> {
         let read = || rules(self.project()).map_err(|error| format!("{}; {}", error.message, error.help));
         self.rules.get_or_init(read).as_ref().map_err(String::as_str)
     }
 
-    /// What a gate comes to. What the run claims is the same for all gates of a claim.
+    /// Returns the verdict of a gate. The claims are the same for all gates of a claim.
     async fn look(&self, gate: &str, claims: &Map<String, Value>) -> Verdict {
         let guidelines = match self.guidelines() {
             Ok(guidelines) => guidelines,
@@ -181,7 +179,7 @@ impl CheckWorkspace {
         }
     }
 
-    /// Nothing is asked for what is switched off: the forge may not answer, and the type checker takes its time.
+    /// Reads only the facts of gates that are switched on: the forge may not answer, and the type checker takes time.
     async fn probe(&self, claimed: &Map<String, Value>, guidelines: &Guidelines) -> SharedFacts {
         let kinds = self.gates.iter().filter_map(|gate| acceptance::find(gate));
         let on = kinds.filter(|kind| kind.switched_off(guidelines).is_none());
@@ -195,8 +193,8 @@ impl CheckWorkspace {
         SharedFacts { claims, facts }
     }
 
-    /// What is claimed. A workflow that has no variable for something is taken to mean what is there: the branch that is
-    /// checked out, the issue that its name begins with, the pull request that it has; or why that one is not known.
+    /// Returns the claims. For a claim without a workflow variable, uses the branch that is checked out, the issue at
+    /// the beginning of its name, and its pull request. Also returns why the pull request is not known, if so.
     async fn claims(
         &self,
         claimed: &Map<String, Value>,
@@ -233,7 +231,7 @@ impl CheckWorkspace {
         (claims, None)
     }
 
-    /// The other tasks that claim the same issue.
+    /// Returns the other tasks that claim the same issue.
     fn rivals(&self, claims: &Claims) -> Answer<Vec<String>> {
         let others = match &self.others {
             Answer::Found(others) => others,
@@ -283,12 +281,12 @@ fn needs_of(kind: &'static CheckKind) -> Needs {
     kind.needs
 }
 
-/// The newest commit of an integration branch that is known: what others have of it, before what is here.
+/// Returns the newest known commit of an integration branch: the remote's, or else the local one.
 fn tip(branch: &Integration) -> Option<String> {
     branch.remotes.first().cloned().or_else(|| branch.local.clone())
 }
 
-/// A number that is no fraction.
+/// Returns a number without a fraction.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
@@ -296,7 +294,7 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// The issue that the name of a branch begins with, after its prefix: `feat/42-login`.
+/// Returns the issue at the beginning of a branch's name, after its prefix: `feat/42-login`.
 fn issue_of(branch: &str) -> Option<u64> {
     let slug = branch.rsplit('/').next()?;
     let digits: String = slug.chars().take_while(char::is_ascii_digit).collect();

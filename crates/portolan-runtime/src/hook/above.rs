@@ -1,19 +1,19 @@
-//! The git that runs a hook, by what it was started with. A hook is told which references move and not why; whether they
-//! move by a fetch can be seen in the processes above it, where the system shows them.
+//! The git process that runs a hook, by its command line. A hook learns which references move, but not why. Whether a
+//! fetch moves them is visible in its ancestor processes, on systems that show them.
 
 use super::upstream::{is_named, source, tracking};
 use crate::pins::Upstream;
 #[cfg(target_os = "linux")]
 use crate::process::lineage;
 
-/// Options before git's verb that take the next word.
+/// Options before git's verb that take the next word as their value.
 const TAKING: [&str; 8] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"];
 
-/// The words that the git above was started with, without its name.
+/// Returns the arguments of the git process above.
 #[cfg(target_os = "linux")]
 pub(super) fn words() -> Option<Vec<String>> {
-    /// How many processes may be between git and its hook.
+    /// The maximum number of processes between git and its hook.
     const MAX_LEVELS: usize = 12;
     let mut process = lineage::requesting_process();
     for _ in 0..MAX_LEVELS {
@@ -27,19 +27,19 @@ pub(super) fn words() -> Option<Vec<String>> {
             return Some(line.split_terminator('\0').skip(1).map(str::to_owned).collect());
         }
         let about = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The program's name stands in brackets and may have anything in it.
+        // The program's name is in parentheses and may contain any character.
         process = about.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
     }
     None
 }
 
-/// Other systems do not show it as a file.
+/// Other systems do not show command lines as files.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn words() -> Option<Vec<String>> {
     None
 }
 
-/// What git was asked to do, and what stands behind that.
+/// Returns git's verb and its arguments.
 pub(super) fn verb(words: &[String]) -> (Option<&str>, Vec<&str>) {
     let mut words = words.iter().map(String::as_str);
     let verb = loop {
@@ -52,7 +52,7 @@ pub(super) fn verb(words: &[String]) -> (Option<&str>, Vec<&str>) {
     (verb, words.collect())
 }
 
-/// Whether a git that was started so fetches a branch as it is on its remote, and nothing else into its place.
+/// Checks whether a git command line only fetches a branch from its remote, and nothing else into its place.
 pub(super) fn fetches(words: &[String], upstream: &Upstream) -> bool {
     let (verb, rest) = verb(words);
     match verb {

@@ -1,4 +1,4 @@
-//! The guards that a project, or a program that embeds this, adds to Portolan's own.
+//! The guards that a project, or a program that embeds this crate, adds to Portolan's own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::ServiceError;
 use crate::plugins;
 use crate::service::Gate;
 
-/// The branch that is checked out where the call would happen.
+/// Returns the branch that is checked out where the call would happen.
 pub(super) fn branch(scene: &GuardContext) -> Option<String> {
     scene.places.values().filter_map(|place| place.worktree.as_ref()).find_map(|worktree| match &worktree.head {
         WorktreeHead::Branch(branch) | WorktreeHead::Unborn(branch) => Some(branch.clone()),
@@ -20,12 +20,12 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
     })
 }
 
-/// What the guards that were added say of a call, beside what was said already: those of the project's file, and those
-/// that an embedder wrote. One of the file that is called like a guard of Portolan's own stands in its place, which the file
-/// has to allow by name; one of an embedder's never does.
+/// Adds the judgements of added guards about a call: those of the project's file, and those of an embedder. A guard of
+/// the file with the name of one of Portolan's own replaces it, which the file has to allow by name. An embedder's
+/// guard never does.
 ///
 /// # Errors
-/// The file of the guards has faults: guards that nobody understands are not none.
+/// The file of the guards has faults. A faulty file must not count as one without guards.
 pub(super) fn judge(
     (project, registered): (Option<&Path>, &[Arc<dyn Guard>]),
     intent: &Intent,
@@ -45,7 +45,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// What a guard says. One that fails lets nothing happen.
+/// Returns the judgement of a guard. A guard that panics does not allow the call.
 fn heard(guard: &dyn Guard, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
     catch_unwind(AssertUnwindSafe(|| guard.judge(intent, around))).unwrap_or_else(|_panicked| {
         let decision = if around.strict { Decision::Block } else { Decision::Ask };

@@ -1,4 +1,4 @@
-//! After a tool was used: what a shell did that no guard could tell before it ran.
+//! Checks after a tool call: finds what a shell did that no guard could know before it ran.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::audit::{self, Kind, Line};
 use crate::inspection;
 
 const GUARD: &str = "no-edit-on-integration";
-/// How the state is called from before a call whose findings are on no record yet.
+/// The key of a snapshot from before a call whose findings are not recorded yet.
 const UNRECORDED: &str = "";
-/// How long the record is waited for.
+/// The timeout for recording.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Gatekeeper {
-    /// What there is to say after a tool was used. It has happened: a refusal here tells the agent to undo it.
+    /// Returns the answer after a tool call. The call has happened: a refusal tells the agent to undo it.
     pub fn after_tool(&self, intent: &Intent) -> Answerable {
         if !matches!(intent.tool.deed(), Tool::Shell { .. }) {
             return Answerable::allowed();
@@ -43,7 +43,7 @@ impl Gatekeeper {
             true => Answerable::allowed(),
             false => match self.late(project, intent, judgements) {
                 Ok(answer) => answer,
-                // It is noticed again with the next call, until it is on record.
+                // The next call finds it again, until it is recorded.
                 Err(answer) => {
                     session.keep_before(UNRECORDED, before);
                     session.save();
@@ -56,7 +56,8 @@ impl Gatekeeper {
         answer
     }
 
-    /// Puts on record what was noticed. The host does not wait for long, and somebody may hold the log.
+    /// Records the findings. The wait is short, because the host may stop the hook, and another process may hold the
+    /// log.
     fn late(&self, project: &Path, intent: &Intent, judgements: Vec<Judgement>) -> Result<Answerable, Answerable> {
         let about = self.record(None);
         let late = |judgement: &Judgement| {
@@ -130,7 +131,7 @@ impl Gatekeeper {
         found
     }
 
-    /// Whether the rule was got past for this call.
+    /// Checks whether the rule was bypassed for this call.
     fn was_got_past(&self, project: &Path, intent: &Intent, before: &Snapshot, invariant: &str) -> bool {
         let is_of_call = |line: &Line| {
             line.kind == Kind::GuardBypass.name()
@@ -143,7 +144,7 @@ impl Gatekeeper {
     }
 }
 
-/// A push past git's hooks: git has said so when it was over.
+/// Returns the judgement of a push that bypassed git's hooks. The `reference-transaction` hook recorded it afterwards.
 fn pushed(project: &Path, before: &Snapshot) -> Option<Judgement> {
     let is_push = |line: &Line| line.data[PUSHED].is_string() && line.at.0 >= before.at;
     let is_older = |line: &Line| line.at.0 < before.at;
@@ -153,7 +154,8 @@ fn pushed(project: &Path, before: &Snapshot) -> Option<Judgement> {
     Some(judgement("I-2", reason.to_owned(), remedies))
 }
 
-/// What integration branches follow, where a command moved it to what was made here, or back.
+/// Returns a judgement for each followed remote branch whose local reference a command moved to a commit made here, or
+/// back.
 fn forged(worktree: &Worktree, rules: &Guidelines, before: &Snapshot, after: &Snapshot) -> Vec<Judgement> {
     let Ok(upstreams) = Upstreams::of(worktree, rules) else { return Vec::new() };
     let root = Path::new(&worktree.root);

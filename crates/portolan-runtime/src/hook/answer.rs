@@ -1,4 +1,4 @@
-//! What a host, or git, is to be told.
+//! The answer to a host, or to git.
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Bypass;
@@ -8,23 +8,23 @@ use portolan_gates::{Decision, Judgement};
 use crate::audit::AuditError;
 use crate::error::ServiceError;
 
-/// What is decided, with all that there is to say about it.
+/// The decision about a call, with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answerable {
-    /// What may become of the call.
+    /// The decision.
     pub decision: Decision,
-    /// Why; empty where it is allowed.
+    /// The reason. Empty if the call is allowed.
     pub reason: String,
-    /// What puts it right, in order.
+    /// Ways to resolve the refusal, in order.
     pub remedies: Vec<String>,
-    /// What the agent should know besides.
+    /// Further information for the agent.
     pub context: Option<String>,
-    /// What each guard said.
+    /// The judgements of the guards.
     pub judgements: Vec<Judgement>,
 }
 
 impl Answerable {
-    /// It may happen.
+    /// Returns an answer that allows the call.
     pub fn allowed() -> Answerable {
         Answerable {
             decision: Decision::Allow,
@@ -35,12 +35,12 @@ impl Answerable {
         }
     }
 
-    /// It may not happen.
+    /// Returns an answer that refuses the call.
     pub fn blocked(reason: impl Into<String>) -> Answerable {
         Answerable { decision: Decision::Block, reason: reason.into(), ..Answerable::allowed() }
     }
 
-    /// What all judgements come to: the strictest speak.
+    /// Combines judgements. The strictest ones determine the decision, the reason and the remedies.
     pub(super) fn of(judgements: Vec<Judgement>) -> Answerable {
         let decision = guards::overall(&judgements);
         let mut answer = Answerable { decision, ..Answerable::allowed() };
@@ -67,7 +67,7 @@ impl Answerable {
         answer
     }
 
-    /// The same decision cannot be put on record. A refusal stays one; anything else becomes one.
+    /// Returns the answer if it cannot be recorded. A refusal stays one; anything else becomes one.
     pub(super) fn unrecorded(self, error: &AuditError) -> Answerable {
         let reason = match self.decision {
             Decision::Block => format!("{}; this is not on record: {}", self.reason, error.message),
@@ -80,12 +80,12 @@ impl Answerable {
         Answerable { decision: Decision::Block, reason, remedies, ..Answerable::allowed() }
     }
 
-    /// A rule is got past.
+    /// Checks whether a rule is bypassed.
     pub(super) fn is_bypassed(&self) -> bool {
         self.bypasses().next().is_some()
     }
 
-    /// What rules were got past by.
+    /// Returns the bypasses of the judgements.
     pub(super) fn bypasses(&self) -> impl Iterator<Item = &Bypass> {
         self.judgements.iter().filter_map(|judgement| judgement.bypassed_by.as_ref())
     }
@@ -98,7 +98,7 @@ fn told(judgement: &Judgement) -> String {
     }
 }
 
-/// Reasons quote what was given, which may be of any length.
+/// Clips a reason, because it quotes input of any length.
 fn clip_long(reason: &str) -> String {
     const MAX_CHARS: usize = 2_000;
     if reason.chars().nth(MAX_CHARS).is_none() { reason.to_owned() } else { clip(reason) }

@@ -1,8 +1,8 @@
-//! Git's own hooks: the layer behind that of the hosts. They hold whoever commits, whatever program runs git, and ask the
-//! same guards.
+//! Git's own hooks: the layer below that of the hosts. They apply to everyone who commits, whatever program runs git,
+//! and use the same guards.
 //!
-//! `--no-verify` skips `pre-commit`, `commit-msg` and `pre-push`. It does not skip `reference-transaction`, which sees an
-//! integration branch move whatever moves it; and so it must be fast where none does.
+//! `--no-verify` skips `pre-commit`, `commit-msg` and `pre-push`. It does not skip `reference-transaction`, which runs
+//! whenever an integration branch moves. That hook must be fast if no such branch moves.
 
 use std::path::{Path, PathBuf};
 
@@ -23,13 +23,13 @@ use crate::inspection;
 use crate::people::PassphrasePolicy;
 use crate::service::{Gate, Options, Service};
 
-/// What an entry says of a branch of the remote that a push from here has moved.
+/// The field of an entry that names a branch of the remote that a push from here has moved.
 pub(super) const PUSHED: &str = "pushed";
-/// A commit message longer than this is refused.
+/// The maximum size of a commit message, in bytes. A longer one is refused.
 const MAX_MESSAGE: u64 = 1 << 20;
-/// How many references of one push or transaction are looked at one by one.
+/// How many references of one push or transaction are checked individually.
 pub(super) const MAX_REFERENCES: usize = 64;
-/// For how long a call of a tool may have run before it commits, in milliseconds.
+/// How long a tool call may run before it commits, in milliseconds.
 const CALL_LASTS_MS: i64 = 2 * 3600 * 1000;
 
 /// A hook of git.
@@ -37,20 +37,20 @@ const CALL_LASTS_MS: i64 = 2 * 3600 * 1000;
 pub enum Hook {
     /// Before a commit is made.
     PreCommit,
-    /// When it has its message.
+    /// After the commit's message was written.
     CommitMsg,
-    /// Before something is pushed.
+    /// Before a push.
     PrePush,
     /// Before references move.
     ReferenceTransaction,
     /// After a commit was made.
     PostCommit,
-    /// After something else was checked out.
+    /// After a checkout.
     PostCheckout,
 }
 
 impl Hook {
-    /// Its name.
+    /// Returns the name of the hook.
     pub fn name(self) -> &'static str {
         match self {
             Hook::PreCommit => "pre-commit",
@@ -62,49 +62,49 @@ impl Hook {
         }
     }
 
-    /// Whether a bypass was used for something else than what this hook is asked about. The call of a host and the hooks of
-    /// the git that it starts are one act, and so are the hooks of one commit; a push is another.
+    /// Checks whether a recorded use of a bypass belongs to another act than this hook's. The call of a host and the
+    /// hooks of the git that it starts are one act, and so are the hooks of one commit. A push is a separate act.
     pub(super) fn is_of_another_act(self, line: &audit::Line) -> bool {
         let by = &line.data["hook"];
         let pushes = self == Hook::PrePush || *by == Hook::PrePush.name();
         line.data["host"] == "git" && (pushes || *by == self.name())
     }
 
-    /// Whether its exit code counts for anything.
+    /// Checks whether git respects the hook's exit code.
     pub fn is_gate(self) -> bool {
         !matches!(self, Hook::PostCommit | Hook::PostCheckout)
     }
 }
 
-/// What git says to a hook.
+/// One call of a hook by git.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The hook.
     pub hook: Hook,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Vec<String>,
-    /// Its standard input, where it has one.
+    /// The standard input, if it has one.
     pub input: String,
-    /// The folder that it was started in.
+    /// The folder in which it was started.
     pub folder: PathBuf,
-    /// What git says the repository is: its variable `GIT_DIR`.
+    /// The repository, from git's variable `GIT_DIR`.
     pub git_dir: Option<PathBuf>,
-    /// The agent whose shell runs git, where the environment says so.
+    /// The agent whose shell runs git, if the environment names one.
     pub agent: Option<String>,
-    /// Git was started at a terminal.
+    /// Whether git was started at a terminal.
     pub at_terminal: bool,
 }
 
-/// What git's hooks know besides of what the guards say.
+/// Facts that only git's hooks know.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Amended {
-    /// Why, where the command that the guards were asked about is not what happens.
+    /// The reason, if it differs from that about the command that the guards judged.
     pub(super) reason: Option<String>,
     /// The commit that a branch moves to.
     pub(super) commit: Option<Value>,
-    /// What the type check was of.
+    /// What the type check was about.
     pub(super) typecheck: Option<&'static str>,
-    /// The remote's branch that has moved already, where it has.
+    /// The remote's branch that has moved already, if any.
     pub(super) pushed: Option<String>,
 }
 
@@ -133,13 +133,13 @@ const AGENTS: [(&str, &str); 6] = [
     ("COPILOT_CLI", "copilot"),
 ];
 
-/// The agent whose shell has these variables.
+/// Returns the agent whose shell has one of these variables.
 pub fn agent(variable: impl Fn(&str) -> bool) -> Option<String> {
     AGENTS.iter().find(|(name, _)| variable(name)).map(|(_, host)| (*host).to_owned())
 }
 
 impl Run {
-    /// Whether git may go on.
+    /// Returns whether git may continue.
     pub fn answer(&self) -> Answerable {
         match self.hook {
             Hook::PreCommit => self.in_project(|keeper, rules| self.pre_commit(keeper, rules)),
@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// Where the repository is. Git names it when it is not the one around the folder.
+    /// Returns the repository's folder. Git names it if it is not the one around the current folder.
     pub(super) fn place(&self) -> PathBuf {
         let named = self.git_dir.as_ref().map(|named| self.folder.join(named));
         named.and_then(|named| named.canonicalize().ok()).unwrap_or_else(|| self.folder.clone())
@@ -167,7 +167,7 @@ impl Run {
             Err(error) => return Answerable::of_error(&error),
         };
         let mut answer = decide(&keeper, &rules);
-        // One runs for each reference that moves, where even a look at the branches would add up.
+        // The hook runs for each reference that moves, so that even reading the branches would add up.
         if self.hook != Hook::ReferenceTransaction && answer.context.is_none() {
             let worktree = inspection::worktree(&place);
             answer.context = worktree.and_then(|worktree| tripwire::noticed(&keeper, &rules, &worktree));
@@ -210,7 +210,7 @@ impl Run {
         answer
     }
 
-    /// What a message that is not in form comes to, besides what the guards said of it.
+    /// Returns the answer for a malformed message, combined with that of the guards.
     fn misformed(
         &self,
         keeper: &Gatekeeper,
@@ -283,8 +283,8 @@ impl Run {
         self.judged_with(keeper, rules, command, invariants, look, Amended::default())
     }
 
-    /// What the guards of some rules say of a command of git. Git has nobody to ask, so that what would be asked is
-    /// refused.
+    /// Returns the judgement of the guards on a git command, limited to some rules. A hook of git cannot ask a person,
+    /// so a question becomes a refusal.
     pub(super) fn judged_with(
         &self,
         keeper: &Gatekeeper,
@@ -323,8 +323,8 @@ impl Run {
         keeper.put_on_record(&entries, Answerable::of(judgements))
     }
 
-    /// Whether a person has started git, as far as can be told. Where persons confirm by a passphrase, nobody has given it
-    /// here.
+    /// Checks whether a person has started git, as far as this can be determined. If a passphrase is set, the answer is
+    /// no, because it cannot be asked for here.
     fn by_person(&self, keeper: &Gatekeeper) -> bool {
         let Some(project) = keeper.project().filter(|_| self.at_terminal && self.agent.is_none()) else { return false };
         let Ok(service) = Service::new(Options::of(project)) else { return false };
@@ -332,7 +332,7 @@ impl Run {
         matches!(people.told_by(), Ok(None)) && matches!(people.standing(), Ok(PassphrasePolicy::Unset))
     }
 
-    /// What git does, as a tool of a host would do it.
+    /// Describes git's operation as a host's tool call.
     fn intent(&self, folder: &str, command: &str) -> Intent {
         Intent {
             session: None,
@@ -345,7 +345,7 @@ impl Run {
         }
     }
 
-    /// What is put on record of judgements; where one was got past, also in which hook.
+    /// Returns the log entries of judgements. Bypasses also name the hook.
     fn said(&self, keeper: &Gatekeeper, gate: &Gate, intent: &Intent, judgements: &[Judgement]) -> Vec<LogEntry> {
         let mut entries = keeper.record(Some(gate)).judgements(intent, judgements);
         for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::GuardBypass) {
@@ -354,7 +354,7 @@ impl Run {
         entries
     }
 
-    /// What has happened is put on record, where the project keeps a record.
+    /// Records a commit or a checkout, if the project keeps a record.
     fn receipt(&self) -> Answerable {
         let place = self.place();
         let keeper = Gatekeeper::of(None, "git", None, &place);
@@ -381,25 +381,25 @@ impl Run {
                 "found": commit });
             entries.push(about.entry(Kind::GuardTamper, None, data));
         }
-        // It has happened: nothing can be refused any more.
+        // It has happened, so nothing can be refused.
         let _unwritten = record::append(project, &keeper.clock, &entries, false);
         let context = keeper.rules().ok().and_then(|rules| tripwire::noticed(&keeper, &rules, &worktree));
         Answerable { context, ..Answerable::allowed() }
     }
 }
 
-/// The bypass on record that gets past a rule.
+/// Returns the recorded bypass of a rule.
 fn past(gate: &Gate, rule: &str, now: Timestamp) -> Option<Bypass> {
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
     gate.bypasses.iter().find(|known| bypass::matches(known, rule, phase, now)).cloned()
 }
 
-/// What the store says of the task; it is not opened where none is under way.
+/// Returns the state of the task. The store is not opened if there is no task.
 fn gate(keeper: &Gatekeeper) -> Result<Gate, ServiceError> {
     keeper.gate(None, &[], None)
 }
 
-/// Whether a host has asked about a shell lately: the one that has just committed must have been asked about.
+/// Checks whether a host has asked about a shell command recently. The command that has just committed must be one.
 fn was_guarded(project: &Path, now: Timestamp) -> bool {
     let is_receipt = |line: &audit::Line| {
         line.kind == Kind::ToolInvoked.name() && line.data["host"] != "git" && line.data["inputDigest"].is_string()
@@ -417,12 +417,12 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_./:@".contains(c)
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A message as git will keep it: without the lines that are for whoever writes it.
+/// Returns a message as git will store it, without comment lines.
 fn cleaned(text: &str) -> String {
     let scissors = |line: &&str| !(line.starts_with('#') && line.contains("------------------------ >8"));
     let lines: Vec<&str> = text.lines().take_while(scissors).filter(|line| !line.starts_with('#')).collect();

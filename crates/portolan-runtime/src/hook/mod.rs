@@ -1,8 +1,8 @@
-//! The gates at a coding agent's own tool call: what the host announces is judged, put on record, and answered.
+//! The gates at a coding agent's tool call: judges what the host announces, records it, and answers.
 //!
-//! Whoever asks is a process that lives for one call. So almost everything is read as files; the store is opened only
-//! where a task is under way, and `git` is started only for what files cannot tell. What was refused, or got past, is in
-//! the log before there is an answer.
+//! The process lives for one call. Almost everything is therefore read from files. The store is opened only if a task
+//! is under way, and `git` is started only for what files do not show. Refusals and bypasses are in the log before the
+//! answer.
 //!
 //! ```no_run
 //! use portolan_gates::{Decision, Intent, Tool};
@@ -70,15 +70,15 @@ pub use watched::{NotInTime, within};
 use record::Record;
 use session::Session;
 
-/// The variable by which a host attaches its sessions to a run.
+/// The variable with which a host attaches its sessions to a run.
 pub const RUN: &str = "PORTOLAN_RUN";
-/// The variable by which a host says which project its sessions belong to.
+/// The variable with which a host names the project of its sessions.
 pub const PROJECT: &str = "PORTOLAN_PROJECT";
 
-/// Who is asked before a tool is used, and told after it.
+/// Judges a tool call before it happens, and checks it afterwards.
 #[derive(Clone, Debug)]
 pub struct Gatekeeper {
-    /// The project; nothing outside of any.
+    /// The project, or `None` outside of any.
     project: Option<PathBuf>,
     host: String,
     session: Option<String>,
@@ -91,7 +91,7 @@ pub struct Gatekeeper {
 }
 
 impl Gatekeeper {
-    /// Whoever keeps the gates of the project that `folder` lies in, or of the one that is named.
+    /// Creates the gatekeeper of the named project, or else of the project that contains `folder`.
     pub fn of(named: Option<PathBuf>, host: &str, session: Option<&str>, folder: &Path) -> Gatekeeper {
         Gatekeeper {
             project: named.or_else(|| project_of(folder)),
@@ -104,33 +104,33 @@ impl Gatekeeper {
         }
     }
 
-    /// The same, for a session that the host attaches to a run.
+    /// Attaches the session to a run.
     #[must_use]
     pub fn attached_to(self, run: Option<String>) -> Gatekeeper {
         Gatekeeper { attached: run.filter(|run| !run.is_empty()), ..self }
     }
 
-    /// The same, with another clock.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Gatekeeper {
         Gatekeeper { clock, ..self }
     }
 
-    /// The same with another guard, which is heard beside all others: the strictest counts. One that panics is a person's to
-    /// look at, or refuses where the rules are strict.
+    /// Adds a guard beside all others; the strictest one decides. If it panics, a person is asked, or the call is
+    /// refused if the rules are strict.
     #[must_use]
     pub fn with_guard(mut self, guard: impl Guard + 'static) -> Gatekeeper {
         self.guards.push(Arc::new(guard));
         self
     }
 
-    /// The project whose gates are kept.
+    /// Returns the project.
     pub fn project(&self) -> Option<&Path> {
         self.project.as_deref()
     }
 
-    /// Whether a tool may be used. `input` is what the call was given, in any form that is the same for the same call: it
-    /// is not kept, but its digest is.
+    /// Decides whether a tool may be used. `input` is the input of the call, in any form that is the same for the same
+    /// call. Only its digest is stored.
     pub fn before_tool(&self, intent: &Intent, input: &str) -> Answerable {
         if matches!(intent.tool, Tool::Reads) && self.says_nothing_of_tools() {
             return Answerable::allowed();
@@ -158,7 +158,7 @@ impl Gatekeeper {
         answer
     }
 
-    /// What all guards, and the step of the run, say of a call.
+    /// Returns the answer of all guards and of the run's step, and the record for it.
     fn judged(
         &self,
         intent: &Intent,
@@ -186,7 +186,7 @@ impl Gatekeeper {
         Ok((answer, self.record(Some(&gate))))
     }
 
-    /// What the guards say of a call; `look` finds out what the files around it do not tell.
+    /// Returns the judgements of the guards. `look` adds the facts that the files around the call do not show.
     fn guarded(
         &self,
         intent: &Intent,
@@ -211,15 +211,15 @@ impl Gatekeeper {
         judgements
     }
 
-    /// The tools that the model is to be shown, as the step of the run names them.
+    /// Returns the tools that the model is to see, according to the step of the run.
     pub fn allowed_tools(&self) -> Option<Vec<String>> {
         self.gate_of(&mut self.opened_session(), None).ok()?.allowed
     }
 
-    /// Attaches the session to a run: what the steps of that run say of tools holds from now on.
+    /// Attaches the session to a run: from now on, the run's steps restrict its tools.
     ///
     /// # Errors
-    /// There is no project or no session, or it cannot be written down.
+    /// There is no project or no session, or the session cannot be stored.
     pub fn attach(&self, run: &RunId) -> Result<(), ServiceError> {
         let unwritable = || {
             let help = "run it in a project that can be written, and name the session";
@@ -230,7 +230,7 @@ impl Gatekeeper {
         if session.save_for_good() { Ok(()) } else { Err(unwritable()) }
     }
 
-    /// Nothing says of tools what the guards do not: no task is under way, and the session is at no run.
+    /// Checks whether only the guards can restrict tools: no task is under way, and the session is attached to no run.
     fn says_nothing_of_tools(&self) -> bool {
         let Some(project) = &self.project else { return self.guards.is_empty() };
         let folder = project.join(".portolan");
@@ -249,8 +249,8 @@ impl Gatekeeper {
         Session::open(self.project.as_deref()?, self.session.as_deref()?)
     }
 
-    /// What the store says of the task, and of the runs that the session works at: the one that it is attached to, and all
-    /// that bind the agents of its host. Those stay with the session, so that it is bound in another process as well.
+    /// Returns the state of the task, and of the session's runs: the one that it is attached to, and all that bind the
+    /// agents of its host. Those are stored with the session, so that they bind it in another process too.
     fn gate_of(&self, session: &mut Option<Session>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let mut bound = self.project().map_or_else(Vec::new, |project| bindings::of_hosts(project, hosts_above));
         if let Some(session) = session {
@@ -266,7 +266,7 @@ impl Gatekeeper {
         Ok(gate)
     }
 
-    /// What the store says of the task and of these runs. It is not opened without any.
+    /// Returns the state of the task and of these runs. The store is not opened if there is none.
     fn gate(&self, attached: Option<&str>, bound: &[BoundRun], intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         let Some(project) = &self.project else { return Ok(Gate::default()) };
         let attached = attached.or(self.attached.as_deref()).map(run_of).transpose()?;
@@ -284,10 +284,10 @@ impl Gatekeeper {
         Ok(gate)
     }
 
-    /// Whether a bypass that counts once has counted, by the log.
+    /// Checks in the log whether a single-use bypass was used.
     fn is_used_up(&self, project: &Path, task: Option<&str>, bypass: &Bypass) -> bool {
         let counts = |line: &audit::Line| self.hook.is_none_or(|hook| hook.is_of_another_act(line));
-        // What cannot be told counts as used: nothing is got past twice.
+        // An unreadable log counts as use, so that no bypass applies twice.
         is_used(project, (task, &bypass.id), bypass.at, counts).unwrap_or(true)
     }
 
@@ -295,7 +295,7 @@ impl Gatekeeper {
         Record::new(&self.host, self.session.as_deref(), gate)
     }
 
-    /// The answer, once it is on record; where it cannot be, nothing may happen.
+    /// Returns the answer after recording it. If that fails, the call is refused.
     fn put_on_record(&self, entries: &[audit::LogEntry], answer: Answerable) -> Answerable {
         let Some(project) = &self.project else {
             return match answer.is_bypassed() {
@@ -304,7 +304,7 @@ impl Gatekeeper {
             };
         };
         let once: Vec<&Bypass> = answer.bypasses().filter(|bypass| bypass.counts_once()).collect();
-        // All entries of a call are of one task.
+        // All entries of a call belong to one task.
         let task = entries.iter().find_map(|entry| entry.task.as_deref());
         let counts = |line: &audit::Line| {
             once.iter().any(|bypass| {
@@ -323,7 +323,7 @@ impl Gatekeeper {
         }
     }
 
-    /// The answer where another call has had the bypass, between the look and the record.
+    /// Returns the answer if another call has used the bypass meanwhile.
     fn used_meanwhile(&self, project: &Path) -> Answerable {
         let why = "the bypass that this relies on counts once, and another call has used it meanwhile";
         let entry = self.record(None).refusal("gates", why, None);
@@ -334,20 +334,20 @@ impl Gatekeeper {
         }
     }
 
-    /// Answers what was not judged in time, or could not be, and puts that on record as far as it can be.
+    /// Returns the refusal of a call that was not judged, and tries to record it.
     pub fn not_judged(&self, intent: Option<&Intent>, why: NotInTime) -> Answerable {
         let answer = Answerable::blocked(why.message());
         if let Some(project) = &self.project {
             let record = self.record(None);
             let entry = record.refusal("self-deadline", &why.message(), intent);
-            // The log may be what nobody could wait for.
+            // The log itself may be the cause of the delay.
             let (project, clock) = (project.clone(), self.clock.clone());
             let _late = within(watched::LAST_WORDS, move || record::append(&project, &clock, &[entry], false));
         }
         answer
     }
 
-    /// Puts on record that an announcement could not be read, where it had to be.
+    /// Records that an announcement could not be parsed, although it had to be.
     pub fn not_understood(&self, message: &str) {
         if let Some(project) = &self.project {
             let entry = self.record(None).refusal("announcement", message, None);
@@ -364,7 +364,7 @@ fn run_of(run: &str) -> Result<RunId, ServiceError> {
     })
 }
 
-/// What a step that denies edits says of a call that writes a file by another way.
+/// Adapts the judgement of a step that denies edits to a call that writes a file by another way.
 fn of_edit(said: &Judgement, edit: &Edit) -> Judgement {
     match edit {
         Edit::File(path) => {
@@ -378,8 +378,8 @@ fn of_edit(said: &Judgement, edit: &Edit) -> Judgement {
     }
 }
 
-/// The call without what the names of its arguments seem to say, where it is one of Portolan's own server: notes and
-/// reports of an agent may be about anything.
+/// Returns the call without the meaning of its arguments, if it is to Portolan's own server: the notes and reports of
+/// an agent may be about anything.
 fn plain(intent: &Intent) -> Cow<'_, Intent> {
     let Tool::Mcp { server, tool, does: Some(_) } = &intent.tool else { return Cow::Borrowed(intent) };
     if !own_server::is_ours(Path::new(&intent.folder), server) {

@@ -1,11 +1,11 @@
-//! Which project something belongs to.
+//! Finds the project of a folder.
 
 use std::path::{Path, PathBuf};
 
 use crate::inspection;
 
-/// The project that `folder` lies in: the root of its worktree, or else the nearest folder around it that Portolan keeps
-/// something in.
+/// Returns the project that contains `folder`: the root of its worktree, or else the nearest parent folder with a
+/// `.portolan` folder.
 pub fn project_of(folder: &Path) -> Option<PathBuf> {
     if let Some(worktree) = inspection::worktree(folder) {
         return Some(PathBuf::from(&worktree.root));

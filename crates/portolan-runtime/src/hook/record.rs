@@ -1,5 +1,5 @@
-//! What is put on record of a call: what each guard said, what was got past, and that a tool was used. A line with the
-//! call's id is its receipt.
+//! The log entries of a call: the judgement of each guard, the bypasses, and the use of a tool. A line with the call's
+//! ID is its receipt.
 
 use std::path::Path;
 
@@ -15,25 +15,26 @@ use crate::digest::Digest;
 use crate::project_folder;
 use crate::service::Gate;
 
-/// The most names of arguments that are kept.
+/// The maximum number of argument names that are recorded.
 const MAX_NAMES: usize = 64;
 
-/// Puts entries on record.
+/// Appends entries to the log.
 pub(super) fn append(project: &Path, clock: &Clock, entries: &[LogEntry], synced: bool) -> Result<(), AuditError> {
     if entries.is_empty() {
         return Ok(());
     }
     let folder = project.join(".portolan");
     if folder.is_dir() && !folder.join(".gitignore").exists() {
-        // Whoever adds all files must not commit the log; where this fails, the log cannot be written either.
+        // Without a `.gitignore`, adding all files would commit the log. If this fails, the log cannot be written
+        // either.
         let _unknown_to_git = project_folder::make(&folder);
     }
     let durability = if synced { Durability::Synced } else { Durability::Written };
     Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())
 }
 
-/// Puts entries on record, all of them or none: unless a line since then says what `is_said` asks. Nobody writes between
-/// the look and the write. Whether they are on record.
+/// Appends all entries or none: none if a line since then matches `is_said`. No other process writes between the read
+/// and the write. Returns whether they were appended.
 pub(super) fn append_unless(
     project: &Path,
     clock: &Clock,
@@ -51,7 +52,7 @@ pub(super) fn append_unless(
     Ok(!lines.is_empty())
 }
 
-/// Whose call it is.
+/// The context of a call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     host: String,
@@ -73,7 +74,7 @@ impl Record {
         }
     }
 
-    /// An entry about the call, with whose it is.
+    /// Returns an entry about the call, with its context.
     pub(super) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> LogEntry {
         let mut all = match data {
             Value::Object(data) => data,
@@ -99,7 +100,7 @@ impl Record {
         }
     }
 
-    /// All that is put on record before a call is answered.
+    /// Returns the entries that are recorded before a call is answered.
     pub(super) fn of_call(&self, intent: &Intent, input: &Digest, answer: &Answerable) -> Vec<LogEntry> {
         let mut entries = self.judgements(intent, &answer.judgements);
         let is_refused = answer.decision != Decision::Allow;
@@ -115,7 +116,7 @@ impl Record {
         entries
     }
 
-    /// What each guard said. What was got past comes twice: as a bypass, and as what the guard said of it.
+    /// Returns the entries of judgements. A bypass has two entries: the bypass itself, and the guard's judgement.
     pub(super) fn judgements(&self, intent: &Intent, judgements: &[Judgement]) -> Vec<LogEntry> {
         let mut entries = Vec::new();
         for judgement in judgements {
@@ -143,7 +144,7 @@ impl Record {
         entries
     }
 
-    /// A refusal that no guard made.
+    /// Returns the entry of a refusal that no guard made.
     pub(super) fn refusal(&self, guard: &str, reason: &str, intent: Option<&Intent>) -> LogEntry {
         self.entry(Kind::GuardBlock, intent, json!({ "guardId": guard, "reason": reason }))
     }

@@ -1,4 +1,4 @@
-//! Where the branches of a repository are, read as files: starting `git` for it would take longer than all the rest.
+//! The references of a repository, read from files. Starting `git` would take longer than everything else together.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,17 +11,17 @@ use portolan_gates::names::is_oid;
 use crate::disk;
 use crate::inspection::ask;
 
-/// A reference is one line.
+/// The largest file of one reference, in bytes.
 const MAX_REFERENCE: u64 = 4096;
-/// All references of a repository, in one file.
+/// The largest file of all packed references, in bytes.
 const MAX_PACKED: u64 = 64 * 1024 * 1024;
-/// How many references are looked at.
+/// How many references are read.
 const MAX_COUNT: usize = 4096;
 
 /// The references of a repository.
 pub(super) struct Refs {
     common: PathBuf,
-    /// Those that have no file of their own, or all of them where none has.
+    /// The packed references, or all of them if none has its own file.
     packed: String,
     tables: bool,
 }
@@ -31,7 +31,7 @@ impl Refs {
         let common = PathBuf::from(&worktree.common_dir);
         let tables = common.join("reftable").is_dir();
         let packed = if tables {
-            // They are in tables, which only git reads.
+            // A repository with reftables, which only git can read.
             let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"];
             ask::ask(Path::new(&worktree.root), &list, Vec::new()).map(|(_, text)| text)
         } else {
@@ -40,14 +40,14 @@ impl Refs {
         Refs { common, packed: packed.unwrap_or_default(), tables }
     }
 
-    /// The commit that a reference is at.
+    /// Returns the commit of a reference.
     pub(super) fn oid(&self, name: &str) -> Option<String> {
         let loose = disk::text(&self.common.join(name), MAX_REFERENCE);
         let loose = loose.map(|text| text.trim().to_owned()).filter(|text| is_oid(text));
         loose.or_else(|| self.packed().find(|(_, known)| *known == name).map(|(oid, _)| oid.to_owned()))
     }
 
-    /// Whether a reference stands at this commit in the file for all: then it loses nothing but the file of its own.
+    /// Checks whether a reference is packed with this commit. Then deleting its own file loses nothing.
     pub(super) fn is_packed(&self, name: &str, oid: &str) -> bool {
         !self.tables && self.packed().any(|known| known == (oid, name))
     }
@@ -56,7 +56,7 @@ impl Refs {
         self.packed.lines().filter_map(|line| line.split_once(' ')).filter(|(oid, _)| is_oid(oid))
     }
 
-    /// Where each integration branch is.
+    /// Returns the commit of each integration branch.
     pub(super) fn integration(&self, rules: &Guidelines) -> BTreeMap<String, String> {
         let mut names: Vec<String> = Vec::new();
         if rules.integration.iter().any(|pattern| pattern.contains(['*', '?'])) {
@@ -69,7 +69,7 @@ impl Refs {
         names.into_iter().filter_map(|name| Some((name.clone(), self.oid(&format!("refs/heads/{name}"))?))).collect()
     }
 
-    /// Where a branch is on each remote, as far as is known here.
+    /// Returns the commit of a branch on each remote, as far as it was fetched.
     pub(super) fn on_remotes(&self, branch: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         let remotes = fs::read_dir(self.common.join("refs/remotes")).into_iter().flatten().flatten();
@@ -98,7 +98,7 @@ fn beneath(folder: &Path, prefix: &str, names: &mut Vec<String>) {
     }
 }
 
-/// Whether a commit is one of `tips`, or comes before one of them.
+/// Checks whether a commit is one of `tips`, or an ancestor of one.
 pub(super) fn is_within(folder: &Path, commit: &str, tips: &[String]) -> bool {
     tips.iter().any(|tip| {
         tip == commit

@@ -1,12 +1,12 @@
-//! What the merge gate has ruled on pull requests, by the log.
+//! The rulings of the merge gate on pull requests, from the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::audit::{self, Kind};
 
-/// The pull requests among `wanted` whose latest ruling on record blocks, each with the first reason. What a log that
-/// cannot be read would say is not missed: without a record nothing is merged at all.
+/// Returns the pull requests among `wanted` whose latest recorded ruling is a block, each with the first reason. An
+/// unreadable log needs no error here: without a record, nothing is merged at all.
 pub(super) fn blocked(project: &Path, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
     wanted.iter().filter_map(|number| Some((*number, why(project, *number)?))).collect()
 }

@@ -1,5 +1,5 @@
-//! What is kept of a host's session between its calls: `.portolan/sessions/<session>.json`. One call at a time has it.
-//! What cannot be read of it is begun anew, because everything that counts is in the log.
+//! The state of a host's session between its calls: `.portolan/sessions/<session>.json`. One call at a time may use it.
+//! An unreadable state is replaced by an empty one, because everything essential is in the log.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
@@ -20,18 +20,18 @@ use crate::disk::{self, Fresh};
 use crate::project_folder;
 use crate::store::RunId;
 
-/// How many answers are kept, so that a call that is announced twice is answered alike.
+/// How many answers are stored, so that a call that is announced twice gets the same answer.
 const MAX_ANSWERS: usize = 32;
-/// For how long an answer holds, in milliseconds: a host announces a call twice at once, or not at all.
+/// How long a stored answer is valid, in milliseconds. A host announces a call twice at once, or not at all.
 const ANSWER_HOLDS_MS: i64 = 60_000;
-/// How many calls may be under way at once.
+/// The maximum number of calls under way.
 const MAX_SNAPSHOTS: usize = 32;
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// After how long what is kept of a session is thrown away.
+/// The age at which the state of a session is deleted.
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// A session, held by this process alone.
+/// A session, locked by this process.
 #[derive(Debug)]
 pub(super) struct Session {
     path: PathBuf,
@@ -43,20 +43,20 @@ pub(super) struct Session {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct SessionFile {
     run: Option<String>,
-    /// The runs that bind it, until they are over.
+    /// The runs that bind the session, until they are over.
     pub(super) bound: BTreeSet<BoundRun>,
     answers: VecDeque<Answered>,
-    /// How the repository was before the calls that are under way.
+    /// The snapshots of the repository from before the calls under way.
     pub(super) before: VecDeque<(String, Snapshot)>,
-    /// Where the integration branches were when the session was last asked about.
+    /// The commits of the integration branches at the last call of the session.
     pub(super) tips: BTreeMap<String, String>,
-    /// What of the tracked content was not as it was committed when that was last looked at.
+    /// The uncommitted tracked content at the last check.
     pub(super) tracked: Option<Tracked>,
-    /// The digest of the record of what was installed, as it was last looked at.
+    /// The digest of the record of the installation at the last check.
     pub(super) installed: Option<String>,
-    /// What was found and told already.
+    /// The findings that were reported already.
     pub(super) told: BTreeSet<String>,
-    /// What was checked out when the agent was last kept from stopping.
+    /// The commit that was checked out when the agent was last kept from stopping.
     pub(super) stopped_at: Option<String>,
 }
 
@@ -71,7 +71,7 @@ struct Answered {
     remedies: Vec<String>,
 }
 
-/// Where a session is kept. Its name is the host's, and may be anything.
+/// Returns the path of a session. Its name comes from the host and may contain any character.
 pub(super) fn path(project: &Path, session: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let name = if !session.is_empty() && session.len() <= 64 && session.chars().all(plain) {
@@ -87,7 +87,7 @@ fn folder(project: &Path) -> PathBuf {
 }
 
 impl Session {
-    /// Waits for the session; nothing where it cannot be kept.
+    /// Locks and reads a session. Returns `None` if it cannot be stored.
     pub(super) fn open(project: &Path, session: &str) -> Option<Session> {
         let path = path(project, session);
         if !path.parent()?.is_dir() {
@@ -99,13 +99,14 @@ impl Session {
         Some(Session { path, kept, _turn: turn })
     }
 
-    /// Writes it down; whether that was done. A machine that fails may have the session begin anew.
+    /// Writes the session without waiting for the disk, and returns whether that succeeded. After a machine failure,
+    /// the session may begin anew.
     pub(super) fn save(&self) -> bool {
-        // A rename could send it to the disk, for which every tool call would wait.
+        // A rename could flush it to the disk, and every tool call would wait for that.
         self.written().and_then(|file| file.exchange(&self.path)).is_ok()
     }
 
-    /// The same, so that nothing is lost with the machine.
+    /// Writes the session to the disk, so that it survives a machine failure.
     pub(super) fn save_for_good(&self) -> bool {
         self.written().and_then(Fresh::synced).and_then(|file| file.replace(&self.path)).is_ok()
     }
@@ -114,7 +115,7 @@ impl Session {
         Fresh::beside(&self.path, &serde_json::to_vec(&self.kept)?)
     }
 
-    /// The run that the session is attached to.
+    /// Returns the run that the session is attached to.
     pub(super) fn run(&self) -> Option<&str> {
         self.kept.run.as_deref()
     }
@@ -123,7 +124,7 @@ impl Session {
         self.kept.run = Some(run.to_string());
     }
 
-    /// What the same call was answered before. One with other arguments is another call, whatever its id.
+    /// Returns the earlier answer to the same call. A call with the same ID and other arguments is another call.
     pub(super) fn answered(&self, intent: &Intent, input: &Digest, now: Timestamp) -> Option<Answerable> {
         let call = intent.call.as_deref()?;
         let known = self.kept.answers.iter().find(|known| {
@@ -152,7 +153,7 @@ impl Session {
         }
     }
 
-    /// Keeps how the repository was before a call.
+    /// Stores the snapshot from before a call.
     pub(super) fn keep_before(&mut self, call: &str, snapshot: Snapshot) {
         self.kept.before.retain(|(known, _)| known != call);
         self.kept.before.push_back((call.to_owned(), snapshot));
@@ -161,13 +162,13 @@ impl Session {
         }
     }
 
-    /// How the repository was before a call that is over.
+    /// Removes and returns the snapshot from before a call that has ended.
     pub(super) fn take_before(&mut self, call: &str) -> Option<Snapshot> {
         let at = self.kept.before.iter().position(|(known, _)| known == call)?;
         self.kept.before.remove(at).map(|(_, snapshot)| snapshot)
     }
 
-    /// Throws away what is kept of sessions that nobody has asked about for long.
+    /// Deletes the sessions that have not been used for a long time.
     pub(super) fn sweep(project: &Path) {
         let Ok(entries) = fs::read_dir(folder(project)) else { return };
         let now = SystemTime::now();
@@ -176,7 +177,7 @@ impl Session {
             let written = entry.metadata().and_then(|meta| meta.modified());
             let is_old = written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > KEPT));
             if is_old && path.extension().is_some_and(|extension| extension == "json") {
-                // Another process may have done it.
+                // Another process may have removed it already.
                 let _gone = (fs::remove_file(path.with_extension("lock")), fs::remove_file(path));
             }
         }

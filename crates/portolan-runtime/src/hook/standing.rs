@@ -1,6 +1,5 @@
-//! Whether a project still stands on what was pinned when hooks were put into it: for whoever installs, and whoever looks
-//! afterwards. Here, and nowhere else in these gates, a remote is asked: what it has is the one thing that cannot be forged
-//! on this machine.
+//! Checks a project against its pins from the installation of hooks, both at the installation and later. Only here do
+//! the gates query a remote: its content is the one thing that cannot be forged on this machine.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,26 +17,26 @@ use crate::installed::departed;
 use crate::pins::{self, Pins, TrustedRules, Upstream};
 use crate::rules;
 
-/// How long a remote may take.
+/// The timeout of a remote.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One thing that was looked at.
+/// One checked item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCheck {
-    /// How it is.
+    /// The result.
     pub state: State,
-    /// What is said of it, in one sentence.
+    /// A sentence about the result.
     pub said: String,
 }
 
-/// How something is.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// Correct.
     Good,
-    /// It may be meant so, or cannot be told.
+    /// Possibly intended, or not determinable.
     Doubtful,
-    /// It is not as it should be.
+    /// Incorrect.
     Wrong,
 }
 
@@ -45,13 +44,13 @@ fn standing(state: State, said: impl Into<String>) -> HookCheck {
     HookCheck { state, said: said.into() }
 }
 
-/// What is to be pinned for a project, as this process finds it. What `known` pins already stays.
+/// Returns the pins of a project, as this process finds it. Existing pins in `known` are kept.
 pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     let mut pins = known.unwrap_or_default();
     let inner = |path: &Path| path.strip_prefix(project).unwrap_or(path).to_owned();
     let log = || inner(&audit::log_of(project, |name| std::env::var_os(name)));
     pins.log.get_or_insert_with(log);
-    // Rules that cannot be read are pinned once they can be: until then nothing passes.
+    // Rules that cannot be read are pinned once they can be. Until then nothing passes.
     if let (None, Ok(written)) = (&pins.rules, rules::written(project)) {
         pins.rules = Some(TrustedRules { text: written.map(|source| source.text.to_string()) });
     }
@@ -69,7 +68,7 @@ pub fn pinned(project: &Path, known: Option<Pins>) -> Pins {
     pins
 }
 
-/// Whether all is as it was pinned in a project that has hooks.
+/// Checks everything that is pinned in a project with hooks.
 pub fn stands(project: &Path) -> Vec<HookCheck> {
     let found = match Pins::around(project) {
         Ok(Some((_, pins))) => pins,
@@ -148,9 +147,10 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
     all
 }
 
-/// The rules here are not those that everybody has: a branch may be about to change them, or somebody loosened them.
+/// Returns a check if the rules here differ from the remote's: a branch may be about to change them, or an agent
+/// loosened them.
 fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_>, refs: &Refs) -> Option<HookCheck> {
-    // By the rules here there may be no branch any more that counts.
+    // The rules here may name no integration branch any more.
     let pinned = upstreams.pins.as_ref().and_then(|pins| pins.upstreams.values().next().cloned());
     let upstream = pinned.or_else(|| upstreams.followed(refs.integration(rules).keys().next()?))?;
     let tip = refs.oid(&tracking(&upstream))?;
@@ -160,7 +160,7 @@ fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_
     changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
 }
 
-/// Whether what is kept here of a remote's branch is what the remote has.
+/// Compares the local reference of a remote's branch with the remote.
 fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream: &Upstream) -> Option<HookCheck> {
     let here = tracking(upstream);
     let kept = refs.oid(&here)?;

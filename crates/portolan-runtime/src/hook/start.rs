@@ -1,4 +1,4 @@
-//! At the beginning of a session: the agent is told where the task is, how it goes on, and what is kept from it.
+//! At the beginning of a session, reports to the agent the state of the task, the way forward, and the restrictions.
 
 use portolan_gates::Guidelines;
 use portolan_gates::guidelines::Level;
@@ -11,11 +11,12 @@ use crate::error::ServiceError;
 use crate::inspection;
 use crate::service::Gate;
 
-/// The longest text that a session begins with: it is read at every beginning, and kept for all of it.
+/// The maximum length of the text at the beginning of a session, in bytes. It stays in the context of the whole
+/// session.
 const MAX_BYTES: usize = 1024;
 
 impl Gatekeeper {
-    /// What an agent is told when its session begins.
+    /// Returns the context for an agent when its session begins.
     pub fn session_start(&self) -> Answerable {
         let context = match self.told_at_start() {
             Ok(context) => context,
@@ -51,7 +52,7 @@ impl Gatekeeper {
         Ok(Some(whole))
     }
 
-    /// Whether the host may mark a task of its list as done. Where it is the project's task, its phases say so.
+    /// Decides whether the host may mark a task of its list as done. For the project's task, its phases decide.
     pub fn task_completed(&self, task: Option<&str>) -> Answerable {
         let gate = match self.gate(None, &[], None) {
             Ok(gate) => gate,

@@ -1,4 +1,4 @@
-//! At the end of a turn (I-9): work that is committed and has no pull request is not done. The agent is sent back once.
+//! At the end of a turn (I-9): committed work without a pull request is not done. The agent is sent back once.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,14 +21,14 @@ use crate::repository::home::Home;
 
 const GUARD: &str = "session-end-pr-backstop";
 const RULE: &str = "I-9";
-/// How long `gh` may take.
+/// The timeout of `gh`.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many records of reviews are looked at, and how much of each.
+/// How many records of reviews are read, and how many bytes of each.
 const MAX_RECORDS: usize = 1000;
 const MAX_RECORD: u64 = 256 * 1024;
 
 impl Gatekeeper {
-    /// Whether the agent may stop. `again` says that a hook has sent it back already: then it may, whatever there is.
+    /// Decides whether the agent may stop. With `again`, a hook has sent it back already, and it may.
     pub fn stop(&self, again: bool) -> Answerable {
         let now = self.clock.now();
         let (Some(project), Ok(rules), Ok(gate)) = (self.project(), self.rules(), self.gate(None, &[], None)) else {
@@ -53,7 +53,7 @@ impl Gatekeeper {
         let mut session = self.opened_session();
         let known = session.as_ref().is_some_and(|session| session.kept.stopped_at.as_deref() == Some(tip.as_str()));
         let warned = rules.level(&[GUARD, RULE]) == Level::Warn;
-        // Who cannot be remembered is not kept: that could go on for ever.
+        // Without a stored session, the agent could be sent back for ever.
         if again || known || warned || session.is_none() || found.is_err() {
             return Answerable { decision: Decision::Ask, reason, ..Answerable::allowed() };
         }
@@ -88,7 +88,7 @@ fn told(branch: &str, count: u64, found: &Result<bool, String>) -> String {
     }
 }
 
-/// The branch that is checked out, where it is, and how many commits the integration branch does not have of it.
+/// Returns the branch that is checked out, its commit, and how many of its commits the integration branch lacks.
 fn ahead(project: &Path, worktree: &Worktree, rules: &Guidelines) -> Option<(String, String, u64)> {
     let WorktreeHead::Branch(branch) = &worktree.head else { return None };
     if guards::integrates(rules, branch) {
@@ -111,7 +111,7 @@ fn ahead(project: &Path, worktree: &Worktree, rules: &Guidelines) -> Option<(Str
     (count > 0).then(|| (branch.clone(), tip, count))
 }
 
-/// Whether there is a pull request for a branch that is open, or merged.
+/// Checks whether a branch has a pull request that is open or merged.
 fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, String> {
     match &rules.pull_requests.forge {
         Forge::Files { folder } => {

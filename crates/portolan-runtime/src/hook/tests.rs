@@ -1,4 +1,4 @@
-//! The limit on how long may be judged, and what is kept of sessions.
+//! The time limit of a judgement, and the state of sessions.
 
 use std::sync::mpsc;
 use std::time::Duration;

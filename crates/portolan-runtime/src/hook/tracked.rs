@@ -1,8 +1,8 @@
-//! What of the tracked content is not as it was committed, and whether a call has made it so.
+//! The tracked content that differs from the last commit, and whether a call has changed it.
 //!
-//! `git status` looks at every file, which takes longer than a hook may: so it is run after a call, and before one only
-//! where this session has not looked yet. What it finds after the call counts where it is something else than what was
-//! known, and was touched since the call began: what a person has changed between two calls is theirs.
+//! `git status` reads every file, which takes longer than a hook may. It therefore runs after a call, and before one
+//! only if this session has not run it yet. A difference after the call counts if it is new and was touched since the
+//! call began. Changes that a person made between two calls are left out.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::inspection::ask;
 
-/// File systems tell the time by a clock that is a few milliseconds late.
+/// Time stamps of file systems lag by a few milliseconds.
 const LATE: Duration = Duration::from_millis(20);
 
-/// What differs from the last commit of a branch.
+/// The differences from the last commit of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Tracked {
     branch: String,
-    /// Digests of what the files have, and of what is staged.
+    /// Digests of the files' contents, and of the staged content.
     files: String,
     staged: String,
     /// When the latest of these files was touched, and when the index was, in milliseconds.
@@ -30,7 +30,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// How it is now; nothing where git does not say.
+    /// Returns the present differences, or `None` if git fails.
     pub(super) fn look(root: &Path, git_dir: &Path, branch: &str) -> Option<Tracked> {
         let (_, text) = ask::ask(root, &["status", "--porcelain=v2", "-z", "--untracked-files=no"], Vec::new())?;
         let (mut files, mut staged, mut touched) = (String::new(), String::new(), 0);
@@ -62,13 +62,13 @@ impl Tracked {
         self.branch == branch
     }
 
-    /// Whether this has come from `before` since a call began.
+    /// Checks whether the differences from `before` were made since a call began.
     pub(super) fn was_changed(&self, before: &Tracked, begun: u64) -> bool {
         (self.files != before.files && self.touched >= begun) || (self.staged != before.staged && self.indexed >= begun)
     }
 }
 
-/// From when on a change belongs to a call that begins now.
+/// Returns the time from which a change belongs to a call that begins now.
 pub(super) fn now() -> u64 {
     millis(SystemTime::now() - LATE)
 }
@@ -77,13 +77,13 @@ fn millis(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// When what a path had was taken away: its folder tells, or the next one above that is left.
+/// Returns when a path was removed: the time of its folder, or of the next existing one above.
 fn gone_at(path: &Path) -> u64 {
     let folder = path.ancestors().skip(1).find_map(|folder| fs::symlink_metadata(folder).ok());
     folder.as_ref().map_or(0, changed_at)
 }
 
-/// The time that nobody sets: a program may write the one of the last modification as it likes.
+/// Returns the change time of the inode. Unlike the modification time, a program cannot set it.
 #[cfg(unix)]
 fn changed_at(meta: &Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,8 @@
-//! `reference-transaction`: an integration branch moves, or what one follows does, whatever moves it.
+//! `reference-transaction`: an integration branch or the reference that it follows moves, whatever moves it.
 //!
-//! A branch may move to what its remote has, and what it has is known by a reference that any git can move as well. So
-//! that reference is held too: it moves by fetching the branch from the remote that is pinned, and forwards only.
+//! A branch may move to a commit that its remote has. A local reference records what the remote has, and any git
+//! command can move that too. It is therefore guarded as well: only fetching the branch from the pinned remote may move
+//! it, and only forwards.
 
 use portolan_gates::guards::{Worktree, integrates};
 use portolan_gates::{Decision, Guidelines};
@@ -23,7 +24,7 @@ struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    /// Reads `old new name`. Whoever deletes a reference without saying where it was has zeros in both.
+    /// Parses `old new name`. Deleting a reference without stating its old value gives zeros for both.
     fn read(line: &'a str) -> Option<Move<'a>> {
         let mut fields = line.splitn(3, ' ');
         Some(Move { old: fields.next()?, new: fields.next()?, name: fields.next()? })
@@ -34,14 +35,14 @@ impl<'a> Move<'a> {
     }
 }
 
-/// A move that must not be.
+/// A move that is refused.
 struct Denied {
-    /// The integration branch that it is about.
+    /// The integration branch that it affects.
     branch: String,
     new: String,
-    /// Why, where it is not the branch itself that moves away.
+    /// The reason, unless the branch itself would diverge.
     why: Option<String>,
-    /// The branch of the remote that has it already: git moves what is kept of it here when it has pushed.
+    /// The branch of the remote that has the commit already: git moves its local reference after a push.
     pushed: Option<String>,
 }
 
@@ -98,7 +99,7 @@ impl Run {
     }
 }
 
-/// Why a branch of the remote should not have what a push has brought there.
+/// Returns the reason against a push that has moved a branch of the remote.
 fn pushed(upstream: &Upstream, new: &str) -> String {
     let (Upstream { remote, branch }, short) = (upstream, super::tripwire::short(new));
     format!("a push has moved `{branch}` of `{remote}` to {short} already, and `{branch}` takes work by review only")
@@ -109,7 +110,7 @@ impl Moving<'_> {
         is_within(self.worktree.root.as_ref(), commit, &[tip.to_owned()])
     }
 
-    /// A move of an integration branch, where it must not be. One that is not there is born.
+    /// Refuses a move of an integration branch, if it is not allowed. Creating a branch is allowed.
     fn branch(&self, change: &Move<'_>, branch: &str) -> Option<Denied> {
         let was = self.refs.oid(change.name)?;
         let denied = |why| Some(Denied { branch: branch.to_owned(), new: change.new.to_owned(), why, pushed: None });
@@ -128,8 +129,8 @@ impl Moving<'_> {
         }
     }
 
-    /// A move of what an integration branch follows, where it must not be. Without it the branch has nowhere to go, so
-    /// that it may go.
+    /// Refuses a move of the reference that an integration branch follows, if it is not allowed. Deleting the reference
+    /// is allowed, because the branch then cannot move.
     fn followed(&self, change: &Move<'_>) -> Option<Denied> {
         let branch = self.upstreams.follower(change.name)?;
         let upstream = self.upstreams.followed(&branch)?;
@@ -149,7 +150,7 @@ impl Moving<'_> {
 
     fn forged(&self, new: &str, was: Option<String>, branch: &str, upstream: &Upstream) -> Option<String> {
         let ours = self.refs.oid(&format!("refs/heads/{branch}"));
-        // The branch could go there already.
+        // The branch could move there already.
         if ours.as_ref().is_some_and(|ours| self.is_within(new, ours)) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! What is noticed although no guard could tell before: tracked content that changed while an integration branch was
-//! checked out, integration branches that moved away from their remote, hooks that were changed or are not run.
+//! Finds what no guard could prevent: tracked content that changed while an integration branch was checked out,
+//! integration branches that diverged from their remote, and hooks that were changed or do not run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,26 +22,26 @@ use crate::inspection;
 use crate::installed::{Finding, tampered};
 use crate::pins;
 
-/// How a repository is, as far as it must not change under a call.
+/// The state of a repository that a call must not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Snapshot {
-    /// When it was looked at.
+    /// The time of the snapshot.
     pub(super) at: i64,
-    /// The branch that is checked out, where it is one that work is integrated into.
+    /// The branch that is checked out, if it is an integration branch.
     pub(super) branch: Option<String>,
-    /// Where each integration branch is.
+    /// The commit of each integration branch.
     pub(super) tips: BTreeMap<String, String>,
-    /// Where what each of them follows is.
+    /// The commit of the reference that each of them follows.
     pub(super) followed: BTreeMap<String, String>,
-    /// From when on a change is one of the call's.
+    /// The time from which a change belongs to the call.
     pub(super) begun: u64,
-    /// What of the tracked content is not as it was committed; only while an integration branch is checked out.
+    /// The uncommitted tracked content. Only set while an integration branch is checked out.
     pub(super) tracked: Option<Tracked>,
 }
 
 impl Snapshot {
-    /// How it is now; what of the tracked content is `known` is not looked at again.
+    /// Takes a snapshot. Reuses the tracked content in `known` if it is of the same branch.
     pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp, known: Option<&Tracked>) -> Snapshot {
         let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
         let look = |branch: &String| match known.filter(|known| known.is_of(branch)) {
@@ -55,8 +55,8 @@ impl Snapshot {
     }
 }
 
-/// Looks before a call whether all is as it should be, and how it is where a shell may change it. What is found is on
-/// record once for each session, and told to the agent.
+/// Checks the repository before a call, and takes a snapshot if a shell may change it. Each finding is recorded once
+/// per session, and reported to the agent.
 pub(super) fn before(
     gatekeeper: &Gatekeeper,
     session: &mut Session,
@@ -81,7 +81,7 @@ pub(super) fn before(
     context
 }
 
-/// Puts on record what is found for the first time in this session, and says it.
+/// Records the findings that are new in this session, and returns a sentence about them.
 pub(super) fn tell(
     gatekeeper: &Gatekeeper,
     session: &mut Session,
@@ -102,13 +102,14 @@ pub(super) fn tell(
     let about = gatekeeper.record(None);
     let entries: Vec<LogEntry> =
         new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
-    // Where nothing can be put on record no call is allowed, so that this needs no answer of its own.
+    // If nothing can be recorded, no call is allowed anyway.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
     let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
     Some(format!("{}. Tell the person whom you work for.", said.join(". ")))
 }
 
-/// The record of what was installed is not what it was when the session last looked: what it pins may be gone with it.
+/// Returns a finding if the record of the installation has changed since the session last read it. Its pins may be
+/// gone.
 fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
     let found = pins::text(project).map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     let was = session.kept.installed.replace(found.clone())?;
@@ -121,8 +122,8 @@ fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
     })
 }
 
-/// What git's hooks find as those of the hosts do: an integration branch that moved while they were not run. It is said,
-/// and put on record, once.
+/// Lets git's hooks find what those of the hosts find: an integration branch that moved while they did not run. It is
+/// reported and recorded once.
 pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Worktree) -> Option<String> {
     let project = gatekeeper.project()?;
     let log = audit::project_log(project);
@@ -138,14 +139,15 @@ pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Wo
     let about = gatekeeper.record(None);
     let entries: Vec<LogEntry> =
         found.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
-    // What happened has happened; whether what is done next may happen is judged by itself.
+    // The move has happened. The present operation is judged separately.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
     let said: Vec<&str> = found.iter().map(|finding| finding.said.as_str()).collect();
     Some(said.join(". "))
 }
 
-/// Integration branches that are where no remote has them, where they were not when hooks were installed, and where no
-/// guard saw them go. Those that are where they were when they were last looked at (`known`) are passed over.
+/// Returns the integration branches that are at a commit that their remote does not have, that was not pinned when
+/// hooks were installed, and that no guard saw them move to. Skips those that are unchanged since the last check
+/// (`known`).
 pub(super) fn moved(worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<String, String>) -> Vec<Finding> {
     if !holds(rules, "I-2") {
         return Vec::new();
@@ -178,18 +180,18 @@ pub(super) fn moved(worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<St
     found
 }
 
-/// What an integration branch may be at: where it is on the remote that it follows.
+/// Returns the commits at which an integration branch may be: that of the remote branch it follows.
 pub(super) fn followed(worktree: &Worktree, rules: &Guidelines, refs: &Refs, branch: &str) -> Vec<String> {
     Upstreams::of(worktree, rules).ok().and_then(|upstreams| upstreams.tip(refs, branch)).into_iter().collect()
 }
 
-/// Whether somebody got past I-2 with the commit: the hook that saw the branch move has written it down.
+/// Checks whether I-2 was bypassed for the commit, according to the hook that saw the branch move.
 fn is_covered(project: &Path, commit: &str) -> bool {
     let is_receipt = |line: &Line| line.kind == Kind::GuardBypass.name() && line.data["commit"] == *commit;
     audit::latest(&audit::project_log(project), is_receipt).is_ok_and(|line| line.is_some())
 }
 
-/// Whether what breaks a rule of the integration branches is stopped here.
+/// Checks whether violations of a rule of the integration branches are blocked here.
 pub(super) fn holds(rules: &Guidelines, invariant: &str) -> bool {
     !rules.commit_directly && rules.level(&["no-edit-on-integration", invariant]) == Level::Block
 }

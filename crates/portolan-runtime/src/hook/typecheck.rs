@@ -1,4 +1,4 @@
-//! The one place where guards learn whether what would be committed passed the type check.
+//! Tells guards whether the content to be committed passed the type check.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use portolan_gates::guards::TypecheckVerdict;
 
 use crate::typecheck::{self, Content, TypecheckState};
 
-/// What is known for the files of a project as they are.
+/// Returns the stored result for the present files.
 pub(super) fn known(project: &Path, rules: &Guidelines) -> TypecheckVerdict {
     said(typecheck::known(project, rules))
 }
 
-/// What is known for what is staged, and whether that was told by the files as they are: a checker reads those, so that
-/// nothing is known of what is staged in part. The end of a phase looks again.
+/// Returns the stored result for the staged content, and whether it is that of the files instead. A checker reads the
+/// files, so partly staged content has no result of its own. The end of a phase checks again.
 pub(super) fn staged(project: &Path, rules: &Guidelines) -> (TypecheckVerdict, bool) {
     match typecheck::known_of(project, rules, Content::Index) {
         TypecheckState::Unknown => {

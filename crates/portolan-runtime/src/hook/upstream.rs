@@ -1,6 +1,6 @@
-//! What integration branches follow. One may move to what the branch of its remote has, so that it matters which remote
-//! that is: the one that is pinned, and where nothing is, the one of the configuration. Others do not count, whatever
-//! their branches are called.
+//! The remote branches that integration branches follow. A branch may move to what the branch of its remote has, so the
+//! choice of the remote matters: it is the pinned one, or the configured one if none is pinned. Other remotes do not
+//! count, whatever the names of their branches.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::refs::Refs;
 use crate::inspection::ask;
 use crate::pins::{GitRemote, Pins, Upstream};
 
-/// The settings of a remote that lead to another program or another side, besides its address.
+/// The settings of a remote, besides its address, that can redirect a fetch.
 const LEADING: [&str; 3] = ["uploadpack", "vcs", "proxy"];
 
-/// What the integration branches of a repository follow.
+/// The remote branches that the integration branches of a repository follow.
 pub(super) struct Upstreams<'w> {
     worktree: &'w Worktree,
     rules: &'w Guidelines,
@@ -23,22 +23,22 @@ pub(super) struct Upstreams<'w> {
 }
 
 impl<'w> Upstreams<'w> {
-    /// Nothing is pinned for a repository whose project has no record of an installation.
+    /// Reads the pins. A repository whose project has no record of an installation has none.
     ///
     /// # Errors
-    /// There is a record that cannot be read.
+    /// The record cannot be read.
     pub(super) fn of(worktree: &'w Worktree, rules: &'w Guidelines) -> Result<Upstreams<'w>, String> {
         let found = Pins::around(Path::new(&worktree.root))?;
         let ours = |(project, pins): &(PathBuf, Pins)| pins.are_of(project, Path::new(&worktree.common_dir));
         Ok(Upstreams { worktree, rules, pins: found.filter(ours).map(|(_, pins)| pins) })
     }
 
-    /// The same, by the configuration alone.
+    /// Ignores the pins and uses the configuration alone.
     pub(super) fn unpinned(worktree: &'w Worktree, rules: &'w Guidelines) -> Upstreams<'w> {
         Upstreams { worktree, rules, pins: None }
     }
 
-    /// The branch of a remote that an integration branch follows.
+    /// Returns the remote branch that an integration branch follows.
     pub(super) fn followed(&self, branch: &str) -> Option<Upstream> {
         match &self.pins {
             Some(pins) => pins.upstreams.get(branch).cloned().or_else(|| same(pins.remotes.keys(), branch)),
@@ -46,12 +46,12 @@ impl<'w> Upstreams<'w> {
         }
     }
 
-    /// Where that branch was when it was last fetched.
+    /// Returns the commit of that branch at the last fetch.
     pub(super) fn tip(&self, refs: &Refs, branch: &str) -> Option<String> {
         refs.oid(&tracking(&self.followed(branch)?))
     }
 
-    /// The integration branch that follows what this reference stands for.
+    /// Returns the integration branch that follows the branch of this reference.
     pub(super) fn follower(&self, reference: &str) -> Option<String> {
         let pinned = self.pins.iter().flat_map(|pins| &pins.upstreams);
         let named =
@@ -70,7 +70,7 @@ impl<'w> Upstreams<'w> {
         })
     }
 
-    /// Why what is fetched for a branch is not what its remote has: the configuration, as whoever runs git has it, leads
+    /// Returns why a fetched branch may not be that of its remote: the configuration of the git that runs leads
     /// elsewhere than it did when hooks were installed.
     pub(super) fn fault(&self, branch: &str) -> Option<String> {
         let upstream = self.followed(branch)?;
@@ -103,7 +103,7 @@ impl<'w> Upstreams<'w> {
         Some(why)
     }
 
-    /// Whether a commit is on a branch here and on no branch of a remote.
+    /// Checks whether a commit is on a local branch and on no branch of a remote.
     pub(super) fn was_made_here(&self, commit: &str, upstream: &Upstream) -> bool {
         let here = tracking(upstream);
         let list = ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
@@ -113,15 +113,14 @@ impl<'w> Upstreams<'w> {
         others().any(|name| name.starts_with("refs/heads/")) && !others().any(|name| name.starts_with("refs/remotes/"))
     }
 
-    /// What all integration branches follow, each with where it was when it was last fetched.
+    /// Returns the commits of all followed branches at the last fetch, by integration branch.
     pub(super) fn all(&self, refs: &Refs) -> BTreeMap<String, String> {
         let branches = refs.integration(self.rules).into_keys();
         let found = |branch: String| self.tip(refs, &branch).map(|tip| (branch, tip));
         branches.filter_map(found).collect()
     }
 
-    /// Adds to what is pinned what nothing is pinned of yet. What is pinned already stays: whoever could have it pinned
-    /// anew could as well have left it out.
+    /// Adds missing pins. Existing ones are kept, so that a caller cannot replace them.
     pub(super) fn pin(&self, pins: &mut Pins, refs: &Refs) {
         let root = Path::new(&self.worktree.root);
         let settings = settings(root);
@@ -136,13 +135,13 @@ impl<'w> Upstreams<'w> {
     }
 }
 
-/// The reference under which a branch of a remote is kept here.
+/// Returns the local reference of a remote's branch.
 pub(super) fn tracking(upstream: &Upstream) -> String {
     format!("refs/remotes/{}/{}", upstream.remote, upstream.branch)
 }
 
-/// What the configuration says that a branch follows. A branch that no work is integrated into does not count: whoever
-/// can write the configuration could name one of their own.
+/// Returns the remote branch that a branch follows according to the configuration. Only integration branches count,
+/// because an agent that can write the configuration could name a branch of its own.
 fn configured(worktree: &Worktree, rules: &Guidelines, branch: &str) -> Option<Upstream> {
     let counts = |(remote, name): &&(String, String)| worktree.remotes.contains(remote) && integrates(rules, name);
     let own = worktree.upstreams.get(branch).filter(counts);
@@ -150,7 +149,7 @@ fn configured(worktree: &Worktree, rules: &Guidelines, branch: &str) -> Option<U
     own.or_else(|| same(worktree.remotes.iter(), branch))
 }
 
-/// The branch of the same name of `origin`, or of the only remote.
+/// Returns the branch of the same name on `origin`, or on the only remote.
 fn same<'r>(remotes: impl Iterator<Item = &'r String>, branch: &str) -> Option<Upstream> {
     let remotes: Vec<&String> = remotes.collect();
     let only = remotes.first().filter(|first| remotes.iter().all(|remote| remote == *first));
@@ -158,7 +157,7 @@ fn same<'r>(remotes: impl Iterator<Item = &'r String>, branch: &str) -> Option<U
     Some(Upstream { remote: (*remote).clone(), branch: branch.to_owned() })
 }
 
-/// All that is configured of remotes, as whoever runs git has it.
+/// Returns all settings of remotes, as the git that runs sees them.
 fn settings(root: &Path) -> Vec<(String, String)> {
     let said = ask::ask_as_given(root, &["config", "-z", "--get-regexp", r"^remote\."], Vec::new());
     let text = said.map(|(_, text)| text).unwrap_or_default();
@@ -178,7 +177,7 @@ fn remote(root: &Path, name: &str, settings: &[(String, String)]) -> GitRemote {
     }
 }
 
-/// What a refspec fetches into a reference, where it does.
+/// Returns the source that a refspec fetches into a reference, if it does.
 pub(super) fn source(refspec: &str, reference: &str) -> Option<String> {
     let (from, to) = refspec.trim_start_matches('+').rsplit_once(':')?;
     let to = if to.starts_with("remotes/") { format!("refs/{to}") } else { to.to_owned() };
@@ -191,7 +190,7 @@ pub(super) fn source(refspec: &str, reference: &str) -> Option<String> {
     }
 }
 
-/// Whether a refspec names a branch of the other side so.
+/// Checks whether the source of a refspec names this branch.
 pub(super) fn is_named(source: &str, branch: &str) -> bool {
     source.strip_prefix("refs/").unwrap_or(source).strip_prefix("heads/").unwrap_or(source) == branch
 }

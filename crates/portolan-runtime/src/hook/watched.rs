@@ -1,24 +1,24 @@
-//! A limit on how long may be judged: most hosts take a hook that they had to stop for one that has allowed the call.
+//! A time limit for judgements. Most hosts treat a hook that they had to stop as one that allowed the call.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long is waited for the record of what was not judged.
+/// The timeout for recording a call that was not judged.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Why there is no judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotInTime {
-    /// The time is up.
+    /// The time limit was exceeded.
     Late(Duration),
-    /// The program has a fault.
+    /// The program panicked.
     Panicked,
 }
 
 impl NotInTime {
-    /// The reason of a refusal.
+    /// Returns the reason of the refusal.
     pub fn message(self) -> String {
         match self {
             NotInTime::Late(limit) => {
@@ -31,14 +31,15 @@ impl NotInTime {
     }
 }
 
-/// What `judge` comes to, if it does so in time. What is late goes on by itself, and nobody hears of it.
+/// Returns the result of `judge`, if it ends within the limit. Otherwise it continues in its thread, and its result is
+/// dropped.
 ///
 /// # Errors
-/// It is late, or it panicked.
+/// It was late, or it panicked.
 pub fn within<T: Send + 'static>(limit: Duration, judge: impl FnOnce() -> T + Send + 'static) -> Result<T, NotInTime> {
     let (send, receive) = mpsc::sync_channel(1);
     let judging = thread::Builder::new().spawn(move || {
-        // Once the time is up nobody listens.
+        // After the limit, there is no receiver.
         let _late = send.send(panic::catch_unwind(AssertUnwindSafe(judge)));
     });
     if judging.is_err() {

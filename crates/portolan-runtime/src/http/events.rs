@@ -1,13 +1,13 @@
-//! Server-sent events, read piece by piece as they come in. An event that is too large goes by without being kept.
+//! Server-sent events, parsed piece by piece. An event that is too large is not kept.
 
 use std::collections::VecDeque;
 
-/// The longest line that is no data: the name of an event, for example.
+/// The maximum length of a line that is no data, such as the name of an event, in bytes.
 const MAX_FIELD_BYTES: usize = 1024;
 
 /// One event.
 pub(crate) struct Event<P> {
-    /// Its name; `message` if it has none.
+    /// Its name, `message` by default.
     pub(crate) name: String,
     /// Its data.
     pub(crate) data: Data<P>,
@@ -17,25 +17,25 @@ pub(crate) struct Event<P> {
 pub(crate) enum Data<P> {
     /// All of it.
     Whole(Vec<u8>),
-    /// It was not kept. This is what was seen as it went by.
+    /// It was too large to be kept. Contains the result of the observer.
     TooLarge(P),
 }
 
-/// Who looks at data that goes by without being kept.
+/// Observes data that is too large to be kept.
 pub(crate) trait Passing: Default {
-    /// Looks at the next piece.
+    /// Observes the next piece.
     fn feed(&mut self, bytes: &[u8]);
 }
 
-/// Nobody.
+/// Observes nothing.
 impl Passing for () {
     fn feed(&mut self, _bytes: &[u8]) {}
 }
 
-/// A stream of events that is being read.
+/// The parser of a stream of events.
 pub(crate) struct Events<P = ()> {
     max: usize,
-    /// The line that is being read: up to its colon, or all of it when it is not data.
+    /// The current line: up to its colon, or all of it if it is not data.
     field: Vec<u8>,
     place: Place,
     after_return: bool,
@@ -48,13 +48,13 @@ pub(crate) struct Events<P = ()> {
 enum Place {
     /// Within a line that is not known to be data.
     Field,
-    /// At the first character of a line of data, which may be a space that does not count.
+    /// At the first character of a line of data. A space there is skipped.
     DataStart,
     Data,
 }
 
 impl<P: Passing> Events<P> {
-    /// Reads events whose data has at most `max` bytes.
+    /// Parses events whose data has at most `max` bytes.
     pub(crate) fn new(max: usize) -> Events<P> {
         Events {
             max,
@@ -67,12 +67,12 @@ impl<P: Passing> Events<P> {
         }
     }
 
-    /// The next event that is complete.
+    /// Returns the next complete event.
     pub(crate) fn next(&mut self) -> Option<Event<P>> {
         self.ready.pop_front()
     }
 
-    /// Takes in a piece of the stream.
+    /// Parses a piece of the stream.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(byte) = bytes.first() {
             if std::mem::take(&mut self.after_return) && *byte == b'\n' {
@@ -89,7 +89,7 @@ impl<P: Passing> Events<P> {
         }
     }
 
-    /// Takes in a stretch of a line.
+    /// Parses a part of a line.
     fn piece(&mut self, mut piece: &[u8]) {
         if self.place == Place::Field {
             let room = MAX_FIELD_BYTES.saturating_sub(self.field.len());
@@ -112,7 +112,7 @@ impl<P: Passing> Events<P> {
         self.push(piece);
     }
 
-    /// Several lines of data are one, with line breaks between them.
+    /// Several lines of data are joined with line breaks.
     fn begin_data(&mut self) {
         match self.data {
             Some(_) => self.push(b"\n"),

@@ -1,4 +1,4 @@
-//! What everything that speaks HTTP has to do with: one TLS, why a request failed, and server-sent events.
+//! Shared functions for HTTP: one TLS provider, causes of errors, and server-sent events.
 
 mod events;
 
@@ -8,15 +8,15 @@ use std::sync::Once;
 pub(crate) use events::{Data, Events, Passing};
 use reqwest::{Client, ClientBuilder};
 
-/// A client to be set up further, in our name.
+/// Returns the builder of a client with our user agent.
 pub(crate) fn client() -> ClientBuilder {
     static PROVIDER: Once = Once::new();
-    // A program that we are part of may have chosen another one: then that is used.
+    // A program that embeds this crate may have chosen another provider, which is then used.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder().user_agent(concat!("portolan/", env!("CARGO_PKG_VERSION")))
 }
 
-/// What a request failed of, down to its cause, without the address: that may be a secret.
+/// Returns the innermost cause of a failed request, without the address, which may be secret.
 pub(crate) fn cause(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&dyn Error> = error.source();
     while let Some(deeper) = cause.and_then(Error::source) {
@@ -25,7 +25,7 @@ pub(crate) fn cause(error: &reqwest::Error) -> Option<String> {
     cause.map(ToString::to_string)
 }
 
-/// The same, or else reqwest's own words.
+/// Returns the innermost cause, or else reqwest's message.
 pub(crate) fn explained(error: &reqwest::Error) -> String {
     cause(error).unwrap_or_else(|| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What people said of a pull request, asked with `gh`.
+//! The reviews of a pull request, queried with `gh`.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use crate::repository::Repository;
 use crate::repository::forge::faulty;
 use crate::repository::home::Home;
 
-/// The most that `gh` may say, in bytes.
+/// The maximum size of an answer of `gh`, in bytes.
 const MAX_ANSWER: usize = 16 << 20;
-/// How long `gh` may take.
+/// The timeout of `gh`.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What to do where `gh` does not answer.
+/// The help if `gh` does not answer.
 const INSTALL: &str = "install `gh` and log in with `gh auth login`";
-/// What to do where its answer lacks something.
+/// The help if its answer is incomplete.
 const UPDATE: &str = "update `gh`";
 
 /// A pull request.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// Title and body.
+    /// The title and the body.
     pub(super) text: String,
     pub(super) author: String,
     pub(super) reviews: Vec<PersonReview>,
@@ -63,7 +63,7 @@ struct Commit {
     oid: String,
 }
 
-/// Asks for a pull request, which must be of this commit.
+/// Queries a pull request, whose head must be this commit.
 pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<Request, ServiceError> {
     let unverified = |why: String, help: &str| {
         let message = format!("what people said of the pull request {number} cannot be verified: {why}");
@@ -115,7 +115,7 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
     })
 }
 
-/// A review that says something: a comment approves of nothing and asks for nothing.
+/// Returns a review that approves or requests changes. A mere comment does neither.
 fn review(told: ToldReview) -> Option<PersonReview> {
     let approves = match told.state.as_str() {
         "APPROVED" => true,

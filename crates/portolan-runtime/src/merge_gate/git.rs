@@ -1,4 +1,4 @@
-//! What git knows of two commits.
+//! Queries to git about two commits.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::error::ServiceError;
 use crate::program::{Question, Raw as Said, ask_raw};
 use crate::repository::Repository;
 
-/// The most that git may say of a branch, in bytes.
+/// The maximum size of git's output, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
-/// The most files that a branch may change.
+/// The maximum number of files that a branch may change.
 const MAX_FILES: usize = 50_000;
 
-/// How long git may take.
+/// The timeout of git.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The commits of a repository.
@@ -26,7 +26,7 @@ pub(super) struct Commits<'r> {
     environment: Vec<(OsString, OsString)>,
 }
 
-/// A file that differs, as git tells it.
+/// A differing file in git's output.
 #[derive(Default)]
 struct Raw {
     from: Option<String>,
@@ -42,7 +42,7 @@ impl<'r> Commits<'r> {
         Commits { repository, environment: repository.environment() }
     }
 
-    /// Asks git, whatever the repository's own settings would have it run.
+    /// Runs git, without the programs that the repository's settings name.
     pub(super) async fn git(&self, arguments: &[&str], input: Vec<u8>) -> Result<Said, ServiceError> {
         let always = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"];
         let mut all = vec!["--no-pager"];
@@ -64,7 +64,7 @@ impl<'r> Commits<'r> {
         })
     }
 
-    /// The same, when it succeeds.
+    /// Returns the output of a command that must succeed.
     async fn said(&self, arguments: &[&str]) -> Result<Vec<u8>, ServiceError> {
         let answer = self.git(arguments, Vec::new()).await?;
         match answer.code {
@@ -81,7 +81,7 @@ impl<'r> Commits<'r> {
         }
     }
 
-    /// The commit that a word means.
+    /// Returns the commit that a revision names.
     pub(super) async fn commit(&self, word: &str) -> Result<String, ServiceError> {
         let unknown = || {
             ServiceError::refused(
@@ -101,7 +101,8 @@ impl<'r> Commits<'r> {
         if answer.code == Some(0) && is_id { Ok(id.to_owned()) } else { Err(unknown()) }
     }
 
-    /// A file of a commit; nothing when it has none there, or none that is a text.
+    /// Returns the text of a file of a commit, or `None` if there is no regular file at this path.
+    /// A binary or overlong file is an error.
     pub(super) async fn text_at(&self, commit: &str, path: &str) -> Result<Option<String>, ServiceError> {
         let listed = self.said(&["ls-tree", "-z", "--full-tree", commit, "--", path]).await?;
         let listed = String::from_utf8_lossy(&listed);
@@ -123,7 +124,7 @@ impl<'r> Commits<'r> {
         }
     }
 
-    /// The messages of the commits that would be merged.
+    /// Returns the messages of the commits that would be merged.
     pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<DeclaringCommit>, ServiceError> {
         let range = format!("{base}..{head}");
         let said = self
@@ -145,13 +146,12 @@ impl<'r> Commits<'r> {
         Ok(commits.map(|(id, message)| DeclaringCommit { id: id.to_owned(), message: message.to_owned() }).collect())
     }
 
-    /// What changed since `head` left `base`.
+    /// Returns the changes since `head` branched off `base`.
     pub(super) async fn diff(&self, base: &str, head: &str) -> Result<Diff, ServiceError> {
         self.differences(&format!("{base}...{head}"), Path::new("")).await
     }
 
-    /// How the files of the worktree, which begins at `top`, differ from a commit or a tree, but for those that git does
-    /// not know.
+    /// Returns how the tracked files of the worktree at `top` differ from a commit or a tree.
     pub(super) async fn diff_to_files(&self, base: &str, top: &Path) -> Result<Diff, ServiceError> {
         self.differences(base, top).await
     }
@@ -198,7 +198,7 @@ impl<'r> Commits<'r> {
     }
 }
 
-/// Reads `--raw --numstat -z`: first a record a file that begins with a colon, then one with its numbers of lines.
+/// Parses `--raw --numstat -z`: first one record per file that begins with a colon, then one with its line counts.
 fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
     let text = String::from_utf8_lossy(said);
     let mut parts = text.split('\0').peekable();
@@ -210,7 +210,7 @@ fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
         let mut file = Raw { path, ..Raw::default() };
         if status.starts_with(['R', 'C']) {
             let to = parts.next()?.to_owned();
-            // What is copied is still there.
+            // The original of a copy still exists.
             file.from = Some(std::mem::replace(&mut file.path, to)).filter(|_| status.starts_with('R'));
         }
         let is_copy = status.starts_with('C');
@@ -232,7 +232,7 @@ fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
             path = parts.next()?;
         }
         let file = &mut files[*at.get(path)?];
-        // Of what is no text there is `-`.
+        // Binary files have `-` instead of counts.
         (file.added, file.deleted) = (added.parse().unwrap_or(0), deleted.parse().unwrap_or(0));
     }
     Some(files)

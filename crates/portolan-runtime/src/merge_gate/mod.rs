@@ -1,6 +1,5 @@
-//! The merge gate over a real repository: what a branch changes is read with git, what people said of it with `gh`, and
-//! the policy from the commit that it is merged into. What it comes to is [`portolan_gates::merge`]'s to say, and
-//! is put on record.
+//! The merge gate over a real repository. Reads a branch's changes with git, the reviews with `gh`, and the policy from
+//! the commit that is merged into. [`portolan_gates::merge`] decides, and the verdict is recorded in the log.
 
 mod forge;
 mod git;
@@ -24,40 +23,40 @@ use crate::repository::{FileSnapshot, Repository};
 use forge::Request;
 use git::Commits;
 
-/// What is to be ruled on.
+/// A merge to rule on.
 #[derive(Clone, Debug, Default)]
 pub struct MergeQuestion {
-    /// The commit that is merged into: anything that git takes for one.
+    /// The commit that is merged into: any revision of git.
     pub base: String,
     /// The commit that would be merged.
     pub head: String,
-    /// Its pull request, where it has one.
+    /// Its pull request, if it has one.
     pub request: Option<u64>,
-    /// A text that says what is meant to go: `Removes:` lines, and lists below a heading with `Removals` in it.
+    /// A file that declares intended removals: `Removes:` lines, and lists below a heading that contains `Removals`.
     pub intent: Option<PathBuf>,
-    /// A JSON object from a name of evidence to `{"ok": true, "summary": "…"}`.
+    /// A JSON file: an object from names of evidence to `{"ok": true, "summary": "…"}`.
     pub evidence: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The result of a ruling.
 #[derive(Debug)]
 pub struct MergeRuling {
     /// The ruling.
     pub ruling: Ruling,
-    /// The commits, whole.
+    /// The full ID of the commit that is merged into.
     pub base: String,
-    /// The commit that would be merged.
+    /// The full ID of the commit that would be merged.
     pub head: String,
-    /// What the policy warns of.
+    /// The warnings about the policy.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Why nothing was ruled.
+/// Why there is no ruling.
 #[derive(Debug)]
 pub enum MergeRulingError {
-    /// The policy of the base commit has faults: its source and them.
+    /// The policy of the base commit has faults: its source and its faults.
     Policy(Source, Vec<Diagnostic>),
-    /// Something else went wrong.
+    /// Any other error.
     Failed(ServiceError),
 }
 
@@ -67,10 +66,10 @@ impl From<ServiceError> for MergeRulingError {
     }
 }
 
-/// Rules on a merge, and puts the verdict on record.
+/// Rules on a merge, and records the verdict in the log.
 ///
 /// # Errors
-/// What must be known to rule cannot be known, or the verdict cannot be put on record.
+/// A required fact cannot be determined, or the verdict cannot be recorded.
 pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeRuling, MergeRulingError> {
     let project = asked.project();
     let repository = Commits::of(asked);
@@ -90,11 +89,11 @@ pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeR
     Ok(ruled)
 }
 
-/// The texts of the files that have changed since the files of a repository stood so. Of one that had changes then that
-/// were not committed, what was committed counts as what it held.
+/// Returns the texts of the files that have changed since a snapshot. For a file with uncommitted changes at that time,
+/// the committed text counts as its earlier content.
 ///
 /// # Errors
-/// What was checked out then is not there any more, or there is too much; or git cannot say.
+/// The commit of the snapshot is missing, the limits are exceeded, or git fails.
 pub(crate) async fn texts_since(asked: &Repository, then: &FileSnapshot) -> Result<Diff, FactError> {
     let (top, found) = asked.touched_since(then).await?;
     let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
@@ -110,7 +109,7 @@ pub(crate) async fn texts_since(asked: &Repository, then: &FileSnapshot) -> Resu
     Ok(diff)
 }
 
-/// The policy of the base commit: the branch's own could let anything pass.
+/// Returns the policy of the base commit. The branch's own policy could let anything pass.
 async fn policy(repository: &Commits<'_>, base: &str) -> Result<(Policy, Vec<Diagnostic>), MergeRulingError> {
     let Some(text) = repository.text_at(base, POLICY).await? else { return Ok((Policy::default(), Vec::new())) };
     let source = Source::new(POLICY, text);
@@ -138,7 +137,7 @@ async fn declared(
     if let Some(path) = &question.intent {
         let text = disk::source(path)?;
         let request = declared.request.get_or_insert_default();
-        // Its first line is no title: what sort of change it is, the commits say.
+        // Its first line is no title: the kind of change is taken from the commits.
         request.push_str("\n\n");
         request.push_str(&text);
         declared.specs.push((path.to_string_lossy().into_owned(), text));
@@ -146,7 +145,7 @@ async fn declared(
     Ok(declared)
 }
 
-/// A piece of evidence as a file tells it.
+/// A piece of evidence in a file.
 #[derive(Deserialize)]
 struct EvidenceEntry {
     ok: bool,
@@ -176,7 +175,7 @@ fn evidence(question: &MergeQuestion, request: Option<Request>, head: &str) -> R
     Ok(evidence)
 }
 
-/// The most reasons that are put on record; all of them are in the answer.
+/// The maximum number of reasons in the log. The answer contains all of them.
 const MAX_RECORDED: usize = 50;
 
 fn record(project: &Path, question: &MergeQuestion, ruled: &MergeRuling) -> Result<(), ServiceError> {

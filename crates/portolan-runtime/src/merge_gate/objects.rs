@@ -1,4 +1,4 @@
-//! The contents of files, read in two questions however many they are: how long each is, then those that are not too long.
+//! Reads the contents of any number of files with two queries: the lengths, then those files that are not too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,31 +9,31 @@ use super::git::Commits;
 use crate::disk;
 use crate::error::ServiceError;
 
-/// The longest file that is looked into.
+/// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
-/// How much is looked into in all; the rest counts as not read.
+/// The maximum size of all files together, in bytes. The rest counts as unread.
 const MAX_ALL: u64 = 32 << 20;
 
-/// What is wanted of one side of a change.
+/// The request for one side of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum SideRequest {
     /// There is no file.
     #[default]
     Nothing,
-    /// There is one that nobody looks into.
+    /// There is a file that is not read.
     Unread,
-    /// This one.
+    /// This object.
     Blob(String),
     /// This file of the worktree.
     File(String),
 }
 
 impl SideRequest {
-    /// What is wanted of a file with this mode.
+    /// Returns the request for a file with this mode.
     pub(super) fn of(mode: &str, id: &str, path: &str) -> SideRequest {
         match mode {
             "000000" => SideRequest::Nothing,
-            // Git names no object where a file of the worktree is not in the index as it is.
+            // Git names no object if a file of the worktree differs from the index.
             "100644" | "100755" if reads(path) && id.bytes().all(|byte| byte == b'0') => {
                 SideRequest::File(path.to_owned())
             }
@@ -42,7 +42,7 @@ impl SideRequest {
         }
     }
 
-    /// What was read of it.
+    /// Returns the text of this side.
     pub(super) fn text(&self, texts: &BTreeMap<String, String>, top: &Path) -> Text {
         match self {
             SideRequest::File(path) => text_of(&top.join(path), path),
@@ -53,7 +53,7 @@ impl SideRequest {
     }
 }
 
-/// What a file of the worktree holds.
+/// Returns the text of a file of the worktree.
 pub(super) fn text_of(file: &Path, path: &str) -> Text {
     if !reads(path) {
         return Text::Unread;
@@ -67,7 +67,7 @@ pub(super) fn text_of(file: &Path, path: &str) -> Text {
     }
 }
 
-/// The texts that are wanted, by their ids; what is no text, too long or not there is missing.
+/// Returns the requested texts by their IDs. Leaves out binary, overlong and missing ones.
 pub(super) async fn texts(
     repository: &Commits<'_>,
     wanted: &[&SideRequest],
@@ -99,7 +99,7 @@ pub(super) async fn texts(
     Ok(split(&output))
 }
 
-/// Reads the answers of `cat-file --batch`: a line with id, type and length, the content, and the end of a line.
+/// Parses the output of `cat-file --batch`: a line with ID, type and length, the content, and a newline.
 fn split(mut output: &[u8]) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
     while let Some(end) = output.iter().position(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! A program that is started, with the notice as JSON on its standard input.
+//! A program that receives the notice as JSON on its standard input.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::{Notice, Notifier, Telling};
 use crate::drivers::process::{Program, run};
 
-/// How long it may take.
+/// The timeout.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A program.
 pub struct NotifierCommand {
     /// Its name.
     pub id: String,
-    /// The program and its arguments. One that is `{type}` or `{body}` as a whole stands for that.
+    /// The program and its arguments. An argument that equals `{type}` or `{body}` is replaced by that field.
     pub argv: Vec<String>,
     /// The project, in which it is started.
     pub project: PathBuf,

@@ -33,7 +33,7 @@ impl File {
         let path = self.project.join(&self.path);
         let folder = path.parent().unwrap_or(&self.project);
         std::fs::create_dir_all(folder)?;
-        // A symlink in the repository leads nobody out of it.
+        // A symlink in the repository must not lead out of the project.
         if !folder.canonicalize()?.starts_with(self.project.canonicalize()?) {
             return Err(io::Error::other("it leads out of the project"));
         }

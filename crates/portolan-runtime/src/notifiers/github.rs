@@ -10,9 +10,9 @@ use crate::repository::home::Home;
 pub struct GitHub {
     /// Its name.
     pub id: String,
-    /// The issue or pull request; nothing means that of the task.
+    /// The issue or pull request, or `None` for the issue of the task.
     pub issue: Option<u64>,
-    /// The project, whose repository it is.
+    /// The project, whose repository is meant.
     pub project: PathBuf,
 }
 
@@ -23,7 +23,7 @@ impl Notifier for GitHub {
 
     fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
         Box::pin(async move {
-            // A task without an issue has nobody there to tell.
+            // A task without an issue has no place for a comment.
             let Some(issue) = self.issue.or(notice.issue) else { return Ok(()) };
             let mut argv =
                 ["gh", "issue", "comment", &issue.to_string(), "--body-file", "-"].map(str::to_owned).to_vec();

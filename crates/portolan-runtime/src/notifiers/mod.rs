@@ -1,5 +1,5 @@
-//! Notifiers tell people of what the supervisor does: on the terminal, in a file, by a program, by a webhook, or as a
-//! comment on GitHub. One that fails holds up nothing.
+//! Notifiers report to people what the supervisor does: on the terminal, in a file, by a program, by a webhook, or as a
+//! comment on GitHub. A failure of one stops nothing.
 
 mod command;
 mod file;
@@ -22,38 +22,38 @@ pub use github::GitHub;
 pub use stdout::Stdout;
 pub use webhook::Webhook;
 
-/// What telling somebody comes to, later: nothing, or why it could not be done.
+/// A notification in progress. Its error says why it failed.
 pub type Telling<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-/// Tells somebody.
+/// A channel for notices.
 pub trait Notifier: Send + Sync {
-    /// Its name.
+    /// Returns the name of the notifier.
     fn id(&self) -> &str;
 
-    /// Tells of something.
+    /// Sends a notice.
     fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a>;
 }
 
-/// What somebody is told.
+/// A notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Notice {
-    /// The type of the event: that of its line in the log.
+    /// The type of the event, as in the log.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When, in milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: i64,
     /// The task.
     pub task_id: Option<String>,
-    /// The issue of the task, where it is known.
+    /// The issue of the task, if it is known.
     pub issue: Option<u64>,
-    /// What there is to say, for people.
+    /// The text, for people.
     pub body: String,
-    /// What an answer quotes, where one is waited for.
+    /// The token that an answer must quote, if an answer is expected.
     pub reply_token: Option<String>,
 }
 
-/// The notifiers that there are, in the order in which they were registered.
+/// The registered notifiers, in the order of registration.
 #[derive(Clone, Default)]
 pub struct Notifiers {
     known: IndexMap<String, Arc<dyn Notifier>>,
@@ -61,12 +61,12 @@ pub struct Notifiers {
 }
 
 impl Notifiers {
-    /// None.
+    /// Returns an empty registry.
     pub fn new() -> Notifiers {
         Notifiers::default()
     }
 
-    /// The same with another one. One of the same name is replaced, in its place.
+    /// Adds a notifier. It replaces one of the same name, in its position.
     #[must_use]
     pub fn with(mut self, notifier: impl Notifier + 'static) -> Notifiers {
         let id = notifier.id().to_owned();
@@ -76,7 +76,7 @@ impl Notifiers {
         self
     }
 
-    /// The same with those that a project adds. Whoever calls has asked whether they are trusted.
+    /// Adds the notifiers that a project declares. The caller must have checked that they are trusted.
     #[must_use]
     pub fn with_plugins(self, plugins: &Plugins, project: &std::path::Path) -> Notifiers {
         plugins.notifiers.iter().fold(self, |notifiers, notifier| {
@@ -90,7 +90,7 @@ impl Notifiers {
         })
     }
 
-    /// Tells everybody, one after the other. Returns who could not be told, and why.
+    /// Sends a notice through all notifiers, one after the other. Returns the names of those that failed, and why.
     pub async fn tell(&self, notice: &Notice) -> Vec<(String, String)> {
         let mut failed = Vec::new();
         for (id, notifier) in &self.known {
@@ -101,7 +101,7 @@ impl Notifiers {
         failed
     }
 
-    /// The names of those that took the place of another.
+    /// Returns the names of notifiers that replaced another.
     pub fn replaced(&self) -> &[String] {
         &self.replaced
     }

@@ -1,17 +1,17 @@
-//! Which addresses a webhook may lead to. Whatever its name is resolved to is looked at, and exactly that is connected to:
-//! a name that means another address a moment later leads nowhere else.
+//! Which addresses a webhook may reach. All addresses that its name resolves to are checked, and only those are
+//! connected to, so that a later change of the name has no effect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 use reqwest::Url;
 
-/// Where a webhook may be sent: its host, and the addresses of it.
+/// The destination of a webhook: its host and the host's addresses.
 pub(super) struct WebhookTarget {
     pub(super) host: String,
     pub(super) addresses: Vec<SocketAddr>,
 }
 
-/// Looks at the address of a webhook; `allow_private` lets networks of one's own pass, and nothing else.
+/// Resolves and checks the address of a webhook. `allow_private` only permits private networks.
 pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget, String> {
     let host = url.host_str().ok_or("its address has no host")?.to_owned();
     if !url.username().is_empty() || url.password().is_some() {
@@ -33,7 +33,7 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget
     if addresses.is_empty() {
         return Err("its host has no address".to_owned());
     }
-    // All of them: which one is taken is not ours to say.
+    // All of them must pass, because the client may connect to any.
     for address in &addresses {
         let ip = address.ip();
         let may = match kind(ip) {
@@ -49,7 +49,7 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget
     Ok(WebhookTarget { host, addresses })
 }
 
-/// Whether the address itself says that it is this machine. A name of somebody else's that leads here is another thing.
+/// Checks whether the URL itself names this machine. Another host's name that resolves to this machine does not count.
 fn is_loopback_name(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -59,9 +59,9 @@ fn is_loopback_name(host: &str) -> bool {
 enum Kind {
     Public,
     Loopback,
-    /// A network of one's own.
+    /// A private network.
     Private,
-    /// Link-local addresses, where clouds keep their secrets; and what is no host at all.
+    /// Link-local addresses, on which clouds serve their secrets, and addresses that are no host.
     Never,
 }
 
@@ -77,7 +77,7 @@ fn kind_of_4(ip: Ipv4Addr) -> Kind {
     if ip.is_loopback() {
         return Kind::Loopback;
     }
-    // Shared address space of providers, where one cloud has its metadata at 100.100.100.200, is as good as private.
+    // The shared address space of providers counts as private. One cloud has its metadata there, at 100.100.100.200.
     if ip.is_private() || (a == 100 && (64..128).contains(&b)) {
         return if ip == Ipv4Addr::new(100, 100, 100, 200) { Kind::Never } else { Kind::Private };
     }
@@ -96,7 +96,7 @@ fn kind_of_6(ip: Ipv6Addr) -> Kind {
     if ip.is_loopback() {
         return Kind::Loopback;
     }
-    // Addresses that carry one of the older protocol: mapped, translated (64:ff9b::/96), 6to4.
+    // IPv6 addresses that contain an IPv4 address: mapped, translated (64:ff9b::/96), 6to4.
     let last = Ipv4Addr::from((u32::from(part[6]) << 16) | u32::from(part[7]));
     if let Some(mapped) = ip.to_ipv4_mapped() {
         return match kind_of_4(mapped) {

@@ -1,8 +1,8 @@
-//! On standard output, a line each; whoever draws the line says how.
+//! Standard output, one line per notice. The caller formats the line.
 
 use super::{Notice, Notifier, Telling};
 
-/// Standard output, written by whoever has it: this crate knows no terminal.
+/// Standard output, written by the caller's function: this crate does not write to the terminal.
 pub struct Stdout<F: Fn(&Notice) + Send + Sync>(pub F);
 
 impl<F: Fn(&Notice) + Send + Sync> Notifier for Stdout<F> {

@@ -1,4 +1,5 @@
-//! A notice sent to an address as JSON. Each hop is looked at before anything is sent, and none leads to another host.
+//! A notice sent to an address as JSON. Each redirect is checked before anything is sent, and must stay on the same
+//! host.
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ const MAX_REDIRECTS: usize = 3;
 /// The longest notice, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// An address.
+/// An address that receives notices.
 pub struct Webhook {
     /// Its name.
     pub id: String,
     /// The address.
     pub url: String,
-    /// Addresses of private networks will do.
+    /// Whether addresses of private networks are allowed.
     pub allow_private: bool,
 }
 
@@ -50,7 +51,7 @@ impl Webhook {
             let allowed = look(&url, self.allow_private).await?;
             let client = client(&allowed.host, &allowed.addresses)?;
             let request = client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body.clone());
-            // The answer itself is not read.
+            // The body of the response is not read.
             let answer = request.send().await.map_err(|error| explained(&error))?;
             if answer.status().is_success() {
                 return Ok(());
@@ -80,7 +81,7 @@ fn client(host: &str, addresses: &[std::net::SocketAddr]) -> Result<Client, Stri
         .map_err(|error| explained(&error))
 }
 
-/// What a request failed of.
+/// Returns the cause of a failed request.
 fn explained(error: &reqwest::Error) -> String {
     http::cause(error)
         .map_or_else(|| "it cannot be reached".to_owned(), |cause| format!("it cannot be reached: {cause}"))

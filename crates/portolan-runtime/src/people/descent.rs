@@ -1,4 +1,4 @@
-//! What the processes that something descends from, and its variables, tell of who started it.
+//! Signs that an agent started a process, from its ancestors and its environment variables.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use super::hosts::Hosts;
 use super::markers::{self, Marker, Variable};
 use crate::process::lineage::{IS_TOLD, ProcessIdentity, name_of};
 
-/// The programs of agents, by the names that they are started with.
+/// The program names of agents.
 const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "cursor-agent", "gemini", "opencode"];
-/// What runs a program that is a script.
+/// Interpreters. The script that one runs is the program's name.
 const INTERPRETERS: [&str; 4] = ["node", "bun", "deno", "python3"];
 
-/// What tells that an agent is asking.
+/// A sign that the caller is an agent.
 pub(super) enum Sign {
-    /// A variable that hosts give to what their agents start.
+    /// A variable that a host sets for the processes that its agent starts.
     Marked(&'static Marker),
-    /// A process whose hook was run.
+    /// An ancestor is a host of agents, or is named like an agent.
     Descends { name: String, pid: u32 },
-    /// A client that the host did not start itself.
+    /// Between the host and the server is a program that the host did not start as its server.
     Between { name: String, pid: u32 },
-    /// A client at the other end of standard input that is none of those which this process descends from.
+    /// The process at the other end of standard input is not an ancestor of the server.
     Elsewhere,
-    /// The system does not say from what this process descends.
+    /// The operating system does not report the ancestors.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Sign {
     }
 }
 
-/// What tells that an agent started the first of these processes.
+/// Returns the sign that an agent started the first process of `chain`.
 pub(super) fn agent(chain: Option<&[ProcessIdentity]>, hosts: &Hosts, variable: Variable<'_>) -> Option<Sign> {
     if let Some(marker) = markers::marker(variable) {
         return Some(Sign::Marked(marker));
@@ -49,9 +49,10 @@ pub(super) fn agent(chain: Option<&[ProcessIdentity]>, hosts: &Hosts, variable: 
     Some(Sign::Descends { name, pid })
 }
 
-/// What tells that the client of a server, the first of these processes, may be an agent's own. A host starts its servers
-/// itself, or through a shell that does nothing else; what an agent starts has the agent's shell in between, or something
-/// else than the host at the other end of its input. `is_fed_by` tells whether one of some processes is there.
+/// Returns the sign that the client of a server may be an agent's own program. The server is the first process of
+/// `chain`. A host starts its servers directly, or through a shell that does nothing else. If an agent started the
+/// server, the agent's shell is in between, or a process other than the host feeds its input. `is_fed_by` checks
+/// whether one of the given processes is at the other end of that input.
 pub(super) fn client(
     chain: Option<&[ProcessIdentity]>,
     hosts: &Hosts,
@@ -71,13 +72,13 @@ pub(super) fn client(
     }
     let clients: Vec<u32> = match &host {
         Some((_, _, pid)) => vec![*pid],
-        // What takes up orphans starts no server.
+        // A process that adopts orphans starts no server.
         None => chain[1..].iter().filter(|seen| !seen.is_no_host()).map(|seen| seen.process.pid).collect(),
     };
     (is_fed_by(&clients) == Some(false)).then_some(Sign::Elsewhere)
 }
 
-/// The nearest ancestor that is a host: where it is, its name, and its number.
+/// Returns the nearest ancestor that is a host: its index, name and process ID.
 fn host_in(chain: &[ProcessIdentity], hosts: &Hosts) -> Option<(usize, String, u32)> {
     chain.iter().enumerate().skip(1).find_map(|(at, seen)| {
         let name = hosts.known(&seen.process).map(|host| host.name).or_else(|| named_like_agent(seen))?;
@@ -93,7 +94,7 @@ fn named_like_agent(seen: &ProcessIdentity) -> Option<String> {
     Some((*found).to_owned())
 }
 
-/// Whether a process is a shell whose whole text is the command line of the server.
+/// Checks whether a process is a shell whose whole script is the server's command line.
 fn only_starts(seen: &ProcessIdentity, server: &ProcessIdentity) -> bool {
     let Some([option, text]) = seen.words.get(1..) else { return false };
     let mut words: Vec<&str> = text.split_whitespace().collect();

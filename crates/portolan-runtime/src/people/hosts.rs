@@ -1,5 +1,5 @@
-//! The hosts of agents that were seen to run a hook: a file for each in `hosts` of the user's data folder, named by the
-//! number of its process.
+//! The hosts of agents that have run a hook. Each is a file in the `hosts` folder of the user's data folder, named
+//! after its process ID.
 
 use std::fs;
 use std::io;
@@ -13,21 +13,22 @@ use crate::process::lineage::{Process, ProcessIdentity};
 
 /// The name of the folder.
 const FOLDER: &str = "hosts";
-/// What is longer is no such file.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 10;
-/// After how long a file is thrown away. The next call of a host that still lives makes it anew, before its agent acts.
+/// The age at which a file is deleted. The next hook call of a host that still runs writes it again, before its agent
+/// acts.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A host of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name.
+    /// The host's name.
     pub name: String,
-    /// The process.
+    /// The host's process.
     pub process: Process,
 }
 
-/// What is remembered in the data folders that there are.
+/// The hosts recorded in a list of data folders. New ones are written to the first folder.
 pub(super) struct Hosts {
     folders: Vec<PathBuf>,
 }
@@ -37,13 +38,13 @@ impl Hosts {
         Hosts { folders: data.into_iter().map(|data| data.join(FOLDER)).collect() }
     }
 
-    /// The host that a process is, where it is one that is remembered.
+    /// Returns the recorded host of a process.
     pub(super) fn known(&self, process: &Process) -> Option<Host> {
         let hosts = self.folders.iter().filter_map(|folder| read(&folder.join(process.pid.to_string())));
         hosts.into_iter().find(|host| host.process == *process)
     }
 
-    /// All that are remembered, those that have ended as well.
+    /// Returns all recorded hosts, including those that have ended.
     pub(super) fn all(&self) -> Vec<Host> {
         let entries = self.folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
         let mut hosts: Vec<Host> = entries.filter_map(|entry| read(&entry.path())).collect();
@@ -51,7 +52,7 @@ impl Hosts {
         hosts
     }
 
-    /// Remembers the host that a hook, the first of these processes, descends from.
+    /// Records the host that runs a hook. The hook is the first process of `chain`.
     pub(super) fn remember(&self, name: &str, chain: impl IntoIterator<Item = ProcessIdentity>) -> io::Result<()> {
         let (Some(process), Some(folder)) = (host_of(chain), self.folders.first()) else { return Ok(()) };
         let path = folder.join(process.pid.to_string());
@@ -65,9 +66,9 @@ impl Hosts {
     }
 }
 
-/// The host among those that a hook descends from: the nearest that is no shell which only runs the hook. A host may be
-/// several processes of one program; then it is the outermost, which the agent's shells descend from as well. At a
-/// person's own shell there is none.
+/// Returns the host that runs a hook: the nearest ancestor that is not a shell which only runs the hook. If a host is
+/// several processes of one program, returns the outermost, because the agent's shells descend from it too. Returns
+/// `None` if the hook was run from an interactive shell.
 fn host_of(chain: impl IntoIterator<Item = ProcessIdentity>) -> Option<Process> {
     let mut above = chain.into_iter().skip(1).skip_while(|seen| seen.is_shell() && runs_text(seen)).peekable();
     let mut host = above.next().filter(|seen| !seen.is_shell() && !seen.is_no_host())?;
@@ -77,15 +78,15 @@ fn host_of(chain: impl IntoIterator<Item = ProcessIdentity>) -> Option<Process> 
     Some(host.process)
 }
 
-/// The host that runs a hook, the first of these processes, and every other above it that is remembered: an agent may have
-/// started another one.
+/// Returns the host that runs a hook, the first process of `chain`, and every other recorded host above it. One agent
+/// may have started another.
 pub(super) fn hosts_in(chain: &[ProcessIdentity], known: Option<&Hosts>) -> Vec<Process> {
     let is_known = |process: &Process| known.is_some_and(|known| known.known(process).is_some());
     let others = chain.iter().skip(1).map(|seen| seen.process.clone()).filter(is_known);
     host_of(chain.iter().cloned()).into_iter().chain(others).collect()
 }
 
-/// Whether a shell runs a text that it was given, and reads no terminal.
+/// Checks whether a shell was started with `-c`, and so reads no terminal.
 fn runs_text(seen: &ProcessIdentity) -> bool {
     seen.words
         .iter()
@@ -103,7 +104,7 @@ fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|meta| meta.modified());
         if written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > KEPT)) {
-            // Another process may have done it.
+            // Another process may have removed it already.
             let _gone = fs::remove_file(entry.path());
         }
     }

@@ -1,15 +1,15 @@
-//! The variables by which hosts of agents mark what their agents start.
+//! The environment variables that hosts set for the processes their agents start.
 
 use std::ffi::OsString;
 
-/// What a variable of the environment holds.
+/// Looks up an environment variable.
 pub(super) type Variable<'v> = &'v dyn Fn(&str) -> Option<OsString>;
 
-/// A variable, and whose it is.
+/// A variable and the host that sets it.
 pub(super) struct Marker {
     pub(super) variable: &'static str,
     pub(super) host: &'static str,
-    /// Whether only the agent's shell has it, and not the servers that the host itself starts.
+    /// Whether only the agent's shell has the variable, and not the servers that the host itself starts.
     is_of_shell: bool,
 }
 
@@ -23,12 +23,12 @@ const MARKERS: [Marker; 7] = [
     Marker { variable: "COPILOT_CLI", host: "Copilot CLI", is_of_shell: false },
 ];
 
-/// The first of them that is set.
+/// Returns the first marker that is set.
 pub(super) fn marker(variable: Variable<'_>) -> Option<&'static Marker> {
     MARKERS.iter().find(|marker| variable(marker.variable).is_some_and(|value| !value.is_empty()))
 }
 
-/// The first of them that is set which only an agent's shell has.
+/// Returns the first marker that is set and that only an agent's shell has.
 pub(super) fn marker_of_shell(variable: Variable<'_>) -> Option<&'static Marker> {
     MARKERS.iter().find(|it| it.is_of_shell && variable(it.variable).is_some_and(|value| !value.is_empty()))
 }

@@ -1,19 +1,19 @@
-//! Who is asking: a person, or an agent that says yes to itself. What only a person may do is kept from agents by two
-//! layers, and on the studio's page by a third.
+//! Distinguishes a person from an agent that would approve its own work. Two layers keep agents from what only a person
+//! may do; the studio's page has a third.
 //!
-//! * **Descent.** Each call of a host's hook has the host remembered, as a process and the time at which it began. Whoever
-//!   descends from one that still lives, or from a program that is called like one, or carries the variables that hosts
-//!   give to their shells, is an agent.
-//! * **A passphrase**, where a person has set one. What it is compared with lies in the user's data folder; the event log
-//!   of each project names it, so that another one put in its place is noticed.
-//! * **A passkey**, where a person has enrolled one: it confirms a single answer on the studio's page, whose token any
+//! * **Descent.** Each call of a host's hook records the host, as a process and its start time. A caller is an agent if
+//!   it descends from a recorded host that still runs, or from a program named like an agent, or if it carries a
+//!   variable that hosts set for their shells.
+//! * **A passphrase**, if a person has set one. Its hash is in the user's data folder. The event log of each project
+//!   names the hash, so that a replaced one is noticed.
+//! * **A passkey**, if a person has enrolled one. It confirms a single answer on the studio's page, whose token any
 //!   program of the same user may have.
 //!
-//! The environment of whoever asks does not choose where both are looked for: the account's own data folder counts, and
-//! those of all processes above count, besides the one that the environment names.
+//! The caller's environment does not choose the data folders. The account's own folder and those of all ancestor
+//! processes count, besides the one that the environment names.
 //!
-//! The agent runs as the same user. A process that leaves its ancestors behind (a daemon, somebody else's terminal
-//! multiplexer) is not told from a person's by its descent; the passphrase is what stops it.
+//! The agent runs as the same user. Descent cannot distinguish a process that has left its ancestors behind (a daemon,
+//! another person's terminal multiplexer) from a person's. The passphrase stops such a process.
 
 mod descent;
 mod hosts;
@@ -41,23 +41,24 @@ pub use passkeys::{
 };
 pub use passphrase::{MIN_LETTERS, PassphrasePolicy};
 
-/// Who may do what only a person may, in one project.
+/// The checks for what only a person may do in one project.
 pub struct People<'s> {
     service: &'s Service,
 }
 
 impl Service {
-    /// Who is asking, and what persons have set.
+    /// Returns the checks of who is asking and of what persons have set.
     pub fn people(&self) -> People<'_> {
         People { service: self }
     }
 }
 
 impl People<'_> {
-    /// Refuses what an agent started. `act` says what is kept from it, such as "may trust commands".
+    /// Refuses a caller that an agent started. `act` says what agents may not do, such as "may trust commands".
     ///
     /// # Errors
-    /// An agent asks, or it cannot be told who does, as `needs_person`.
+    /// `needs_person` if an agent is asking, or if the system does not report the ancestors. Also an error if the
+    /// user's data folder cannot be found.
     pub fn must_be_person(&self, act: &str) -> Result<(), ServiceError> {
         match self.sign()? {
             None => Ok(()),
@@ -69,7 +70,7 @@ impl People<'_> {
         }
     }
 
-    /// What tells that an agent started this process; nothing where a person may have.
+    /// Returns the sign that an agent started this process, or `None` if a person may have.
     ///
     /// # Errors
     /// The user's data folder cannot be found.
@@ -77,11 +78,12 @@ impl People<'_> {
         Ok(self.sign()?.map(|sign| sign.to_string()))
     }
 
-    /// Refuses to have the client of this server say what only a person may: where an agent may be the client, and where
-    /// there is a passphrase, which no form may ask for. `command` is what the person runs instead.
+    /// Refuses to let the client of this server confirm what only a person may confirm. Refuses if the client may be an
+    /// agent, and if a passphrase is set, because no form may ask for it. `command` is the command that the person runs
+    /// instead.
     ///
     /// # Errors
-    /// As `needs_person`; or the user's data folder or the log cannot be read.
+    /// `needs_person`; or the user's data folder or the log cannot be read.
     pub fn client_may_ask(&self, command: &str) -> Result<(), ServiceError> {
         let help = format!("the person runs `{command}` in a terminal of theirs");
         let refused = |message: String| Err(ServiceError::refused("needs_person", message, help.clone()));
@@ -97,7 +99,7 @@ impl People<'_> {
         }
     }
 
-    /// The hosts of agents that are remembered and still run.
+    /// Returns the recorded hosts of agents that still run.
     ///
     /// # Errors
     /// The user's data folder cannot be found.
@@ -113,13 +115,13 @@ impl People<'_> {
         Ok(descent::agent(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable))
     }
 
-    /// Where hosts are remembered. Who starts this program with another folder leaves no host behind by that.
+    /// Returns the hosts recorded in all data folders. Naming another folder in the environment does not hide a host.
     fn hosts(&self, chain: Option<&[ProcessIdentity]>) -> Result<Hosts, ServiceError> {
         Ok(Hosts::new(self.folders(chain)?))
     }
 
-    /// The data folders that count, those first that whoever starts this program has least to say about: the account's
-    /// own, those that the ancestors have, the eldest first, and the one that the environment names.
+    /// Returns the data folders, the hardest to influence first: the account's own, those of the ancestors from the
+    /// oldest on, and the one that the environment names.
     fn folders(&self, chain: Option<&[ProcessIdentity]>) -> Result<Vec<PathBuf>, ServiceError> {
         let ancestors = chain.unwrap_or_default().iter().rev();
         let theirs = ancestors.filter_map(|seen| data_folder_of(seen.process.pid));
@@ -132,7 +134,7 @@ impl People<'_> {
         Ok(folders)
     }
 
-    /// The account's own data folder; nothing where a folder was named that stands for it.
+    /// Returns the account's own data folder, or `None` if the service was given a folder in its place.
     fn own_folder(&self) -> Option<PathBuf> {
         self.service.data_folder().is_none().then(data_dir_of_account).flatten()
     }
@@ -145,22 +147,21 @@ impl People<'_> {
     }
 }
 
-/// Remembers the host that runs this process as its hook. What cannot be remembered holds up no call: whoever asks later
-/// is told by its other signs.
+/// Records the host that runs this process as its hook. A failure does not stop the call: the caller has other signs.
 pub fn remember_host(name: &str) {
     let Ok(data) = data_dir_from(variable, std::env::home_dir()) else { return };
-    // A folder that cannot be written has no place for it; `people show` shows what is remembered.
+    // If the folder cannot be written, the host is not recorded. `people show` lists the recorded ones.
     let _unremembered = Hosts::new(vec![data]).remember(name, lineage::lineage());
 }
 
-/// The hosts of agents that a hook descends from, its own first. It has been remembered before.
+/// Returns the hosts of agents that a hook descends from, its own first. The hook's own host has been recorded before.
 pub(crate) fn hosts_above() -> Vec<Process> {
     let chain = lineage::ancestors().unwrap_or_default();
     let known = data_dir_from(variable, std::env::home_dir()).map(|data| Hosts::new(vec![data]));
     hosts::hosts_in(&chain, known.ok().as_ref())
 }
 
-/// The user's data folder, as another process found it.
+/// Returns the user's data folder according to another process's environment.
 #[cfg(target_os = "linux")]
 fn data_folder_of(pid: u32) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
@@ -174,7 +175,7 @@ fn data_folder_of(pid: u32) -> Option<PathBuf> {
     data_dir_from(variable, variable("HOME").map(PathBuf::from)).ok()
 }
 
-/// Only Linux tells of the environment of others.
+/// Only Linux shows the environment of other processes.
 #[cfg(not(target_os = "linux"))]
 fn data_folder_of(_pid: u32) -> Option<PathBuf> {
     None

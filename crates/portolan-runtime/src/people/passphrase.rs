@@ -1,6 +1,6 @@
-//! The passphrase of the person. Its hashes (Argon2id) lie in `people/passphrases.json` of the user's data folder, the
-//! newest last; the event log of each project names the one that it goes by, so that nobody puts another in its place. A
-//! project goes on asking for the one that its log names until a person who knows it sets another there.
+//! The person's passphrase. Its hashes (Argon2id) are in `people/passphrases.json` of the user's data folder, the
+//! newest last. The event log of each project names the hash it uses, so that no other can replace it. A project keeps
+//! asking for the passphrase that its log names until a person who knows it sets another there.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -20,42 +20,42 @@ use crate::disk;
 use crate::error::ServiceError;
 use crate::process::lineage;
 
-/// Where hashes lie in a data folder.
+/// The folder of the hashes within a data folder.
 const FOLDER: &str = "people";
-/// Their file in it.
+/// The file of the hashes.
 const FILE: &str = "passphrases.json";
 
-/// The fewest letters that a passphrase has.
+/// The minimum length of a passphrase, in letters.
 pub const MIN_LETTERS: usize = 10;
 
-/// The longest passphrase, in bytes: what is longer would only take time.
+/// The maximum length of a passphrase, in bytes. A longer one would only take time to hash.
 const MAX_BYTES: usize = 1_000;
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 10;
-/// So many of the earlier ones are kept, for projects that go by them.
+/// How many hashes are kept. Projects may still use earlier ones.
 const MAX_KEPT: usize = 20;
-/// The longest that is waited for after wrong ones, in milliseconds.
+/// The longest wait after wrong passphrases, in milliseconds.
 const MAX_WAIT_MS: i64 = 3_600_000;
-/// What the log calls it.
+/// The name of the setting in the log.
 const NAME: &str = "passphrase";
-/// What the log says where a person has taken it away.
+/// The value in the log after a person has removed the passphrase.
 const NONE: &str = "none";
 
-/// Whether a project has its persons confirm by a passphrase.
+/// Whether persons confirm by a passphrase in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassphrasePolicy {
-    /// It does not.
+    /// No passphrase is asked for.
     Unset,
-    /// It does, by this hash, which its log names or not yet.
+    /// The passphrase with this hash is asked for.
     Set {
         /// The hash.
         hash: String,
-        /// Whether the log names it.
+        /// Whether the project's log names the hash.
         is_named: bool,
-        /// The data folder that it lies in.
+        /// The data folder that contains the hash.
         folder: PathBuf,
     },
-    /// The log names one that is not there.
+    /// The log names a hash that is in no data folder.
     Tampered,
 }
 
@@ -64,7 +64,7 @@ struct Kept {
     hashes: Vec<String>,
 }
 
-/// Wrong ones in a row, and when the last one was.
+/// How many wrong passphrases were given in a row, and when the last was given.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Failures {
     count: u32,
@@ -72,10 +72,10 @@ struct Failures {
 }
 
 impl People<'_> {
-    /// Whether this project has its persons confirm by a passphrase.
+    /// Returns the passphrase policy of this project.
     ///
     /// # Errors
-    /// The log, or what is kept of passphrases, cannot be read.
+    /// The log or the passphrase file cannot be read.
     pub fn standing(&self) -> Result<PassphrasePolicy, ServiceError> {
         let kept = self.all_kept()?;
         let set = |folder: &Path, hash: &str, is_named| {
@@ -96,18 +96,20 @@ impl People<'_> {
         })
     }
 
-    /// Refuses where a passphrase is asked for and this is not it. Each wrong one is on record, and is waited after longer
-    /// than after the one before. `act` says what it was asked for, such as "may trust commands".
+    /// Refuses a wrong passphrase, if one is asked for. Each wrong one is recorded in the log and doubles the wait
+    /// before the next attempt. `act` says what the passphrase was asked for, such as "may trust commands".
     ///
     /// # Errors
-    /// It is the wrong one, the right one is gone, it is too soon, or it cannot be put on record.
+    /// The passphrase is wrong, the right one is missing, the wait is not over, or the log or the attempt count cannot
+    /// be read or written.
     pub fn confirm(&self, passphrase: &str, act: &str) -> Result<(), ServiceError> {
         let (hash, is_named, data) = match self.standing()? {
             PassphrasePolicy::Unset => return Ok(()),
             PassphrasePolicy::Tampered => return Err(tampered(&self.file()?)),
             PassphrasePolicy::Set { hash, is_named, folder } => (hash, is_named, folder),
         };
-        // Attempts are counted where it lies: who could have them counted elsewhere could try as often as they like.
+        // Attempts are counted beside the hash. A caller that could choose another folder could try as often as it
+        // likes.
         let folder = data.join(FOLDER);
         let _turn = turn(&folder)?;
         let failures = failures(&folder)?;
@@ -117,7 +119,7 @@ impl People<'_> {
             let message = format!("{} wrong passphrases were given in a row", failures.count);
             return Err(ServiceError::refused("too_soon", message, format!("try again in {} s", (wait + 999) / 1_000)));
         }
-        // It counts before it is compared: whoever ends the process meanwhile has had an attempt all the same.
+        // The attempt counts before the comparison, so that ending the process in between does not undo it.
         keep_failures(&folder, &Failures { count: failures.count.saturating_add(1), last_ms: now.0 })?;
         let is_right = passphrase.len() <= MAX_BYTES && is_of(passphrase, &hash);
         if !is_right {
@@ -130,10 +132,10 @@ impl People<'_> {
         if is_named { Ok(()) } else { self.name_hash(&fingerprint(&hash)) }
     }
 
-    /// Sets another passphrase. Whoever calls has had the one confirmed that there was.
+    /// Sets a new passphrase. The caller must have confirmed the existing one.
     ///
     /// # Errors
-    /// It is too short, or cannot be kept or put on record.
+    /// The passphrase has the wrong length, or cannot be hashed, stored or recorded.
     pub fn set_passphrase(&self, passphrase: &str) -> Result<(), ServiceError> {
         if passphrase.trim().chars().count() < MIN_LETTERS || passphrase.len() > MAX_BYTES {
             let message = format!("a passphrase has {MIN_LETTERS} letters or more, and at most {MAX_BYTES} bytes");
@@ -154,18 +156,18 @@ impl People<'_> {
         self.name_hash(&fingerprint(&hash))
     }
 
-    /// Has this project ask for no passphrase any more. Whoever calls has had the one confirmed that there was.
+    /// Stops asking for a passphrase in this project. The caller must have confirmed the existing one.
     ///
     /// # Errors
-    /// It cannot be put on record.
+    /// The log cannot be written.
     pub fn forget_passphrase(&self) -> Result<(), ServiceError> {
         self.name_hash(NONE)
     }
 
-    /// Puts on record which passphrase the project goes by, where one is set and the log names none.
+    /// Records in the log which passphrase the project uses, if one is set and the log names none.
     ///
     /// # Errors
-    /// The log, or what is kept of passphrases, cannot be read or written.
+    /// The log or the passphrase file cannot be read, or the log cannot be written.
     pub fn name_passphrase(&self) -> Result<(), ServiceError> {
         match self.standing()? {
             PassphrasePolicy::Set { hash, is_named: false, .. } => self.name_hash(&fingerprint(&hash)),
@@ -175,7 +177,7 @@ impl People<'_> {
         }
     }
 
-    /// Where the hashes lie.
+    /// Returns the path of the passphrase file.
     ///
     /// # Errors
     /// The user's data folder cannot be found.
@@ -183,19 +185,19 @@ impl People<'_> {
         Ok(self.folder()?.join(FILE))
     }
 
-    /// Where that is kept by which persons are known.
+    /// Returns the folder of the passphrases and passkeys.
     pub(super) fn folder(&self) -> Result<PathBuf, ServiceError> {
         Ok(self.data()?.join(FOLDER))
     }
 
-    /// What the log says by this name, the last time that it says something.
+    /// Returns the latest value of a setting in the log.
     pub(super) fn named(&self, name: &str) -> Result<Option<String>, ServiceError> {
         let is_it = |line: &Line| line.kind == Kind::Config.name() && line.data["name"] == name;
         let line = audit::latest(&audit::project_log(self.service.project()), is_it)?;
         Ok(line.and_then(|line| line.data["value"].as_str().map(str::to_owned)))
     }
 
-    /// Has the log say it.
+    /// Records the value of a setting in the log.
     pub(super) fn name(&self, name: &str, value: &str, source: &str) -> Result<(), ServiceError> {
         self.put_on_record(Kind::Config, json!({ "name": name, "value": value, "source": source }))
     }
@@ -210,7 +212,7 @@ impl People<'_> {
         Ok(())
     }
 
-    /// Says on record in which folder the passphrase lay that was confirmed, where that is not the account's own.
+    /// Records the folder of the confirmed passphrase in the log, if it is not the account's own.
     fn name_folder(&self, folder: &Path) -> Result<(), ServiceError> {
         if self.own_folder().is_none_or(|own| own == folder) {
             return Ok(());
@@ -219,7 +221,7 @@ impl People<'_> {
         self.put_on_record(Kind::Config, json!({ "name": "data folder", "value": value, "source": "passphrase" }))
     }
 
-    /// What is kept in the data folders that count. One that this account may not read belongs to somebody else.
+    /// Reads the passphrases of all data folders. Skips a folder of another user that this account cannot read.
     fn all_kept(&self) -> Result<Vec<(PathBuf, Kept)>, ServiceError> {
         let own = [self.own_folder(), Some(self.data()?)];
         let mut all = Vec::new();
@@ -244,7 +246,7 @@ fn kept(path: &Path) -> Result<Kept, ServiceError> {
 
 fn failures(folder: &Path) -> Result<Failures, ServiceError> {
     let path = folder.join("failures.json");
-    // What nobody understands is not nothing.
+    // A file that cannot be parsed must not reset the count.
     let unknown = || Failures { count: 10, last_ms: 0 };
     let text = text(&path).map_err(|error| unreadable(&path, &error))?;
     Ok(text.map_or_else(Failures::default, |text| serde_json::from_str(&text).unwrap_or_else(|_| unknown())))
@@ -255,7 +257,7 @@ fn keep_failures(folder: &Path, failures: &Failures) -> Result<(), ServiceError>
     disk::replace(&path, &json_of(failures)).map_err(|error| unwritable(&path, &error))
 }
 
-/// One attempt at a time: two at once would count as one.
+/// Locks the attempt count. Two attempts at once would count as one.
 pub(super) fn turn(folder: &Path) -> Result<File, ServiceError> {
     let path = folder.join("lock");
     let taken = disk::private_folder(folder).and_then(|()| disk::alone(&path));
@@ -263,11 +265,12 @@ pub(super) fn turn(folder: &Path) -> Result<File, ServiceError> {
 }
 
 impl Failures {
-    /// How long has still to be waited, in milliseconds: a second after the first, and each time twice as long.
+    /// Returns the remaining wait in milliseconds: one second after the first wrong passphrase, doubled for each
+    /// further one.
     fn wait(&self, now: Timestamp) -> i64 {
         let Some(doubled) = self.count.checked_sub(1) else { return 0 };
         let wait = 1_000_i64.checked_shl(doubled.min(32)).map_or(MAX_WAIT_MS, |wait| wait.min(MAX_WAIT_MS));
-        // A clock that was put back makes nobody wait longer than that.
+        // A clock that was set back must not extend the wait.
         self.last_ms.saturating_add(wait).saturating_sub(now.0).clamp(0, wait)
     }
 }
@@ -285,7 +288,7 @@ pub(super) fn json_of(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("texts and numbers are JSON")
 }
 
-/// The text of a file; nothing where there is none.
+/// Returns the text of a file, or `None` if the file does not exist.
 pub(super) fn text(path: &Path) -> io::Result<Option<String>> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() <= MAX_FILE => fs::read_to_string(path).map(Some),
@@ -295,7 +298,7 @@ pub(super) fn text(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// What is said where the passphrase that the log names is gone.
+/// Returns the error for a project whose log names a missing passphrase.
 pub(super) fn tampered(path: &Path) -> ServiceError {
     ServiceError::refused(
         "passphrase_tampered",

@@ -1,4 +1,4 @@
-//! Who counts as a person, over chains of processes as they are seen; and passphrases, on a clock of their own.
+//! Detection of persons and agents over chains of processes; and passphrases, on a stepping clock.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::process::lineage::{Process, ProcessIdentity};
 use crate::service::{Options, Service};
 
-/// Processes as command lines, the nearest first; `@` before one begins at another time, and its file is its first word.
+/// Builds processes from command lines, the nearest first. The first word is also the program's file.
 fn chain(lines: &[&str]) -> Vec<ProcessIdentity> {
     let seen = |(at, line): (usize, &&str)| {
         let pid = u32::try_from(100 - at).expect("small");
@@ -34,7 +34,7 @@ fn none(_: &str) -> Option<OsString> {
     None
 }
 
-/// Which process a hook remembers as its host.
+/// Returns the command line of the process that a hook records as its host.
 fn remembered(lines: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let hosts = Hosts::new(vec![folder.path().to_owned()]);
@@ -50,12 +50,12 @@ fn the_host_is_the_nearest_that_is_no_shell_of_a_hook() {
         &["portolan hook", "host x", "bash", "sshd"][..],
         &["portolan hook", "/bin/sh -c portolan hook claude-code PreToolUse", "host x", "-zsh", "sshd"],
         &["portolan hook", "sh -c a", "bash -c b", "host x"],
-        // Several processes of one program are one host, up to what opened it.
+        // Several processes of one program are one host; the outermost is recorded.
         &["portolan hook", "/opt/editor --type=ext", "/opt/editor --type=x", "/opt/editor", "systemd --user"],
-        // A person tries a hook at a shell, or in a script.
+        // A person runs a hook in a shell or in a script.
         &["portolan hook", "-bash", "sshd"],
         &["portolan hook", "bash script.sh", "host x"],
-        // Its host has ended.
+        // The host has ended.
         &["portolan hook", "systemd --user", "systemd"],
         &["portolan hook", "sh -c a", "tmux: server", "systemd"],
         &["portolan hook"],
@@ -92,7 +92,7 @@ fn a_hook_descends_from_its_own_host_and_from_those_that_are_remembered_above_it
     assert!(hosts_in(&chain[5..], None).is_empty());
 }
 
-/// What tells that an agent asks, where the process that is called `host x` has run a hook before.
+/// Returns the sign that an agent is asking, if the process `host x` has run a hook before.
 fn sign(lines: &[&str], variable: &str) -> String {
     judged(lines, variable, |chain, hosts, variable| descent::agent(chain, hosts, variable))
 }
@@ -123,13 +123,13 @@ fn what_a_host_has_started_is_no_person() {
         sign(&["portolan flow override", "bash", "sshd"], "CLAUDECODE"),
         sign(&["portolan flow override", "bash", "sshd"], "CODEX_THREAD_ID"),
         sign(&["portolan flow override", "bash -c x", "host x", "bash", "sshd"], ""),
-        // A terminal of its own changes nothing about what it descends from.
+        // A terminal of its own does not change the descent.
         sign(&["p flow override", "sh -c p", "script -qc p", "python3 x.py", "bash -c x", "host x", "bash"], ""),
-        // Programs that are called like agents, with hooks or without.
+        // Programs named like agents, with and without hooks.
         sign(&["portolan trust", "bash -c x", "/usr/bin/claude -p x", "bash"], ""),
         sign(&["portolan trust", "bash -c x", "node /usr/lib/bin/gemini.js", "bash"], ""),
         sign(&["portolan trust", "bash", "vim claude", "node server.js", "tmux new -s claude"], ""),
-        // The host runs below this terminal, and not the terminal below it.
+        // The host runs below this terminal, not above it.
         sign(&["portolan trust", "bash", "sshd"], "HOME"),
     ];
     expect![[r#"
@@ -178,7 +178,7 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
         client(&["portolan serve --toolset gates", "host x", "bash"], ""),
         client(&["/bin/portolan serve --toolset gates", "sh -c exec portolan serve --toolset gates", "host x"], ""),
         client(&["portolan serve", "an inspector", "bash"], ""),
-        // OpenCode gives its variable to its own servers as well.
+        // OpenCode sets its variable for its own servers too.
         client(&["portolan serve", "host x"], "OPENCODE"),
         client(&["portolan serve", "python3 client.py", "bash -c python3 client.py", "host x"], ""),
         client(&["portolan serve", "bash -c portolan serve < in > out", "host x"], ""),
@@ -188,7 +188,7 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
         fed(&["portolan serve", "host x", "bash"], "", |_| Some(false)),
         fed(&["portolan serve", "an inspector", "bash"], "", by_parent),
         fed(&["portolan serve", "systemd --user", "systemd"], "", by_parent),
-        // Where the system does not tell, what it descends from decides alone.
+        // If the system does not report the other end of the input, descent alone decides.
         fed(&["portolan serve", "host x"], "", |_| None),
     ];
     expect![[r#"
@@ -207,7 +207,7 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
     .assert_eq(&told.join("\n"));
 }
 
-/// A project and a person, and the time.
+/// A project with a person, and a clock.
 struct Stand {
     folder: tempfile::TempDir,
     clock: Clock,
@@ -284,7 +284,7 @@ fn a_passphrase_that_was_put_in_its_place_is_noticed() {
         }
         assert_eq!(stand.says(RIGHT), "passphrase_tampered", "{forged:?}");
     }
-    // One that somebody else made, who knows its words.
+    // A passphrase that another person set, who knows its words.
     let other = Stand::new();
     assert_eq!(told(other.service("project").people().set_passphrase("the agent's own")), "done");
     let theirs = std::fs::read(other.service("project").people().file().expect("a place")).expect("a file");
@@ -337,7 +337,7 @@ fn the_accounts_own_folder_counts_first_whatever_the_environment_says() {
     let service = Service::new(Options { store: crate::service::StoreAt::Memory, ..Options::of(folder.path()) });
     let folders = service.expect("a service").people().folders(None).expect("told");
     assert_eq!(folders.first(), Some(&own));
-    // A folder that is named in place of it stands alone.
+    // A data folder that the service was given is the only one.
     let mine = tempfile::tempdir().expect("a folder");
     let trust = Some(mine.path().to_owned());
     let options = Options { store: crate::service::StoreAt::Memory, trust, ..Options::of(folder.path()) };

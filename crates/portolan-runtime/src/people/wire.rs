@@ -1,8 +1,9 @@
-//! Who is at the other end of this process's standard input: a server believes the dialog of a client only where that is
-//! the program which started it. An agent that takes the place of its shell with a server (`exec`), and feeds it from a
-//! file or a pipe of its own, is not.
+//! Identifies the process at the other end of standard input. A server trusts its client's dialog only if the client is
+//! the program that started it. An agent that replaces its shell with a server (`exec`) and feeds it from a file or a
+//! pipe is not that program.
 
-/// Whether one of these processes is at the other end; nothing where the system does not tell.
+/// Checks whether one of these processes is at the other end of standard input. Returns `None` if the system does not
+/// report it.
 #[cfg(target_os = "linux")]
 pub(super) fn is_fed_by(processes: &[u32]) -> Option<bool> {
     use std::os::unix::fs::FileTypeExt;
@@ -11,11 +12,11 @@ pub(super) fn is_fed_by(processes: &[u32]) -> Option<bool> {
     let Ok(path) = std::fs::read_link("/proc/self/fd/0") else { return Some(false) };
     let kind = std::fs::metadata("/proc/self/fd/0").ok()?.file_type();
     if kind.is_socket() {
-        // Who made the pair. Where it is a connection, whoever listens made it, which is no program that starts another.
+        // The process that made the socket pair. For a connection, it is the listener, which starts no other program.
         let peer = rustix::net::sockopt::socket_peercred(input).ok()?;
         return Some(u32::try_from(peer.pid.as_raw_nonzero().get()).is_ok_and(|pid| processes.contains(&pid)));
     }
-    // A pipe that has a name in the file system can be opened by anybody.
+    // Any process can open a pipe that has a name in the file system.
     let is_unnamed = path.to_str().is_some_and(|path| path.starts_with("pipe:["));
     Some(kind.is_fifo() && is_unnamed && linux::is_written_by(&path, processes))
 }
@@ -32,11 +33,11 @@ mod linux {
 
     use crate::process::lineage::forked_from;
 
-    /// Whether only these processes, and one of them at least, can write to the pipe.
+    /// Checks whether only these processes can write to the pipe, and at least one of them can.
     pub(super) fn is_written_by(pipe: &Path, processes: &[u32]) -> bool {
         let (own, others): (Vec<u32>, Vec<u32>) =
             running().filter(|pid| writes(*pid, pipe)).partition(|pid| processes.contains(pid));
-        // A fork has all that its parent has open until it starts its program, which may have happened since.
+        // A fork has all open files of its parent until it executes its program, which may have happened since.
         let is_fork = |pid: u32| forked_from(pid).is_some_and(|parent| processes.contains(&parent));
         !own.is_empty() && others.into_iter().all(|pid| is_fork(pid) || !writes(pid, pipe))
     }
@@ -46,7 +47,8 @@ mod linux {
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
     }
 
-    /// Whether a process has the pipe open to write. Those of other users do not show what they have.
+    /// Checks whether a process has the pipe open for writing. The system hides the open files of other users'
+    /// processes.
     fn writes(pid: u32, pipe: &Path) -> bool {
         let folder = PathBuf::from(format!("/proc/{pid}/fd"));
         let open = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -56,7 +58,7 @@ mod linux {
         })
     }
 
-    /// The mode is the last octal digit of the flags: 0 reads, 1 writes, 2 does both.
+    /// Checks the access mode, the last octal digit of the flags: 0 reads, 1 writes, 2 does both.
     fn may_write(about: &str) -> bool {
         let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
         flags.is_some_and(|flags| flags.trim().ends_with(['1', '2', '5', '6']))
@@ -77,7 +79,7 @@ mod linux {
             assert!(!is_written_by(&pipe, &[own]), "whoever only reads");
         }
 
-        /// A shell at the writing end that has `child` beside it, once the child has said something.
+        /// Starts a shell that writes to a pipe and runs `child` beside it, and waits for the child's first output.
         fn shell_with(child: &str) -> (std::process::Child, std::io::PipeReader, PathBuf) {
             let (reader, writer) = std::io::pipe().expect("a pipe");
             let pipe = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader)));
@@ -91,7 +93,7 @@ mod linux {
 
         #[test]
         fn a_fork_that_has_not_started_its_program_is_still_its_parent() {
-            // Another test may be starting a program, which then has this process's ends of the pipe for a moment.
+            // Another test may be starting a program, which briefly has this process's ends of the pipe.
             let own = std::process::id();
             let (mut shell, _reader, pipe) = shell_with("(echo ready; read line)");
             assert!(is_written_by(&pipe, &[own, shell.id()]));

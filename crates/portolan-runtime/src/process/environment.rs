@@ -1,11 +1,11 @@
-//! What a command gets to see of the environment. Its output goes to an agent, so variables that look like secrets
-//! are kept from it, and their values are struck out of what it prints: it may know them from elsewhere.
+//! The environment of a command. Its output goes to an agent, so variables that look like secrets are removed. Their
+//! values are redacted from the output too, because the command may know them from elsewhere.
 
 use std::ffi::OsString;
 
 use super::output::clean;
 
-/// How the names of secrets end.
+/// The endings of the names of secrets.
 const SECRET_ENDINGS: [&str; 10] = [
     "TOKEN",
     "SECRET",
@@ -19,34 +19,34 @@ const SECRET_ENDINGS: [&str; 10] = [
     "CREDENTIALS",
 ];
 
-/// Shorter values are not struck out: `1` or `test` would take half of the output with it.
+/// Shorter values are not redacted: `1` or `test` would redact much of the output.
 const SHORTEST_SECRET: usize = 6;
 
-/// An environment, parted.
+/// An environment, split into public variables and secrets.
 pub(crate) struct Environment {
-    /// What a command may see.
+    /// The variables that a command receives.
     pub(crate) open: Vec<(OsString, OsString)>,
-    /// The values that nobody is to read, the longest first: one may contain another.
+    /// The values to redact, the longest first, because one may contain another.
     secrets: Vec<String>,
 }
 
 impl Environment {
-    /// The environment of this process.
+    /// Returns the environment of this process.
     pub(crate) fn inherited() -> Environment {
         Environment::of(std::env::vars_os())
     }
 
-    /// The environment of these variables.
+    /// Splits these variables.
     pub(crate) fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
         let (secret, open): (Vec<_>, Vec<_>) = variables.into_iter().partition(|(name, _)| is_secret(name));
-        // Compared with cleaned output, so cleaned alike.
+        // They are compared with cleaned output, so they are cleaned alike.
         let secrets = secret.iter().map(|(_, value)| clean(&value.to_string_lossy()).trim().to_owned());
         let mut secrets: Vec<String> = secrets.filter(|value| value.len() >= SHORTEST_SECRET).collect();
         secrets.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Environment { open, secrets }
     }
 
-    /// `text` without the values of secrets.
+    /// Returns `text` with the values of secrets redacted.
     pub(crate) fn redact(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, "[redacted]"),

@@ -1,8 +1,8 @@
-//! A command's process group: it is waited for, and it dies as a whole.
+//! A command's process group, which is waited for and killed as a whole.
 //!
-//! The number of a group can only be given to somebody else once its leader has been reaped. So the leader is waited
-//! for without reaping it, the group is killed, and only then is it reaped; signals from elsewhere go through the same
-//! lock and find nothing to hit afterwards.
+//! The ID of a group can only be reused after its leader has been reaped. So this waits for the leader without reaping
+//! it, kills the group, and only then reaps the leader. Signals from other threads use the same lock, and are not sent
+//! afterwards.
 
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::task::JoinHandle;
 
-/// A process group. Dropping it kills it.
+/// A process group. Dropping it kills the group.
 pub(crate) struct Group {
     /// The leader, until it is reaped.
     leader: Arc<Mutex<Option<Pid>>>,
 }
 
 impl Group {
-    /// Takes charge of the group that `leader` leads. The handle resolves when the leader has ended and the rest of the
+    /// Takes over the group that `leader` leads. The handle resolves when the leader has ended and the rest of the
     /// group has been killed.
     pub(crate) fn lead(mut leader: Child) -> (Group, JoinHandle<io::Result<ExitStatus>>) {
         let pid = Pid::from_child(&leader);
@@ -36,14 +36,14 @@ impl Group {
         (group, ended)
     }
 
-    /// Asks every process of the group to end.
+    /// Sends SIGTERM to every process of the group.
     pub(crate) fn ask_to_end(&self) {
         self.signal(Signal::TERM);
-        // One that was stopped, for reading from the terminal perhaps, would not hear it.
+        // A process that is stopped, for instance because it read from the terminal, would not receive the signal.
         self.signal(Signal::CONT);
     }
 
-    /// Ends every process of the group.
+    /// Kills every process of the group.
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
     }
@@ -61,7 +61,7 @@ impl Drop for Group {
     }
 }
 
-/// A group that has just died by itself is as good as one that was killed.
+/// Sends a signal. Ignores errors, because the group may have ended.
 fn kill(leader: Pid, signal: Signal) {
     let _gone = kill_process_group(leader, signal);
 }

@@ -1,73 +1,72 @@
-//! The processes that this one descends from, as the system tells of them: by `/proc` on Linux, by `ps` on a Mac. On
-//! other systems nothing is told.
+//! The ancestors of this process, from `/proc` on Linux and from `ps` on macOS. Other systems report none.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told from every other: numbers are given out again, so that the time at which it began belongs to it.
+/// A unique identity of a process. Process IDs are reused, so the start time is part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// The process ID.
     pub pid: u32,
-    /// When it began, in the system's own words.
+    /// The start time, in the system's own format.
     pub start: String,
 }
 
-/// A process, as far as it says who it is.
+/// A process, with its program and command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessIdentity {
     pub(crate) process: Process,
-    /// The file that it runs, where that can be seen.
+    /// The file that it executes, if that is visible.
     pub(crate) file: Option<PathBuf>,
-    /// Its command line.
+    /// The command line.
     pub(crate) words: Vec<String>,
 }
 
-/// Shells: they run hooks, and persons sit at them.
+/// Shells. They run hooks, and are used interactively.
 const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "tcsh", "csh"];
-/// What takes up processes that have lost their parents, and what opens terminals: none of it is a host of agents.
+/// Programs that are no hosts of agents: those that adopt orphans, and those that open terminals.
 const NO_HOSTS: [&str; 10] =
     ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
 
-/// Whether this system tells of processes.
+/// Whether this system reports other processes.
 pub(crate) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
 
-/// So many at most: a chain of processes ends at the first one of the system.
+/// The maximum number of ancestors, as a safeguard.
 const MAX_DEPTH: usize = 256;
 
 impl ProcessIdentity {
-    /// What it is called: the name of its program, without folders. A login shell has a `-` before it.
+    /// Returns the name of the program, without folders and without the leading `-` of a login shell.
     pub(crate) fn name(&self) -> &str {
         let word = self.words.first().map(String::as_str).unwrap_or_default();
         name_of(word).trim_start_matches('-')
     }
 
-    /// Whether it is a shell, by its name or by the file that it runs.
+    /// Checks whether it is a shell, by its name or by the file that it executes.
     pub(crate) fn is_shell(&self) -> bool {
         let file = self.file.as_deref().and_then(Path::to_str).map(name_of);
         SHELLS.contains(&self.name()) || file.is_some_and(|name| SHELLS.contains(&name))
     }
 
-    /// Whether it is known to be no host of agents.
+    /// Checks whether it is known to be no host of agents.
     pub(crate) fn is_no_host(&self) -> bool {
         self.process.pid == 1 || NO_HOSTS.iter().any(|name| self.name().trim_end_matches(':') == *name)
     }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn name_of(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
-/// This process and all that it descends from, the nearest first; nothing where that cannot be told.
+/// Returns this process and its ancestors, the nearest first, or `None` if the system does not report them.
 pub(crate) fn ancestors() -> Option<Vec<ProcessIdentity>> {
     let found: Vec<ProcessIdentity> = lineage().take(MAX_DEPTH).collect();
     (!found.is_empty()).then_some(found)
 }
 
-/// The same, each looked at when it is asked for: a hook needs the nearest ones only, at every call. A process of somebody
-/// else that hides itself ends the chain: agents run as the user.
+/// Returns the same lazily: a hook needs only the nearest ones, at every call. A hidden process of another user ends
+/// the chain, which is no loss, because agents run as this user.
 pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     let table = system::Table::read();
     let mut next = std::process::id();
@@ -78,11 +77,11 @@ pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     })
 }
 
-/// The variable that holds the process id of the client whose call a sandbox has forwarded.
+/// The variable with the process ID of the client whose call a sandbox has forwarded.
 pub(crate) const ASKED_BY: &str = "PORTOLAN_ASKED_BY";
 
-/// The process that asked for this one: its parent, or the client whose call a sandbox has forwarded. The variable counts
-/// only if the parent is this same program, run as `portolan sandbox`.
+/// Returns the process that requested this one: its parent, or the client whose call a sandbox has forwarded. The
+/// variable counts only if the parent is this same program, run as `portolan sandbox`.
 #[cfg(target_os = "linux")]
 pub(crate) fn requesting_process() -> u32 {
     let parent = std::os::unix::process::parent_id();
@@ -95,7 +94,8 @@ pub(crate) fn requesting_process() -> u32 {
     asked_by().unwrap_or(parent)
 }
 
-/// Tells which processes run. Where that cannot be told, all do.
+/// Returns a function that checks whether a process runs. If the system does not report processes, all count as
+/// running.
 pub(crate) fn running() -> impl Fn(&Process) -> bool {
     let table = system::Table::read();
     move |process| match &table {
@@ -112,13 +112,13 @@ mod system {
 
     use super::{Process, ProcessIdentity};
 
-    /// What is longer is not read on.
+    /// How much of a file is read, in bytes.
     const MAX_BYTES: u64 = 1 << 20;
-    /// The system does not tell beforehand how long such a file is.
+    /// The initial buffer size, because `/proc` does not report the length of its files.
     const USUAL_BYTES: usize = 4 << 10;
 
     pub(crate) struct Table {
-        /// The start of the machine: times of processes count from it.
+        /// The ID of the machine's boot, to which start times are relative.
         boot: String,
     }
 
@@ -128,7 +128,7 @@ mod system {
             Some(Table { boot: boot.trim().to_owned() })
         }
 
-        /// A process, and its parent.
+        /// Returns a process and its parent.
         pub(crate) fn process(&self, pid: u32) -> Option<(ProcessIdentity, u32)> {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let stat = text(folder.join("stat"))?;
@@ -151,13 +151,13 @@ mod system {
         bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The environment that a process was started with, as `NAME=value` between null bytes.
+    /// Returns the initial environment of a process, as `NAME=value` between null bytes.
     pub(crate) fn environment(pid: u32) -> Option<Vec<u8>> {
         bytes(PathBuf::from(format!("/proc/{pid}/environ")))
     }
 }
 
-/// What a process's line in `/proc/PID/stat` says, see proc_pid_stat(5).
+/// The fields of `/proc/PID/stat`, see proc_pid_stat(5).
 #[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat<'a> {
@@ -167,7 +167,7 @@ struct Stat<'a> {
     start: &'a str,
 }
 
-/// Its name comes first in the line, in brackets, and may be anything.
+/// Parses a line. The program's name at its beginning is in parentheses and may contain any character.
 #[cfg(any(target_os = "linux", test))]
 fn of_stat(line: &str) -> Option<Stat<'_>> {
     let fields: Vec<&str> = line.get(line.rfind(')')? + 1..)?.split_whitespace().collect();
@@ -175,7 +175,7 @@ fn of_stat(line: &str) -> Option<Stat<'_>> {
     Some(Stat { parent: number(1)?, flags: number(6)?, start: fields.get(19).copied()? })
 }
 
-/// The process that a process is a fork of, where it still runs the same program.
+/// Returns the parent of a fork that still runs its parent's program.
 #[cfg(target_os = "linux")]
 pub(crate) fn forked_from(pid: u32) -> Option<u32> {
     /// `PF_FORKNOEXEC` of the kernel's `include/linux/sched.h`.
@@ -186,7 +186,7 @@ pub(crate) fn forked_from(pid: u32) -> Option<u32> {
     (stat.flags & FORKED_WITHOUT_EXEC != 0).then_some(stat.parent)
 }
 
-/// The environment that another process was started with. Only Linux tells of it.
+/// The initial environment of another process. Only Linux reports it.
 #[cfg(target_os = "linux")]
 pub(crate) use system::environment;
 
@@ -213,7 +213,7 @@ mod system {
     }
 }
 
-/// A process and its parent, by a line of `ps`.
+/// Parses a line of `ps`. Returns a process and its parent.
 #[cfg(any(target_os = "macos", test))]
 fn of_ps(line: &str) -> Option<(ProcessIdentity, u32)> {
     let mut words = line.split_whitespace();

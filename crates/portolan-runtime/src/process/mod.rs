@@ -1,4 +1,4 @@
-//! What every process that is started here has to do with: its group, what it may see, and the text that it prints.
+//! What all started processes share: their groups, their environment, and their output.
 
 mod environment;
 #[cfg(unix)]

@@ -1,13 +1,13 @@
-//! The end of what a command printed: bounded while it runs, and plain text once it is over.
+//! The end of a command's output: bounded while it runs, and converted to plain text when it has ended.
 
-/// How much of the output is handed on, in bytes.
+/// The maximum length of the returned output, in bytes.
 pub(crate) const TAIL_BYTES: usize = 8 * 1024;
 
-/// How much is remembered. More than is handed on: colours are taken out of it, and a secret that begins before the
-/// tail must still be recognised.
+/// How much is buffered, in bytes. It is more than is returned: colours are removed, and a secret that begins before
+/// the returned part must still be recognized.
 const KEPT_BYTES: usize = 4 * TAIL_BYTES;
 
-/// A line cut in two is dropped when it is not longer than this.
+/// A line cut in two is dropped if it is not longer than this, in bytes.
 const BROKEN_LINE_BYTES: usize = 1024;
 
 const LEFT_OUT: &str = "[earlier output left out]\n";
@@ -22,7 +22,7 @@ pub(crate) struct Tail {
 impl Tail {
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
-        // Cut seldom and by half, so that each byte is moved at most once.
+        // Cuts rarely and by half, so that each byte is moved at most once.
         if self.bytes.len() > 2 * KEPT_BYTES {
             self.bytes.drain(..self.bytes.len() - KEPT_BYTES);
             self.cut = true;
@@ -34,7 +34,7 @@ impl Tail {
         self.bytes.capacity()
     }
 
-    /// The tail as text, after `redact` has seen it.
+    /// Returns the tail as text, after `redact` has processed it.
     pub(crate) fn text(&self, redact: impl FnOnce(String) -> String) -> String {
         let text = redact(clean(&String::from_utf8_lossy(&self.bytes)));
         let text = text.trim_end();
@@ -52,7 +52,7 @@ impl Tail {
     }
 }
 
-/// `text` without terminal escapes and control characters; a carriage return ends a line.
+/// Returns `text` without terminal escapes and control characters. A carriage return ends a line.
 pub(crate) fn clean(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -69,12 +69,12 @@ pub(crate) fn clean(text: &str) -> String {
     plain
 }
 
-/// Skips what follows an escape character: `[…m` and its like, a titled string up to its end, or one character.
+/// Skips what follows an escape character: a sequence such as `[…m`, a string up to its terminator, or one character.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.next() {
         Some('[') => while chars.next().is_some_and(|char| !('@'..='~').contains(&char)) {},
         Some(']' | 'P' | 'X' | '^' | '_') => {
-            // A string that never ends must not swallow the lines below it.
+            // A string without a terminator must not swallow the lines below it.
             while let Some(char) = chars.next_if(|char| *char != '\n') {
                 if char == '\u{7}' || (char == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
                     break;

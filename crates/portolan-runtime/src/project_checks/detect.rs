@@ -1,4 +1,4 @@
-//! Which checks a project seems to have, by its files. Nothing is run for it, and nothing that is found counts before a
+//! Detects the checks of a project from its files. Nothing is run for this, and nothing that is found counts before a
 //! person has written it down and allowed it.
 
 use std::collections::BTreeSet;
@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::disk;
 
-/// A longer file is not looked at.
+/// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many files of a folder are looked at.
+/// How many files of a folder are read.
 const MOST_FILES: usize = 1_000;
 
 /// A check that a project seems to have.
@@ -22,12 +22,12 @@ pub struct DetectedCheck {
     pub name: &'static str,
     /// The program, then its arguments.
     pub argv: Vec<String>,
-    /// The file that says so, relative to the project.
+    /// The file that suggests it, relative to the project.
     pub file: String,
 }
 
-/// Everything that the files of a project suggest, in the order of [`USUAL`]; of one name, what a task runner of the
-/// project is asked for comes first, for that is how its people call it.
+/// Returns the checks that the files of a project suggest, in the order of [`USUAL`]. For one name, the target of a
+/// task runner comes first, because that is what the project's people use.
 pub fn detect(project: &Path) -> Vec<DetectedCheck> {
     let mut finder = Finder { project, found: Vec::new() };
     finder.task_runners();
@@ -49,7 +49,7 @@ pub fn detect(project: &Path) -> Vec<DetectedCheck> {
     found
 }
 
-/// The commands of the project's workflows at its forge, one line each: a hint at what else is checked there.
+/// Returns the commands of the project's workflows on its forge, one line each, as a hint at further checks.
 pub fn hints(project: &Path) -> Vec<String> {
     let folder = ".github/workflows";
     let mut names: Vec<String> = names(&project.join(folder));
@@ -84,13 +84,13 @@ impl Finder<'_> {
         disk::text(&self.project.join(file), MOST_BYTES).unwrap_or_default()
     }
 
-    /// Suggests a command, whose words stand with a space between them.
+    /// Adds a command, given as words separated by single spaces.
     fn add(&mut self, name: &'static str, file: &str, command: &str) {
         let argv = command.split(' ').map(str::to_owned).collect();
         self.found.push(DetectedCheck { name, argv, file: file.to_owned() });
     }
 
-    /// What `make`, `just` and `task` have targets for.
+    /// Adds the targets of `make`, `just` and `task`.
     fn task_runners(&mut self) {
         let runners = [
             (self.first(&["justfile", "Justfile", ".justfile"]), "just", targets as fn(&str) -> BTreeSet<String>),
@@ -190,7 +190,7 @@ impl Finder<'_> {
         if !self.has(file) {
             return;
         }
-        // Of a module with one program, it would otherwise leave the program in the project.
+        // Otherwise `go build` would write the program of a module with a single one into the project.
         self.add("build", file, "go build -o /dev/null ./...");
         if let Some(config) = self.first(&[".golangci.yml", ".golangci.yaml", ".golangci.toml"]) {
             self.add("lint", config, "golangci-lint run");
@@ -272,7 +272,7 @@ impl Finder<'_> {
     }
 }
 
-/// What the targets and scripts are called that stand for a check. What would change files is not among them.
+/// The names of targets and scripts that stand for a check. Those that would change files are left out.
 const TARGETS: [(&str, &[&str]); 6] = [
     ("build", &["build", "compile"]),
     ("typecheck", &["typecheck", "type-check", "check-types", "types", "tsc"]),
@@ -285,7 +285,7 @@ const TARGETS: [(&str, &[&str]); 6] = [
     ("docs", &["docs", "doc"]),
 ];
 
-/// The targets of a makefile or a justfile: what stands at the beginning of a line, before a colon.
+/// Returns the targets of a makefile or a justfile: the words at the beginning of a line, before a colon.
 fn targets(text: &str) -> BTreeSet<String> {
     let heads = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '.'])).filter_map(|line| {
         let (head, rest) = line.split_once(':')?;
@@ -295,7 +295,7 @@ fn targets(text: &str) -> BTreeSet<String> {
     heads.flat_map(str::split_whitespace).map(|word| word.trim_start_matches('@').to_owned()).collect()
 }
 
-/// The tasks of a Taskfile: the keys below `tasks`.
+/// Returns the tasks of a Taskfile: the keys below `tasks`.
 fn tasks(text: &str) -> BTreeSet<String> {
     let mut below = text.lines().skip_while(|line| line.trim_end() != "tasks:").skip(1).peekable();
     let Some(indent) = below.peek().map(|line| line.len() - line.trim_start().len()).filter(|indent| *indent > 0)
@@ -309,7 +309,7 @@ fn tasks(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether a line of `pyproject.toml` asks for a package: as an item of a list, or as the key of a table of them.
+/// Checks whether a line of `pyproject.toml` names a dependency: as an item of a list, or as the key of a table.
 fn is_dependency(line: &str, name: &str) -> bool {
     let line = line.trim();
     let quoted = line.split(['"', '\'']).skip(1).step_by(2);
@@ -321,7 +321,7 @@ fn is_dependency(line: &str, name: &str) -> bool {
     quoted.any(is_it) || (is_it(line) && line.contains('='))
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_FILES).flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

@@ -1,5 +1,5 @@
-//! The checks of a project, as `.portolan/checks.yaml` has them: which command a name stands for, whether a person allowed
-//! it, and what it says of the files as they are.
+//! The checks of a project in `.portolan/checks.yaml`: the command of each name, whether a person allowed it, and its
+//! verdict on the present files.
 
 mod detect;
 
@@ -20,10 +20,10 @@ use crate::typecheck::{self, Checker, CheckerOrigin, TypecheckRun, Typechecks};
 pub use detect::{DetectedCheck, detect, hints};
 pub use portolan_gates::project::FILE;
 
-/// The longest file, in bytes.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The text of the checks; nothing where the project has written none down.
+/// Returns the text of the checks, or `None` if the project has none.
 ///
 /// # Errors
 /// The file cannot be read, or is too long.
@@ -35,10 +35,10 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
     Ok(text.map(|text| Source::new(FILE, text)))
 }
 
-/// The checks of a project; none where it has written none down.
+/// Returns the checks of a project. Empty if it has none.
 ///
 /// # Errors
-/// The file cannot be read, or has faults: what nobody understands is not nothing.
+/// The file cannot be read, or has faults. A faulty file must not count as an empty one.
 pub fn load(project: &Path) -> Result<ProjectChecks, ServiceError> {
     let Some(source) = source(project)? else { return Ok(ProjectChecks::new()) };
     let (checks, faults) = read(&source);
@@ -49,12 +49,12 @@ pub fn load(project: &Path) -> Result<ProjectChecks, ServiceError> {
     }
 }
 
-/// What somebody has to allow: the commands, and that there is none, for that lets steps pass as well.
+/// Returns what a person has to allow: the commands, and that a check is absent, because that lets steps pass too.
 pub fn commands(checks: &ProjectChecks) -> Vec<TrustedCommand> {
     let command = |(name, check): (&String, &ProjectCheck)| {
         let (argv, timeout_seconds) = match check {
             ProjectCheck::Run { argv, timeout_seconds } => (argv.clone(), *timeout_seconds),
-            // A command has at least a second, so that none is taken for this.
+            // A command has a timeout of at least a second, so none has the same digest as this.
             ProjectCheck::Absent => (vec!["none".to_owned()], 0),
         };
         let (flow, node) = (FILE.to_owned(), "check".to_owned());
@@ -63,13 +63,13 @@ pub fn commands(checks: &ProjectChecks) -> Vec<TrustedCommand> {
     checks.iter().map(command).collect()
 }
 
-/// The digest of them; nothing where there are none.
+/// Returns the digest of what a person has to allow, or `None` if there are no checks.
 pub fn digest(checks: &ProjectChecks) -> Option<Digest> {
     let commands = commands(checks);
     (!commands.is_empty()).then(|| trust::digest_of(&commands))
 }
 
-/// Whether a person allowed the commands.
+/// Checks whether a person allowed the commands.
 ///
 /// # Errors
 /// The record of trust cannot be read.
@@ -78,16 +78,16 @@ pub fn is_trusted(checks: &ProjectChecks, trust: &Trust) -> Result<bool, Service
     trust.is_trusted(&digest).map_err(|error| ServiceError::failed(error.code(), error.message, error.help))
 }
 
-/// The latest verdict on a check for the files as they are; nothing where there is none.
+/// Returns the latest verdict of a check on the present files, or `None` if there is none.
 pub async fn known(name: &str, checks: &ProjectChecks, project: &Path) -> Option<typecheck::Verdict> {
     let (checker, _) = checker(name, checks)?;
     Typechecks::of(project).latest(&checker).await
 }
 
-/// Writes the file as a whole or not at all.
+/// Writes the file atomically.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(project: &Path, text: &str) -> Result<(), ServiceError> {
     let path = project.join(FILE);
     let written = project_folder::make(disk::folder_of(&path))
@@ -95,12 +95,13 @@ pub fn write(project: &Path, text: &str) -> Result<(), ServiceError> {
     written.map_err(|error| project_folder::unwritable(&path, &error))
 }
 
-/// Performs a check of the project, in the environment of this process. With `again`, what held is run all the same.
+/// Performs a check of the project, in the environment of this process. With `again`, a check that passed runs again.
 pub async fn perform(name: &str, project: &Path, again: bool, listener: Listener) -> Verdict {
     find(name, project, &Typechecks::of(project).heard_by(listener), again).await
 }
 
-/// The commands of a check, none where the project has no such check, and the time that it has.
+/// Returns the commands of a check and its timeout. The commands are empty if the file says that there is no such
+/// check.
 fn checker(name: &str, checks: &ProjectChecks) -> Option<(Checker, u64)> {
     let (commands, seconds) = match checks.get(name)? {
         ProjectCheck::Run { argv, timeout_seconds } => (vec![argv.clone()], *timeout_seconds),
@@ -109,7 +110,8 @@ fn checker(name: &str, checks: &ProjectChecks) -> Option<(Checker, u64)> {
     Some((Checker { commands, origin: CheckerOrigin::Project(digest(checks)?) }, seconds))
 }
 
-/// What a check of the project comes to for the files as they are. What held for the same content is not run again.
+/// Returns the verdict of a check of the project on the present files. A check that passed on the same content is not
+/// run again.
 pub(crate) async fn look(name: &str, project: &Path, typechecks: &Typechecks) -> Verdict {
     find(name, project, typechecks, false).await
 }
@@ -137,7 +139,7 @@ async fn find(name: &str, project: &Path, typechecks: &Typechecks, again: bool) 
     told(&checker, seconds, ran)
 }
 
-/// What is said of a check that the project says nothing of.
+/// Returns the message about a check that the project does not configure.
 pub fn missing(name: &str) -> String {
     format!(
         "the project does not say how `{name}` is checked; a person writes it into `{FILE}`, \

@@ -1,4 +1,4 @@
-//! Whether a pull request is ready to be merged, as `gh` tells it: conflicts, and the checks that the forge ran.
+//! Whether a pull request is ready to be merged, according to `gh`: conflicts, and the checks that the forge ran.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Deserializer};
 
 use crate::program::unknown;
 
-/// A check: a run of one, or a status that somebody has set from outside.
+/// A check: a check run, or a commit status that an external service has set.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CheckAnswer {
-    /// Of a run.
+    /// Fields of a check run.
     name: Option<String>,
     workflow_name: Option<String>,
     status: Option<String>,
     conclusion: Option<String>,
     details_url: Option<String>,
     started_at: Option<String>,
-    /// Of a status.
+    /// Fields of a commit status.
     context: Option<String>,
     state: Option<String>,
 }
 
-/// Tells what is `null` from what is not there.
+/// Distinguishes a field that is `null` from a missing one.
 pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// What `gh` said of conflicts and checks.
+/// Parses the conflicts and checks in the answer of `gh`.
 pub(super) fn readiness(
     mergeable: Option<String>,
     checks: Option<Option<Vec<CheckAnswer>>>,
@@ -43,8 +43,8 @@ pub(super) fn readiness(
     Ok(Readiness { mergeable, checks: latest(checks) })
 }
 
-/// The checks, each once: one that was run again within the same workflow run counts as it was run last. Those of other
-/// workflow runs count for themselves, though they have the same name.
+/// Returns each check once. Of several attempts within one workflow run, the latest counts. Checks of other workflow
+/// runs count separately, even if they have the same name.
 fn latest(all: Vec<CheckAnswer>) -> Vec<ForgeCheck> {
     let mut kept: BTreeMap<(String, String, String), CheckAnswer> = BTreeMap::new();
     for check in all {
@@ -58,13 +58,13 @@ fn latest(all: Vec<CheckAnswer>) -> Vec<ForgeCheck> {
     kept.into_values().map(|check| ForgeCheck { name: check.shown(), state: check.standing() }).collect()
 }
 
-/// What tells the workflow run of a check from others: its address, without the job.
+/// Returns the part of a check's address that identifies its workflow run: the address without the job.
 fn run_of(address: &str) -> &str {
     address.split_once("/job/").map_or(address, |(run, _)| run)
 }
 
 impl CheckAnswer {
-    /// By what the latest of several is told. One that waits for its turn has no beginning yet.
+    /// Returns the key by which the latest of several attempts is found. A queued one has no start time yet.
     fn order(&self) -> (bool, Option<&str>) {
         (self.standing() == ForgeCheckState::Running, self.started_at.as_deref())
     }
@@ -73,7 +73,7 @@ impl CheckAnswer {
         self.name.as_ref().or(self.context.as_ref()).cloned().unwrap_or_default()
     }
 
-    /// Its name, with that of its workflow.
+    /// Returns the name, prefixed with the workflow's name.
     fn shown(&self) -> String {
         match self.workflow_name.as_deref() {
             Some(workflow) if !workflow.is_empty() => format!("{workflow} / {}", self.called()),
@@ -81,7 +81,7 @@ impl CheckAnswer {
         }
     }
 
-    /// What is not known to be well is not well.
+    /// Returns the state. Any unknown conclusion counts as a failure.
     fn standing(&self) -> ForgeCheckState {
         let is_run = self.status.is_some() || self.conclusion.is_some();
         let word = if is_run { &self.conclusion } else { &self.state };

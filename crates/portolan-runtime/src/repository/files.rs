@@ -1,4 +1,4 @@
-//! Small text files of the project, read with bounds.
+//! Small text files of the project, read up to a maximum size.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::disk;
 
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// The text of a file that lies in `top`, as far as it is looked at; nothing where it is none.
+/// Returns the text of a file inside `top`, cut at the maximum size. Returns `None` if there is no such text file.
 pub(super) fn text(path: &Path, top: &Path) -> Option<String> {
     let found = path.canonicalize().ok().filter(|found| found.starts_with(top))?;
     let file = disk::open(&found).ok()?;
@@ -16,7 +16,7 @@ pub(super) fn text(path: &Path, top: &Path) -> Option<String> {
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     match std::str::from_utf8(&bytes) {
         Ok(text) => Some(text.to_owned()),
-        // The bound may have cut a character in two.
+        // The maximum size may have cut a character in two.
         Err(error) if bytes.len() as u64 == MOST_BYTES && error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).ok().map(str::to_owned)
         }

@@ -1,4 +1,4 @@
-//! Issues and pull requests: asked of GitHub with `gh`, or read from files of the project.
+//! Issues and pull requests, queried from GitHub with `gh` or read from files of the project.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::program::{Output, Question, ask, own, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_BYTES: usize = 1024 * 1024;
-/// How often a forge is asked again that has not made up its mind whether anything conflicts: it finds out when it is
-/// asked, and has it a moment later.
+/// How many times the forge is queried again while it has not determined whether a pull request conflicts. It computes
+/// this on demand, and usually has it a moment later.
 const ASKED_AGAIN: usize = 3;
-/// What is asked of a pull request, and what besides where it must be ready to be merged.
+/// The fields queried of a pull request, and the additional ones if it must be ready to be merged.
 const FIELDS: &str = "number,state,isDraft,headRefName,headRefOid,baseRefName,isCrossRepository,url";
 const READINESS: &str = "mergeable,statusCheckRollup";
 
-/// A pull request, and of one on a forge the commit that it ends in.
+/// A pull request. One on a forge comes with its head commit.
 pub(super) enum PullRequestRef {
     Forge(ForgeRequest, String),
     Record(PullRequest),
@@ -53,9 +53,9 @@ struct RequestAnswer {
     base_ref_name: String,
     is_cross_repository: bool,
     url: String,
-    /// Absent where it was not asked for.
+    /// Absent if it was not queried.
     mergeable: Option<String>,
-    /// Absent where it was not asked for; `null` where there is none.
+    /// Absent if it was not queried; `null` if there are no checks.
     #[serde(default, deserialize_with = "checked::present")]
     status_check_rollup: Option<Option<Vec<CheckAnswer>>>,
 }
@@ -111,7 +111,7 @@ pub(super) async fn request(
     }
 }
 
-/// What the forge says of a pull request, once it knows whether anything conflicts, or after it was asked often enough.
+/// Returns the forge's answer for a pull request, once it has determined the conflicts or after the last retry.
 async fn decided(of: &Repository, home: &Home, number: u64, needs: Needs) -> Answer<RequestAnswer> {
     let fields = if needs.readiness { format!("{FIELDS},{READINESS}") } else { FIELDS.to_owned() };
     let (number, mut asked) = (number.to_string(), 0);
@@ -128,7 +128,7 @@ async fn decided(of: &Repository, home: &Home, number: u64, needs: Needs) -> Ans
     }
 }
 
-/// The latest pull request of a branch.
+/// Returns the number of a branch's latest pull request.
 pub(super) async fn request_of(of: &Repository, branch: &str) -> Answer<u64> {
     #[derive(Deserialize)]
     struct Numbered {
@@ -209,7 +209,7 @@ async fn gh(of: &Repository, home: &Home, arguments: &[&str]) -> Result<Output, 
     .await
 }
 
-/// What `gh` answered: 1 is any error, 2 is cancelled, 4 wants a login.
+/// Parses the output of `gh`. Exit status 1 is any error, 2 a cancellation, 4 a missing login.
 fn answered<T: DeserializeOwned>(output: Result<Output, FactError>) -> Answer<T> {
     let output = match output {
         Ok(output) => output,
@@ -231,14 +231,15 @@ fn answered<T: DeserializeOwned>(output: Result<Output, FactError>) -> Answer<T>
     }
 }
 
-/// What is wrong with an answer, without where: nobody has seen its lines. A missing field is named.
+/// Returns the error without its position, because the user never sees the lines of the answer. A missing field is
+/// named.
 pub(crate) fn faulty(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let what = clip(said.split(" at line ").next().unwrap_or(&said));
     what.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect()
 }
 
-/// Whether an address is that of the issue: `gh` answers for pull requests as well.
+/// Checks whether an address is that of the issue: `gh` answers for pull requests as well.
 fn is_issue(url: &str, wanted: u64) -> bool {
     let is = |target: &Target| matches!(target, Target::Issue { number, .. } if *number == wanted);
     references(url).iter().any(|reference| is(&reference.target))
@@ -267,7 +268,7 @@ fn record(of: &Repository, folder: &str, number: u64) -> Answer<PullRequestRef> 
     }
 }
 
-/// The text of a file of the project.
+/// Returns the text of a file of the project.
 fn read(of: &Repository, path: &str) -> Option<String> {
     let project: PathBuf = of.project.canonicalize().ok()?;
     is_below(path).then(|| files::text(&project.join(path), &project)).flatten()

@@ -1,5 +1,5 @@
-//! Questions to `git`. Whatever comes from outside reaches it as the name of a ref below `refs/`, as the full name of an
-//! object, or behind `--`: never where it could be taken for an option.
+//! Queries to `git`. External text reaches it only as the name of a ref below `refs/`, as the full name of an object,
+//! or after `--`, so that it cannot be taken for an option.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,21 +14,21 @@ use crate::program::{Output, Question, ask, unknown};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// Differences are told by git alone: no program that the configuration names is started for them.
+/// Diffs are made by git alone. These options keep it from starting programs that the configuration names.
 const DIFF: [&str; 6] =
     ["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"];
-/// The most commits that a branch is looked at with.
+/// The maximum number of commits of a branch that are read.
 const MOST_COMMITS: usize = 20_000;
-/// How much of a commit's message is looked at.
+/// The maximum number of bytes of a commit's message that are read.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// A repository with a worktree.
 pub(super) struct Git {
     project: PathBuf,
     environment: Vec<(OsString, OsString)>,
-    /// Where the worktree begins, symlinks followed.
+    /// The top of the worktree, with symlinks resolved.
     pub(super) top: PathBuf,
-    /// What belongs to this worktree alone: its head, and what is under way in it.
+    /// The git folder of this worktree, with its head and the state of operations under way.
     pub(super) folder: PathBuf,
 }
 
@@ -61,7 +61,7 @@ impl Git {
     }
 
     pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Output, FactError> {
-        // A program that the configuration names for watching files would be started by looking at them.
+        // Otherwise the status query would start the file system monitor that the configuration names.
         let mut all =
             vec!["--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
         all.extend_from_slice(arguments);
@@ -77,7 +77,7 @@ impl Git {
         .await
     }
 
-    /// What it says when all is well.
+    /// Returns the output of a command that must succeed.
     async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
@@ -86,7 +86,7 @@ impl Git {
         }
     }
 
-    /// What it says, or nothing when it says no (status 1).
+    /// Returns the output, or `None` if git answers no (status 1).
     async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
@@ -96,19 +96,19 @@ impl Git {
         }
     }
 
-    /// The branch that is checked out, even when it has no commit.
+    /// Returns the branch that is checked out, even if it has no commit.
     pub(super) async fn head_branch(&self) -> Result<Option<String>, FactError> {
         let head = self.perhaps(&["symbolic-ref", "-q", "HEAD"]).await?;
         Ok(head.and_then(|name| name.trim_end().strip_prefix("refs/heads/").map(str::to_owned)))
     }
 
-    /// The commit that is checked out.
+    /// Returns the commit that is checked out.
     pub(super) async fn head_oid(&self) -> Result<Option<String>, FactError> {
         let oid = self.perhaps(&["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"]).await?;
         Ok(oid.map(|oid| oid.trim_end().to_owned()))
     }
 
-    /// The refs that `patterns` mean, which begin with `refs/`, in letters of either case; and their commits.
+    /// Returns the refs that match `patterns`, ignoring case, with their commits. Patterns begin with `refs/`.
     pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, FactError> {
         let mut arguments = vec!["for-each-ref", "--ignore-case", "--format=%(refname) %(objectname)", "--"];
         arguments.extend(patterns.iter().map(String::as_str));
@@ -117,14 +117,14 @@ impl Git {
         Ok(said.lines().filter_map(pair).collect())
     }
 
-    /// The values of the settings whose names match, which are in lower case.
+    /// Returns the settings whose names match, with their values. Names are in lower case.
     pub(super) async fn settings(&self, names: &str) -> Result<Vec<(String, String)>, FactError> {
         let said = self.perhaps(&["config", "-z", "--get-regexp", names]).await?.unwrap_or_default();
         let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(said.split('\0').filter_map(pair).collect())
     }
 
-    /// Where the head branched off `tips`.
+    /// Returns the best common ancestor of `head` and `tips`.
     pub(super) async fn merge_base(&self, head: &str, tips: &[&str]) -> Result<Option<String>, FactError> {
         let mut arguments = vec!["merge-base", "--end-of-options", head];
         arguments.extend_from_slice(tips);
@@ -138,23 +138,22 @@ impl Git {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", old, new]).await?.is_some())
     }
 
-    /// The tree that has nothing in it, whatever the repository names objects by.
+    /// Returns the empty tree, in the repository's hash format.
     pub(super) async fn empty_tree(&self) -> Result<String, FactError> {
         Ok(self.told(&["hash-object", "-t", "tree", "--stdin"]).await?.trim_end().to_owned())
     }
 
-    /// Where the project stands in the worktree: nothing at its top, else a path that ends with a slash.
+    /// Returns the project's path within the worktree: empty at its top, else with a trailing slash.
     pub(super) fn within(&self) -> String {
         let project = self.project.canonicalize().unwrap_or_else(|_| self.project.clone());
         let below = project.strip_prefix(&self.top).unwrap_or(Path::new(""));
         below.iter().map(|part| format!("{}/", part.to_string_lossy())).collect()
     }
 
-    /// Where git sees what may be marks of conflicts in what has come to files that it knows since a commit: paths, and
-    /// lines from 1 on.
+    /// Returns the conflict markers that git finds in changes to tracked files since a commit: paths, and lines from 1.
     pub(super) async fn marks(&self, commit: &str) -> Result<BTreeMap<String, Vec<u64>>, FactError> {
         let output = self.ask(&[&DIFF[..], &["--check", commit, "--"]].concat()).await?;
-        // Status 2 says that it found something.
+        // Status 2 means that it found something.
         if !matches!(output.code, Some(0 | 2)) {
             return Err(unknown("git-failed", format!("`git diff --check` failed: {}", output.complaint())));
         }
@@ -169,12 +168,12 @@ impl Git {
         Ok(marks)
     }
 
-    /// Whether the files of a commit, or of the tree that is named, are others than those of what is checked out.
+    /// Checks whether the files of a commit, or of a tree, differ from those of the head.
     pub(super) async fn differs_from_head(&self, then: &str) -> Result<bool, FactError> {
         Ok(self.perhaps(&[&DIFF[..], &["--quiet", then, "HEAD", "--"]].concat()).await?.is_none())
     }
 
-    /// The remote that a branch is pushed to, by git's own rules; nothing where there is none.
+    /// Returns the remote that a branch is pushed to, by git's own rules, or `None` if there is none.
     pub(super) async fn push_remote(&self, branch: &str) -> Result<Option<String>, FactError> {
         let known = self.told(&["remote"]).await?;
         let known: Vec<&str> = known.lines().filter(|name| !name.starts_with('-')).collect();
@@ -191,7 +190,7 @@ impl Git {
         Ok(known.iter().find(|name| **name == "origin").or(known.first()).map(|name| (*name).to_owned()))
     }
 
-    /// The commit that a remote has on a branch, asked anew; nothing where it has no such branch.
+    /// Queries the remote for the commit of a branch. Returns `None` if the remote has no such branch.
     pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, FactError> {
         let name = format!("refs/heads/{branch}");
         let said = self.told(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
@@ -199,12 +198,12 @@ impl Git {
         Ok(oid.map(|(oid, _)| oid.to_owned()).filter(|oid| is_oid(oid)))
     }
 
-    /// The commits of `head` that none of `tips` has, and where they begin.
+    /// Returns the commits of `head` that none of `tips` has, and where they begin.
     pub(super) async fn range(&self, head: &str, tips: &[&str]) -> Result<Range, FactError> {
         self.commits_of(head, tips, &[]).await
     }
 
-    /// The same without those that remotes have on other branches than `branch`.
+    /// Like `range`, without commits that remotes have on other branches than `branch`.
     pub(super) async fn own_range(&self, head: &str, tips: &[&str], branch: Option<&str>) -> Result<Range, FactError> {
         let own = branch.map(|branch| format!("--exclude=*/{branch}"));
         let but: Vec<&str> = own.as_deref().into_iter().chain(["--exclude=*/HEAD"]).collect();
@@ -239,7 +238,7 @@ impl Git {
         }
     }
 
-    /// How many commits of `local` none of `remotes` has.
+    /// Returns how many commits of `local` none of `remotes` has, up to 1000.
     pub(super) async fn ahead(&self, local: &str, remotes: &[String]) -> Result<u64, FactError> {
         let excluded: Vec<String> = remotes.iter().map(|tip| format!("^{tip}")).collect();
         let mut arguments = vec!["rev-list", "--count", "--max-count=1000", "--end-of-options", local];
@@ -249,8 +248,8 @@ impl Git {
         said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` counted nothing; try again"))
     }
 
-    /// The commits that were made in this worktree from then on, by what git remembers of its moves: not those that came
-    /// from elsewhere, nor those that a rebase wrote anew.
+    /// Returns the commits made in this worktree since a time, according to the reflog. Fetched and rebased commits do
+    /// not count.
     pub(super) async fn made_here(&self, most: &str, since: u64) -> Result<Vec<String>, FactError> {
         let told = ["log", "--walk-reflogs", "--no-show-signature", "--no-color", "--no-patch", "--format=%ct %H %gs"];
         let mut arguments = told.to_vec();
@@ -258,26 +257,27 @@ impl Git {
         let made = |line: &str| {
             let (seconds, rest) = line.split_once(' ')?;
             let (oid, how) = rest.split_once(' ')?;
-            // Whoever sets a branch by `git update-ref` says nothing of why.
+            // A `git update-ref` without a message leaves an empty reason.
             let is_commit = how.is_empty() || how.starts_with("commit:") || how.starts_with("commit (");
             (is_commit && is_oid(oid) && seconds.parse::<u64>().ok()? >= since).then(|| oid.to_owned())
         };
         Ok(self.told(&arguments).await?.lines().filter_map(made).collect())
     }
 
-    /// Whether what is checked out has a commit in its history.
+    /// Checks whether a commit is in the history of the head.
     pub(super) async fn is_in_head(&self, oid: &str) -> Result<bool, FactError> {
         Ok(self.perhaps(&["merge-base", "--is-ancestor", "--end-of-options", oid, "HEAD"]).await?.is_some())
     }
 
-    /// The files that are not committed as they are, from the top of the worktree, each with whether git does not know it.
+    /// Returns the files with uncommitted changes, by their paths from the top of the worktree, each with whether it is
+    /// untracked.
     pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
         let said = self.told(&arguments).await?;
         let entries = said.split('\0').filter_map(|entry| {
             let (kind, rest) = entry.split_once(' ')?;
-            // What stands before the path, by the kind of the line.
+            // The number of fields up to the path, by the kind of the line.
             let (fields, is_new) = match kind {
                 "1" => (8, false),
                 "u" => (10, false),
@@ -289,7 +289,7 @@ impl Git {
         Ok(entries.collect())
     }
 
-    /// The files that differ from what a commit has, but for those that git does not know.
+    /// Returns the tracked files that differ from a commit.
     pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, FactError> {
         let said = self.told(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
         let mut found = BTreeMap::new();
@@ -311,15 +311,15 @@ impl Git {
         Ok(found)
     }
 
-    /// How a file differs from what a commit has of it, line by line.
+    /// Returns the line diff of a file against a commit.
     pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, FactError> {
         let path = format!(":(top,literal){path}");
         let said = self.told(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
-        // What stands before the first place is in the list already.
+        // The header before the first hunk repeats what the file list says.
         Ok(said.find("\n@@").map_or(String::new(), |at| said[at + 1..].to_owned()))
     }
 
-    /// What is not committed.
+    /// Counts the uncommitted changes.
     pub(super) async fn tree(&self) -> Result<Tree, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none"];
@@ -339,7 +339,7 @@ impl Git {
         Ok(tree)
     }
 
-    /// The files that git knows by any of these paths or globs, relative to the project.
+    /// Returns the tracked files that match any of these paths or globs, relative to the project.
     pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, FactError> {
         let mut arguments = vec!["ls-files", "-z", "--"];
         arguments.extend_from_slice(specs);
@@ -352,11 +352,11 @@ impl Git {
     }
 }
 
-/// What a branch has of its own.
+/// The commits that only one branch has.
 pub(super) struct Range {
-    /// Its commits, merges left out.
+    /// The commits, without merges.
     pub(super) commits: Vec<Commit>,
-    /// What it was begun from, or has merged since: the parents of its commits that are not its own.
+    /// The commits that it was begun from or has merged since: the parents of its commits that are not its own.
     pub(super) begins: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Head, branches and commits, and traces of work that went past the guards.
+//! Head, branches and commits, and traces of work that bypassed the guards.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::git::Git;
 use super::traces;
 use crate::program::unknown;
 
-/// What tells that an operation is under way, by its name in git's folder.
+/// The names in git's folder that show an operation under way.
 const OPERATIONS: [(&str, &str); 7] = [
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -55,7 +55,7 @@ pub(super) async fn past(git: &Git, claims: &Claims, guidelines: &Guidelines, ne
     facts
 }
 
-/// The refs that are looked for: integration branches here and on remotes, and the claimed branch.
+/// Returns the patterns of the wanted refs: integration branches, local and on remotes, and the claimed branch.
 fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
     let names = guidelines.integration.iter().filter(|name| !name.is_empty() && !name.contains('\0'));
     let both = names
@@ -63,11 +63,11 @@ fn patterns(claims: &Claims, guidelines: &Guidelines) -> Vec<String> {
         .flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/*/{name}")]);
     let own =
         claims.branch.iter().filter(|branch| names::is_branch(branch)).map(|branch| format!("refs/heads/{branch}"));
-    // Without any, git would tell all of them.
+    // Without any pattern, git would list all refs.
     both.chain(own).chain(["refs/portolan-none".to_owned()]).collect()
 }
 
-/// Globs as git reads them, where a star stays in its part: they mean at least what `name` does.
+/// Returns git globs, in which a star does not cross a slash, that match at least what `name` matches.
 fn around(name: &str) -> Vec<String> {
     match name.split_once(['*', '?']) {
         None => vec![name.to_owned()],
@@ -98,7 +98,7 @@ fn integration(refs: &[(String, String)], guidelines: &Guidelines) -> Vec<Integr
     found
 }
 
-/// The base and the commits since, of what the remotes have; of what is here only where there is no remote.
+/// Adds the base and the commits since, compared with the remotes, or with the local branch if it has no remote.
 async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
     let Some(head) = facts.head.oid.clone() else { return };
     let tips = facts.integration.iter().flat_map(|branch| match branch.remotes.as_slice() {
@@ -122,7 +122,8 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
             return;
         }
     };
-    // A best common ancestor is always one of the beginnings: when there is one only, the history is not walked again.
+    // The best common ancestor is always one of the beginnings. If there is only one, the history need not be walked
+    // again.
     let base = match range.begins.as_slice() {
         [only] => Ok(Some(only.clone())),
         _ => git.merge_base(&head, &tips).await,
@@ -143,11 +144,11 @@ async fn tripwire(git: &Git, facts: &Facts, hooks: Option<&str>) -> Result<Tripw
             count => ahead.push((branch.name.clone(), count)),
         }
     }
-    // What begins at home is git's to find, and not looked for.
+    // Git resolves paths that begin with `~`, so they are not checked.
     let exist = hooks.is_none_or(|path| path.starts_with('~') || is_folder(&git.top, path));
     let mut tripwire =
         Tripwire { ahead, hooks_path: hooks.map(str::to_owned), hooks_exist: exist, ..Tripwire::default() };
-    // Without a commit git remembers no moves.
+    // Without a commit there is no reflog.
     if facts.head.oid.is_some() {
         traces::add(git, &mut tripwire).await?;
     }

@@ -1,6 +1,6 @@
-//! Which repository of a forge is the project's: that of the remotes which its integration branches follow, as they were
-//! pinned; where none is pinned, those of the configuration. `gh` has settings of its own that lead it to another one, so
-//! it is told by name, and what it answers must be of this one.
+//! Which repository of a forge is the project's: the one of the pinned remotes that its integration branches follow, or
+//! of the configured remotes if none is pinned. `gh` has settings that can lead it to another repository. It is
+//! therefore given the name, and its answer must be about this repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::inspection;
 use crate::pins::{GitRemote, Pins};
 use crate::program::unknown;
 
-/// The project's repositories on their forges, `owner/name` or `host/owner/name`. More than one, where its branches follow
-/// several remotes.
+/// The project's repositories on their forges, as `owner/name` or `host/owner/name`. There are several if its branches
+/// follow several remotes.
 #[derive(Debug, Default)]
 pub(crate) struct Home(BTreeSet<String>);
 
 impl Home {
-    /// That of the project around a folder. None at all where nothing is pinned and no remote says so.
+    /// Returns the repositories of the project around a folder. Empty if nothing is pinned and no remote names one.
     ///
     /// # Errors
-    /// What is pinned cannot be told, or leads to no forge.
+    /// The pins cannot be read, or name no repository on a forge.
     pub(crate) fn of(project: &Path) -> Result<Home, FactError> {
         let pins = Pins::around(project).map_err(|why| unknown("pins-unreadable", why))?;
         match pins.map(|(_, pins)| pins.remotes).filter(|remotes| !remotes.is_empty()) {
@@ -44,7 +44,7 @@ impl Home {
         Err(unknown("no-forge", why))
     }
 
-    /// The arguments that tell `gh` which repository is meant; none where that is not known.
+    /// Returns the arguments that name the repository to `gh`, or none if it is not known.
     pub(crate) fn named(&self) -> Vec<String> {
         let mut known = self.0.iter().filter(|own| !is_alias(own));
         match (known.next(), self.0.len()) {
@@ -53,10 +53,11 @@ impl Home {
         }
     }
 
-    /// The other repository that an issue or a pull request is of, by its address; nothing where it is one of these.
+    /// Returns the foreign repository to which an issue or a pull request belongs, by its address, or `None` if it
+    /// belongs to one of these.
     ///
     /// # Errors
-    /// The address does not tell the repository.
+    /// The address names no repository.
     pub(crate) fn other(&self, address: &str) -> Result<Option<ForeignRepository>, FactError> {
         if self.0.is_empty() {
             return Ok(None);
@@ -75,14 +76,14 @@ impl Home {
     }
 }
 
-/// What the remotes of the configuration say.
+/// Returns the repositories of the configured remotes.
 fn configured(project: &Path) -> Option<BTreeSet<String>> {
     let project = project.canonicalize().ok()?;
     let known = inspection::worktree(&project)?.repositories.clone()?;
     Some(known.into_iter().map(usual).collect())
 }
 
-/// The repository in the address of an issue or a pull request: what stands before `/pull/7`.
+/// Returns the repository in the address of an issue or a pull request: the part before `/pull/7`.
 fn repository(address: &str) -> Option<String> {
     let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| matches!(*scheme, "https" | "http"))?;
     let mut parts = rest.split('/');
@@ -90,12 +91,12 @@ fn repository(address: &str) -> Option<String> {
     names::repository(&format!("{scheme}://{host}/{owner}/{name}"))
 }
 
-/// GitHub's second name for what speaks SSH over the port of HTTPS.
+/// Removes GitHub's host name for SSH over the HTTPS port.
 fn usual(repository: String) -> String {
     repository.strip_prefix("ssh.github.com/").map_or_else(|| repository.clone(), str::to_owned)
 }
 
-/// Whether the host is a name that only the configuration of SSH knows (`git@work:o/r.git`): no forge is called so.
+/// Checks whether the host is an alias of the SSH configuration (`git@work:o/r.git`), which no forge has as its name.
 fn is_alias(repository: &str) -> bool {
     host(repository).is_some_and(|host| !host.contains('.'))
 }

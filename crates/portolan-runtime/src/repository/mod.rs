@@ -1,8 +1,8 @@
-//! Finds out how a repository is: one snapshot, for checks that decide over it.
+//! Reads the state of a repository: one snapshot, over which checks decide.
 //!
-//! `git` and `gh` are asked as programs: `git` is there wherever a repository is, it reads every form that a repository
-//! may have, and no library does so at its size. Nothing is ever changed: not the index, no ref, no file. The one thing
-//! that is run besides is the type checker, where a person allowed it and nothing is known of the present content.
+//! It runs the programs `git` and `gh`. `git` is installed wherever a repository is, and reads every form of
+//! repository; no library of its size does. Nothing is changed: not the index, no ref, no file. The only other program
+//! it runs is the type checker, if a person allowed it and there is no verdict on the present content.
 
 mod checked;
 mod files;
@@ -31,87 +31,88 @@ use git::Git;
 pub(crate) use since::OnRemote;
 pub use since::{ChangedFile, FileChanges, FileSnapshot};
 
-/// How long a forge has to make up its mind before it is asked again.
+/// The default pause before a forge is queried again about conflicts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A project's repository, and the environment that `git` and `gh` are started in.
+/// A project's repository, and the environment in which `git` and `gh` are started.
 #[derive(Clone, Debug)]
 pub struct Repository {
     project: PathBuf,
     environment: Vec<(OsString, OsString)>,
     data: Option<PathBuf>,
-    /// How long a forge has to make up its mind.
+    /// The pause before a forge is queried again about conflicts.
     pause: Duration,
-    /// The index that is looked at; nothing where that is the repository's own.
+    /// The index that is read, or `None` for the repository's own.
     index: Option<Arc<IndexCopy>>,
-    /// Who hears what is run for it.
+    /// Listens to the commands that are run.
     listener: Listener,
 }
 
-/// A snapshot of the repository that `project` lies in, with what `needs` names of it. What cannot be found out is told
-/// in its place; it always comes to an end. It needs a runtime with I/O and time enabled.
+/// Takes a snapshot of the repository that contains `project`, with the facts that `needs` names. A fact that cannot be
+/// determined holds the reason instead. Every query has a timeout. Requires a runtime with I/O and time enabled.
 pub async fn probe(project: &Path, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
     Repository::of(project).probe(claims, guidelines, needs).await
 }
 
 impl Repository {
-    /// The repository that `project` lies in, asked in the environment of this process.
+    /// Returns the repository that contains `project`, queried in the environment of this process.
     pub fn of(project: &Path) -> Repository {
         Repository::within(project, std::env::vars_os())
     }
 
-    /// The same, asked in another environment.
+    /// Returns the repository that contains `project`, queried in the given environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Repository {
         let (project, environment) = (project.to_owned(), environment.into_iter().collect());
         Repository { project, environment, data: None, pause: PAUSE, index: None, listener: Listener::default() }
     }
 
-    /// The same, where a forge that has not made up its mind is asked again after this time instead of a second.
+    /// Sets the pause before a forge is queried again about conflicts. The default is one second.
     #[must_use]
     pub fn pausing(self, pause: Duration) -> Repository {
         Repository { pause, ..self }
     }
 
-    /// The same, where a person's data is in this folder instead of the usual one: what is allowed to run is there.
+    /// Sets the user's data folder, which records the commands allowed to run.
     #[must_use]
     pub fn trusting(self, data: PathBuf) -> Repository {
         Repository { data: Some(data), ..self }
     }
 
-    /// The same, heard by somebody while its type checks run.
+    /// Sets the listener for the type checks.
     #[must_use]
     pub fn heard_by(self, listener: Listener) -> Repository {
         Repository { listener, ..self }
     }
 
-    /// The folder that it is asked about.
+    /// Returns the folder of the project.
     pub fn project(&self) -> &Path {
         &self.project
     }
 
-    /// The environment that it is asked in, whole: what is looked up in it is given to no program.
+    /// Returns the whole environment. It is only for lookups; no program receives it.
     pub(crate) fn surroundings(&self) -> &[(OsString, OsString)] {
         &self.environment
     }
 
-    /// The environment that `git` and `gh` are started in: nothing that leads them elsewhere, nobody to ask.
+    /// Returns the environment of `git` and `gh`: without variables that redirect them, and without prompts.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let index = self.index.iter().map(|index| ("GIT_INDEX_FILE".into(), index.path().into()));
         own(&self.environment).into_iter().chain(index).collect()
     }
 
-    /// The same, where git looks at the files too that somebody told it to pass over: their changes are changes.
+    /// Returns the repository with an index in which git also checks the files it was told to skip, so that their
+    /// changes count.
     pub(crate) async fn whole(&self) -> Result<Repository, FactError> {
         let index = whole_index(&self.project, &self.environment).await?;
         Ok(Repository { index: index.map(Arc::new), ..self.clone() })
     }
 
-    /// The number of the pull request that a branch has on GitHub, the latest one.
+    /// Returns the number of the latest pull request of a branch on GitHub.
     pub async fn request_of(&self, branch: &str) -> Answer<u64> {
         forge::request_of(self, branch).await
     }
 
-    /// See [`probe`].
+    /// Takes a snapshot; see [`probe`].
     pub async fn probe(&self, claims: &Claims, guidelines: &Guidelines, needs: Needs) -> Facts {
         let git = match Git::open(&self.project, self.environment()).await {
             Ok(git) => git,
@@ -146,7 +147,7 @@ impl Repository {
         self.typechecks().verdict(guidelines).await
     }
 
-    /// The type checks of the project, and whatever else is run and bound to its content.
+    /// Returns the type checks of the project, which other checks bound to its content use too.
     pub(crate) fn typechecks(&self) -> Typechecks {
         Typechecks::within(&self.project, self.environment.iter().cloned())
             .trusting(self.data.clone())
@@ -154,13 +155,13 @@ impl Repository {
     }
 }
 
-/// What a pull request whose head is `theirs` has of the head here.
+/// Returns how much of the local head a pull request with the head `theirs` has.
 async fn pushed(git: &Git, ours: Option<&str>, theirs: &str) -> Pushed {
     match ours {
         Some(ours) if ours == theirs => Pushed::All,
         Some(ours) => match git.is_ancestor(ours, theirs).await {
             Ok(true) => Pushed::All,
-            // What is pushed and older than the head here is known here.
+            // A pushed commit that is older than the local head is known here.
             Ok(false) => Pushed::NotAll,
             Err(_not_here) => Pushed::Unknown,
         },

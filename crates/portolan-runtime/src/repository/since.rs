@@ -1,5 +1,5 @@
-//! What has changed in a repository since a moment: what was checked out then is in its history, and of what was not
-//! committed then it is kept what it was known by. So nothing is written into the repository.
+//! The changes in a repository since a moment. A snapshot records the commit that was checked out, and a digest of each
+//! file that was not committed. It writes nothing into the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -15,52 +15,52 @@ use crate::digest::Digest;
 use crate::disk::{self, LOCK_FILE};
 use crate::program::unknown;
 
-/// The most files that are not committed, for it to be noted how all stand.
+/// The maximum number of uncommitted files in a snapshot.
 const MOST_LOOSE: usize = 1_000;
-/// The largest file that is looked into.
+/// The maximum size of a file that is read.
 const MOST_FILE_BYTES: u64 = 4 << 20;
-/// The most files that are told.
+/// The maximum number of files that are listed.
 const MOST_FILES: usize = 500;
-/// The most files whose changes are told line by line.
+/// The maximum number of files with a line diff.
 const MOST_DIFFS: usize = 100;
-/// How much is told of all of them, line by line.
+/// The maximum size of all line diffs together.
 const MOST_BYTES: usize = 200 * 1024;
-/// What stands for the content of a file that is not there, and of one that is not looked into.
+/// Stand for the content of a missing file, and of one too large to be read.
 const GONE: &str = "gone";
 const LARGE: &str = "large";
 
-/// How the files of a repository stand at a moment: what is checked out, and what each file that is not committed is
-/// known by. Nothing of what is in them is kept.
+/// The state of a repository's files at a moment: the commit checked out, and a digest of each uncommitted file. It
+/// contains none of their content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSnapshot {
-    /// The commit that is checked out; where there is none yet, the tree that has nothing in it.
+    /// The commit that is checked out, or the empty tree if there is no commit yet.
     pub commit: String,
-    /// Whether nothing is committed yet.
+    /// Whether there is no commit yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unborn: bool,
     loose: BTreeMap<String, String>,
 }
 
-/// What has changed since.
+/// The changes since a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileChanges {
-    /// The files, by their paths in the repository.
+    /// The changed files, by their paths in the repository.
     pub files: Vec<ChangedFile>,
-    /// Whether there is more than is told.
+    /// Whether changes were left out.
     pub cut: bool,
 }
 
 /// A file that has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedFile {
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// Whether it was `added`, `changed` or `removed`.
+    /// One of `added`, `changed` and `removed`.
     pub how: &'static str,
-    /// The changes, line by line; nothing where they are not told.
+    /// The line diff, or `None` if it is left out.
     pub diff: Option<String>,
-    /// Why they are not told.
+    /// Why the line diff is left out or cut.
     pub note: Option<&'static str>,
 }
 
@@ -69,10 +69,11 @@ const MIXED: &str = "it had changes that were not committed when the step began,
 const LONG: &str = "it is more than is shown";
 
 impl Repository {
-    /// How the files stand now, and with them these besides, by their paths in the project, whatever git knows of them.
+    /// Takes a snapshot of the files, including `besides`, given by their paths in the project, whether git tracks them
+    /// or not.
     ///
     /// # Errors
-    /// There is no repository, or too much that is not committed; or git cannot say.
+    /// There is no repository, too many files are not committed, or git fails.
     pub async fn standing(&self, besides: &BTreeSet<String>) -> Result<FileSnapshot, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let (commit, unborn) = match git.head_oid().await? {
@@ -90,10 +91,10 @@ impl Repository {
         Ok(FileSnapshot { commit, unborn, loose: loose.map(|(content, path)| (path, content)).collect() })
     }
 
-    /// What has changed since the files stood so.
+    /// Returns the changes since a snapshot.
     ///
     /// # Errors
-    /// What was checked out then is not there any more; or git cannot say.
+    /// The commit of the snapshot is missing, or git fails.
     pub async fn changes_since(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let mut telling = Telling { git: &git, then, told: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
@@ -103,10 +104,10 @@ impl Repository {
         Ok(telling.told)
     }
 
-    /// The same, by paths relative to the project.
+    /// Like [`changes_since`](Repository::changes_since), with paths relative to the project.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub(crate) async fn changes_from_project(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let within = Git::open(self.project(), self.environment()).await?.within();
         let mut changes = self.changes_since(then).await?;
@@ -116,20 +117,20 @@ impl Repository {
         Ok(changes)
     }
 
-    /// The paths of the files that have changed since the files stood so, relative to the project.
+    /// Returns the paths of the files that have changed since a snapshot, relative to the project.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub async fn paths_since(&self, then: &FileSnapshot) -> Result<Vec<String>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let within = git.within();
         Ok(then.found(&git).await?.into_keys().map(|path| from_project(&path, &within)).collect())
     }
 
-    /// Whether a file of the project has changed since the files stood so.
+    /// Checks whether a file of the project has changed since a snapshot.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub async fn has_changed(&self, path: &str, then: &FileSnapshot) -> Result<bool, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let path = format!("{}{path}", git.within());
@@ -139,11 +140,11 @@ impl Repository {
         }
     }
 
-    /// Where the worktree begins, and the files that have changed since the files stood so, by their paths from there, each
-    /// with whether git does not know it.
+    /// Returns the top of the worktree, and the files that have changed since a snapshot, by their paths from there,
+    /// each with whether it is untracked.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub(crate) async fn touched_since(
         &self,
         then: &FileSnapshot,
@@ -153,10 +154,11 @@ impl Repository {
         Ok((git.top.clone(), found.into_iter().map(|(path, differs)| (path, differs.is_new)).collect()))
     }
 
-    /// Where marks of conflicts have been left since the files stood so: paths in the repository, and lines.
+    /// Returns the first conflict marker of each file that has one since a snapshot: its path in the repository, and
+    /// the line.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub async fn marks_since(&self, then: &FileSnapshot) -> Result<Vec<(String, u64)>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
         let found = then.found(&git).await?;
@@ -168,7 +170,7 @@ impl Repository {
                 continue;
             }
             let Ok(Some(bytes)) = disk::bytes(&git.top.join(path), MOST_FILE_BYTES) else { continue };
-            // A row of `=` by itself may underline a heading.
+            // A line of `=` alone may underline a heading.
             let is_mark = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
             let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
             let mut lines = lines.filter(|(number, _)| at.is_none_or(|at| at.contains(number)));
@@ -177,14 +179,14 @@ impl Repository {
         Ok(marks)
     }
 
-    /// The commits that have come to what is checked out since the files stood so, the latest first: without merges, and
-    /// without those that a remote has on other branches than this one. None where all of them together change nothing.
+    /// Returns the commits that were added to the head since a snapshot, the latest first. Leaves out merges, and
+    /// commits that a remote has on other branches than this one. Returns none if all of them together change nothing.
     ///
     /// # Errors
-    /// As of [`Repository::changes_since`].
+    /// As for [`Repository::changes_since`].
     pub async fn commits_since(&self, then: &FileSnapshot) -> Result<Vec<Commit>, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
-        // A commit that changes nothing is no work.
+        // Commits without any change do not count as work.
         if git.head_oid().await?.is_none() || !git.differs_from_head(&then.commit).await? {
             return Ok(Vec::new());
         }
@@ -194,19 +196,19 @@ impl Repository {
     }
 }
 
-/// What a remote has of what is checked out.
+/// Whether a remote has the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OnRemote {
     /// There is no remote.
     NoRemote,
     /// No branch is checked out, or it has no commit.
     NoBranch,
-    /// The remote, the branch, and whether it has the commit there.
+    /// The remote, the branch, and whether the remote's branch contains the commit.
     Has(String, String, bool),
 }
 
 impl Repository {
-    /// Whether the remote that the present branch is pushed to has the commit that is checked out: it is asked anew.
+    /// Queries the remote that the present branch is pushed to, and checks whether it has the head.
     ///
     /// # Errors
     /// There is no repository, or the remote does not answer.
@@ -218,7 +220,7 @@ impl Repository {
         let Some(remote) = git.push_remote(&branch).await? else { return Ok(OnRemote::NoRemote) };
         let has = match git.remote_head(&remote, &branch).await? {
             Some(theirs) if theirs == head => true,
-            // What the remote has besides may not be known here, and then is told apart by nobody.
+            // The remote's commit may be unknown here; then it cannot be compared.
             Some(theirs) => git.is_ancestor(&head, &theirs).await.unwrap_or(false),
             None => false,
         };
@@ -227,7 +229,7 @@ impl Repository {
 }
 
 impl FileSnapshot {
-    /// The files that stand otherwise now.
+    /// Returns the files that differ from the snapshot.
     async fn found(&self, git: &Git) -> Result<BTreeMap<String, Differs>, FactError> {
         if !is_oid(&self.commit) {
             return Err(unknown("no-commit", "what was checked out then is named by no commit"));
@@ -238,14 +240,14 @@ impl FileSnapshot {
                 found.insert(path, Differs { how: "added", is_binary: false, is_new });
             }
         }
-        // What was not committed then may be as it was committed by now.
+        // A file that was uncommitted then may equal the commit by now.
         let known: BTreeSet<&String> = found.keys().collect();
         let lost: Vec<String> = self.loose.keys().filter(|path| !known.contains(path)).cloned().collect();
         for path in lost {
             let how = if git.top.join(&path).symlink_metadata().is_ok() { "changed" } else { "removed" };
             found.insert(path, Differs { how, is_binary: false, is_new: false });
         }
-        // What Portolan locks folders with is nobody's change.
+        // Portolan's own lock files are not the user's changes.
         let is_lock = |path: &str| Path::new(path).file_name().is_some_and(|name| name == LOCK_FILE);
         let is_same = |path: &String| {
             self.loose.get(path).is_some_and(|before| before != LARGE && *before == content(&git.top.join(path)))
@@ -255,7 +257,7 @@ impl FileSnapshot {
     }
 }
 
-/// A path in the repository as the project has it.
+/// Converts a path in the repository to one relative to the project.
 fn from_project(path: &str, within: &str) -> String {
     match path.strip_prefix(within) {
         Some(path) => path.to_owned(),
@@ -263,11 +265,11 @@ fn from_project(path: &str, within: &str) -> String {
     }
 }
 
-/// How a file differs from what was committed.
+/// How a file differs from the commit.
 pub(super) struct Differs {
     pub(super) how: &'static str,
     pub(super) is_binary: bool,
-    /// Whether git does not know it.
+    /// Whether it is untracked.
     pub(super) is_new: bool,
 }
 
@@ -275,7 +277,7 @@ struct Telling<'t> {
     git: &'t Git,
     then: &'t FileSnapshot,
     told: FileChanges,
-    /// How many bytes may still be told.
+    /// How many bytes of diffs still fit.
     left: usize,
     diffs: usize,
 }
@@ -324,7 +326,7 @@ impl Telling<'_> {
     }
 }
 
-/// What the content of a file is known by.
+/// Returns the digest of a file's content.
 fn content(file: &Path) -> String {
     match disk::bytes(file, MOST_FILE_BYTES) {
         Ok(Some(bytes)) => Digest::of(bytes).to_string(),

@@ -1,4 +1,4 @@
-//! The files that a claimed specification means.
+//! The files of a claimed specification.
 
 use portolan_gates::acceptance::is_below;
 use portolan_gates::facts::{Answer, Claims, FactError, Needs, Spec};
@@ -6,7 +6,7 @@ use portolan_gates::facts::{Answer, Claims, FactError, Needs, Spec};
 use super::files;
 use super::git::Git;
 
-/// More files than this are no answer anyway.
+/// The maximum number of files. More would be no answer.
 const MOST_FILES: usize = 8;
 
 pub(super) async fn files(git: &Git, claims: &Claims, needs: Needs) -> Answer<Vec<Spec>> {
@@ -41,7 +41,7 @@ async fn look(git: &Git, path: String) -> Result<Spec, FactError> {
     }
     let literal = format!(":(literal){path}");
     let tracked = !git.tracked(&[&literal]).await?.is_empty();
-    // Behind a symlink stands another file, which git must know as well.
+    // The target of a symlink must be tracked too.
     let target = real.as_ref().and_then(|real| real.to_str()).map(|real| format!(":(literal){real}"));
     let tracked = match target.filter(|_| tracked && place.is_symlink()) {
         Some(target) => !git.tracked(&[&target]).await?.is_empty(),

@@ -1,5 +1,5 @@
-//! What tells that the guards were taken away or went unasked: hooks that are not as they were installed, and commits that
-//! were made here and that no hook of git has put on record.
+//! Traces that the guards were removed or bypassed: hooks that differ from the installed ones, and commits made here
+//! that no git hook has recorded.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::audit::{self, Filter, Kind, Types};
 use crate::installed::installed;
 use crate::program::unknown;
 
-/// How many of the latest moves of HEAD are looked at.
+/// How many of the latest reflog entries are read.
 const MOST_MOVES: &str = "--max-count=2000";
 
-/// Adds them to what was found already.
+/// Adds the traces to the facts.
 pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), FactError> {
     let installed = installed(git.project());
     tripwire.altered = installed.altered;
@@ -27,8 +27,8 @@ pub(super) async fn add(git: &Git, tripwire: &mut Tripwire) -> Result<(), FactEr
     Ok(())
 }
 
-/// The commits that were made here since git's hooks were installed, are still part of what is checked out, and have no
-/// receipt.
+/// Returns the commits that were made here since git's hooks were installed, are still in the history of the head, and
+/// have no receipt.
 async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, FactError> {
     let seconds = since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let made = git.made_here(MOST_MOVES, seconds).await?;
@@ -46,7 +46,7 @@ async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, FactError> 
     Ok(unseen)
 }
 
-/// The commits that git's hooks have put on record.
+/// Returns the commits that git's hooks have recorded.
 fn receipts(project: &Path, since: Timestamp) -> Result<BTreeSet<String>, FactError> {
     let filter = Filter { types: Some(Types::One(Kind::ToolInvoked)), since: Some(since), ..Filter::default() };
     let unreadable =

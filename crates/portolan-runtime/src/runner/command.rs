@@ -1,5 +1,6 @@
-//! Runs a command: a program and its arguments, no shell, in the project's folder, with nothing to read, in a process
-//! group of its own that does not outlive it. Its status is the verdict, the end of what it printed the feedback.
+//! Runs a command: a program and its arguments, without a shell and without input, in the project's folder, in a
+//! process group of its own that does not outlive it. Its exit status is the verdict, the end of its output the
+//! feedback.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -21,18 +22,18 @@ use tokio::time::timeout;
 use super::{PathError, Printing, inside, unknown};
 use crate::process::{Environment, Group, Tail};
 
-/// How much is read from a pipe after the end of the command. A pipe holds no more than this, whatever it was set to,
-/// and a process that escaped the group may go on filling it.
+/// How much is read from a pipe after the command has ended. No pipe holds more than this, and a process that escaped
+/// the group may keep filling it.
 const LAST_READ_BYTES: usize = 1024 * 1024;
-/// How much of a command line is quoted in a reason.
+/// The maximum length of a command line that is quoted in a reason, in characters.
 const SHOWN_CHARS: usize = 160;
 
-/// How long a command may take.
+/// The time limits of a command.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Until it is asked to end.
+    /// The time until it is asked to end.
     pub(super) seconds: u64,
-    /// From then until it is killed, and from then until it is given up.
+    /// The time from then until it is killed, and from then until it is given up.
     pub(super) grace: Duration,
 }
 
@@ -77,15 +78,16 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// What is done with what is printed, as it comes.
+/// Receives the output as it is printed.
 type Hear<'h> = dyn FnMut(&[u8]) + Send + 'h;
 
-/// A command under way. Dropping it kills its group.
+/// A running command. Dropping it kills its group.
 struct Running {
     group: Group,
     ended: JoinHandle<io::Result<ExitStatus>>,
     output: ChildStdout,
-    /// The same pipe once more, for what is left in it at the end: it never blocks, and it asks nobody first.
+    /// A second handle of the pipe, for the rest of the output at the end. Reading it never blocks and bypasses the
+    /// runtime.
     rest: PipeReader,
     tail: Tail,
 }
@@ -114,19 +116,19 @@ impl Running {
         self.group.ask_to_end();
         if timeout(grace, self.ended(hear)).await.is_err() {
             self.group.kill();
-            // A process that the system itself cannot end is left behind, so that the run goes on.
+            // A process that even the system cannot end is abandoned, so that the run continues.
             let _elapsed = timeout(grace, self.ended(hear)).await;
         }
     }
 
-    /// Waits for the end of the command, and reads what it prints meanwhile. The end of the output is not waited for:
-    /// somebody else may hold the pipe.
+    /// Waits for the end of the command, and reads its output meanwhile. Does not wait for the end of the output,
+    /// because another process may hold the pipe.
     async fn ended(&mut self, hear: &mut Hear<'_>) -> io::Result<ExitStatus> {
         let Running { ended, output, tail, .. } = self;
         let mut ended = pin!(ended);
         let mut printing = pin!(copy(output, tail, hear));
         let joined = poll_fn(|context| {
-            // The end is asked for first: a command that prints without pause must not hide it.
+            // The end is polled first: constant output must not hide it.
             let end = ended.as_mut().poll(context);
             if end.is_pending()
                 && let Poll::Ready(never) = printing.as_mut().poll(context)
@@ -156,7 +158,7 @@ impl Running {
     }
 }
 
-/// Copies what is printed, and waits for ever once there is nothing more.
+/// Copies the output, and stays pending when it ends.
 async fn copy(output: &mut ChildStdout, tail: &mut Tail, hear: &mut Hear<'_>) -> Infallible {
     let mut chunk = [0; 8192];
     while let Ok(read @ 1..) = output.read(&mut chunk).await {
@@ -166,7 +168,7 @@ async fn copy(output: &mut ChildStdout, tail: &mut Tail, hear: &mut Hear<'_>) ->
     poll_fn(|_| Poll::Pending).await
 }
 
-/// Starts the command; otherwise says why it cannot be started, and what to do.
+/// Starts the command. The error says why it cannot be started, and what to do.
 fn start(argv: &[String], project: &Path, environment: &Environment) -> Result<Running, String> {
     let [name, arguments @ ..] = argv else {
         return Err("the check names no program; add one to its `run`".to_owned());
@@ -179,7 +181,7 @@ fn start(argv: &[String], project: &Path, environment: &Environment) -> Result<R
 }
 
 fn spawn(program: &Path, arguments: &[String], project: &Path, environment: &Environment) -> io::Result<Running> {
-    // One pipe for both streams keeps what was printed in the order in which it was printed.
+    // One pipe for both streams keeps their output in order.
     let (reader, writer) = io::pipe()?;
     let rest = reader.try_clone()?;
     let output = ChildStdout::from_std(OwnedFd::from(reader).into())?;
@@ -197,7 +199,8 @@ fn spawn(program: &Path, arguments: &[String], project: &Path, environment: &Env
     Ok(Running { group, ended, output, rest, tail: Tail::default() })
 }
 
-/// What to execute: a bare name goes by the `PATH`, a path with a slash must stay inside the project.
+/// Returns the program to execute. A bare name is searched on the `PATH`; a relative path with a slash must stay inside
+/// the project.
 fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
     let path = Path::new(name);
     if path.is_absolute() || !name.contains('/') {
@@ -205,7 +208,7 @@ fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
     }
     match inside(project, name) {
         Ok(found) if found.is_dir() => Err(format!("`{name}` is a folder; name a program in it")),
-        // Not the place where symlinks lead: many programs look at the name that they were called by.
+        // Symlinks are not resolved here: many programs depend on the name by which they are called.
         Ok(_) => project.canonicalize().map(|project| project.join(path)).map_err(|error| not_started(name, &error)),
         Err(PathError::Missing) => {
             Err(format!("`{name}` does not exist in the project; create it, or correct the check"))
@@ -233,7 +236,7 @@ fn not_started(name: &str, error: &io::Error) -> String {
     }
 }
 
-/// The command line as reasons quote it.
+/// Quotes a command line for a reason.
 fn shown(argv: &[String]) -> String {
     let plain = |word: &str| !word.is_empty() && !word.contains(|char: char| char.is_whitespace() || char.is_control());
     let words = argv.iter().map(|word| if plain(word) { word.clone() } else { format!("{word:?}") });

@@ -1,4 +1,4 @@
-//! Whether a file is there: a regular file with something in it, inside the project, that can be read.
+//! Checks a file: a regular file inside the project that is not empty and can be read.
 
 use std::fs::File;
 use std::io;

@@ -1,23 +1,23 @@
-//! What a check prints is heard while it runs.
+//! Passes on the output of checks while they run.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest line that is passed on, in bytes: of a longer one, the beginning.
+/// The maximum length of a line that is passed on, in bytes. Longer ones are cut.
 const MAX_LINE_BYTES: usize = 300;
 
-/// A check that runs, or something that it printed.
+/// The start of a check, or a line of its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOutput<'h> {
-    /// The name of the check, or the command that it is.
+    /// The name of the check, or its command line.
     pub check: &'h str,
-    /// A line that it printed; nothing when it begins.
+    /// The line of output, or `None` at the start.
     pub line: Option<&'h str>,
 }
 
 type Ear = Arc<dyn Fn(&CheckOutput<'_>) + Send + Sync>;
 
-/// Whoever hears checks while they run. It is called in between, and must not keep them.
+/// Listeners for the output of running checks. They are called synchronously, and must return quickly.
 #[derive(Clone, Default)]
 pub struct Listener(Vec<Ear>);
 
@@ -28,19 +28,19 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// One who hears; by [`Listener::default`] nobody does.
+    /// Creates a listener. [`Listener::default`] has none.
     pub fn new(hears: impl Fn(&CheckOutput<'_>) + Send + Sync + 'static) -> Listener {
         Listener(vec![Arc::new(hears)])
     }
 
-    /// Both of two.
+    /// Combines two listeners.
     #[must_use]
     pub fn and(mut self, other: Listener) -> Listener {
         self.0.extend(other.0);
         self
     }
 
-    /// The same, from which what may not be shown is taken out.
+    /// Masks secrets before they reach the listener.
     pub(crate) fn masked(self, mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Listener {
         if self.0.is_empty() {
             return self;
@@ -51,7 +51,7 @@ impl Listener {
         })
     }
 
-    /// What is printed from here on is printed by this check, which begins.
+    /// Reports the start of a check. Returns the receiver of its output.
     pub(crate) fn begins(&self, check: &str) -> Printing {
         if self.0.is_empty() {
             return Printing::default();
@@ -65,18 +65,18 @@ impl Listener {
     }
 }
 
-/// The lines of a check that runs, as they come. For nobody it does nothing.
+/// Splits the output of a running check into lines. Does nothing without listeners.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Printing {
     listener: Listener,
     check: Arc<str>,
-    /// The beginning of the line that is not through.
+    /// The beginning of an unfinished line.
     open: Vec<u8>,
 }
 
 impl Printing {
-    /// Takes what was printed, and passes on the last line of it: of many at once, nobody can read more. `redact` takes out
-    /// what nobody may see.
+    /// Adds output, and passes on the last complete line of it, because a reader could not follow more. `redact`
+    /// removes secrets.
     pub(crate) fn push(&mut self, chunk: &[u8], redact: &dyn Fn(String) -> String) {
         if self.listener.0.is_empty() {
             return;

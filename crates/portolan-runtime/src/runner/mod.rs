@@ -1,5 +1,5 @@
-//! Runners find out what a check asks of a command or a file: each comes back with a verdict. They know nothing of gates,
-//! of runs, of stores, or of whether a command is trusted: whoever calls them has asked.
+//! Runners evaluate checks of commands and files, and return a verdict. They know nothing of gates, runs or stores, nor
+//! whether a command is trusted: the caller must have checked that.
 
 #[cfg(unix)]
 mod command;
@@ -18,7 +18,7 @@ use crate::process::Environment;
 pub(crate) use heard::Printing;
 pub use heard::{CheckOutput, Listener};
 
-/// Looks whether a file of the project is there.
+/// Checks a file of the project.
 pub(crate) fn file(path: &str, project: &Path) -> Verdict {
     file::look(path, project)
 }
@@ -30,7 +30,7 @@ pub(crate) async fn run(argv: &[String], seconds: u64, project: &Path, listener:
     command(argv, seconds, project, &Environment::inherited(), printing).await
 }
 
-/// Runs a command in an environment.
+/// Runs a command in the given environment.
 #[cfg(unix)]
 pub(crate) async fn command(
     argv: &[String],
@@ -43,7 +43,7 @@ pub(crate) async fn command(
     command::run(argv, limits, project, environment, printing).await
 }
 
-/// Without process groups nothing could promise that a stopped command is really gone.
+/// Refuses to run a command: without process groups, it cannot be guaranteed that a stopped command has ended.
 #[cfg(not(unix))]
 pub(crate) async fn run(_argv: &[String], _seconds: u64, _project: &Path, _listener: &Listener) -> Verdict {
     unknown("commands are only run on Unix; judge this step on a Unix machine")
@@ -60,24 +60,24 @@ pub(crate) async fn command(
     run(argv, seconds, project, &Listener::default()).await
 }
 
-/// It does not hold.
+/// Returns the verdict that a check failed.
 pub(crate) fn broken(reason: impl Into<String>) -> Verdict {
     Verdict::Broken { reason: reason.into(), output: String::new() }
 }
 
-/// Nobody can tell.
+/// Returns the verdict that the result cannot be determined.
 pub(crate) fn unknown(reason: impl Into<String>) -> Verdict {
     Verdict::Unknown { reason: reason.into() }
 }
 
-/// Why a path of the project leads to nothing that may be used.
+/// Why a path of the project cannot be used.
 enum PathError {
     Missing,
     Outside,
     Unknown(io::Error),
 }
 
-/// Where `path` leads from `project`, every symlink followed; it must end inside the project.
+/// Resolves `path` from `project`, including symlinks. The result must be inside the project.
 fn inside(project: &Path, path: &str) -> Result<PathBuf, PathError> {
     let project = project.canonicalize().map_err(PathError::Unknown)?;
     match project.join(path).canonicalize() {

@@ -1,5 +1,5 @@
-//! Real processes, in a scratch project. Nothing sleeps to wait for something: a named pipe tells when the last process
-//! that holds its other end is gone.
+//! Real processes, in a temporary project. No test sleeps to wait: a named pipe reports when the last process that
+//! holds its other end has ended.
 
 use std::fs::{self, File, OpenOptions};
 use std::future::Future;
@@ -24,7 +24,7 @@ use super::command::Limits;
 use super::*;
 use crate::process::{Environment, TAIL_BYTES, Tail, clean};
 
-/// Long enough for any machine, and never reached unless something hangs.
+/// Long enough for any machine. It only elapses if something hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Project(TempDir);
@@ -119,7 +119,7 @@ fn output(verdict: Verdict) -> String {
     }
 }
 
-/// The reading end of a named pipe, held before anybody writes.
+/// The reading end of a named pipe, opened before there is a writer.
 struct Ears(File);
 
 impl Ears {
@@ -130,7 +130,7 @@ impl Ears {
         Ears(pipe)
     }
 
-    /// Everything written until no process holds the writing end any more.
+    /// Reads until no process holds the writing end.
     fn until_silence(mut self) -> String {
         let (send, receive) = mpsc::channel();
         std::thread::spawn(move || {
@@ -233,7 +233,7 @@ fn too_long_a_run_is_stopped_with_everything_it_started() {
     let project = Project::new().with_pipe("alive");
     let ears = Ears::on(project.at("alive"));
     let limits = Limits { seconds: 2, grace: Duration::from_millis(50) };
-    // Neither of the two listens to a request to end.
+    // Both ignore the request to end.
     let script = "trap '' TERM; exec 3>alive; echo begun; sleep 1000 & sleep 1000; sleep 1000; exit 0";
     let verdict = project.run_with(script, limits, &[]);
     let expected = format!("broken: `sh -c \"{script}\"` ran longer than 2 s and was stopped\nbegun");
@@ -282,7 +282,7 @@ fn dropping_the_future_ends_the_command() {
 #[cfg(target_os = "linux")]
 fn who_escapes_the_group_is_not_waited_for() {
     let project = Project::new().with_pipe("escaped").with_pipe("leave");
-    // It holds the output open until it is told to leave, which is after the command came to its verdict.
+    // The escaped process holds the output open until it is told to leave, which is after the verdict.
     let script = "setsid sh -c 'echo yes > escaped; read go < leave' & read yes < escaped; echo done; exit 1";
     assert_eq!(output(project.sh(script)), "done");
     fs::write(project.at("leave"), "go\n").expect("the escaped process reads");
@@ -381,7 +381,7 @@ fn a_file_that_cannot_be_looked_at_is_unknown() {
     symlink("loop", project.at("loop")).expect("a scratch folder");
     assert!(told(&project.file("loop")).starts_with("unknown: `loop` cannot be read ("));
     assert!(told(&project.file(&"x".repeat(300))).starts_with("unknown: "));
-    // Nothing is closed to root.
+    // Root can read every file.
     let expected = if rustix::process::geteuid().is_root() { "held" } else { "unknown: `closed.md` cannot be read" };
     assert!(told(&project.file("closed.md")).starts_with(expected));
 }

@@ -1,26 +1,28 @@
-//! Runs outside the sandbox what `portolan` is called for inside it, so that the call can write what is read-only there.
+//! Runs outside the sandbox the calls of `portolan` from inside it, so that they can write files that are read-only
+//! there.
 //!
-//! A client sends one message: its open files, and behind a length of four bytes (little-endian) its folder, the number of
-//! its arguments, these, and its variables as `NAME=value`, with a null byte behind each. The answer is one byte, the exit
-//! code. The client is the same user, and is treated as an agent, because the new process descends from the agent's host.
-//! The process has the environment of the sandbox, with few variables of the client's: see [`is_forwarded`].
+//! A client sends one message: its open files, and after a length of four bytes (little-endian) its folder, the number
+//! of its arguments, the arguments, and its variables as `NAME=value`, each followed by a null byte. The response is
+//! one byte, the exit code. The client runs as the same user. It is treated as an agent, because the new process
+//! descends from the agent's host. The process has the environment of the sandbox and few of the client's variables:
+//! see [`is_forwarded`].
 
 #[cfg(unix)]
 use std::ffi::OsString;
 
-/// The variable that leads a client to the socket.
+/// The variable with the path of the socket.
 pub(crate) const SOCKET: &str = "PORTOLAN_SANDBOX";
-/// How many clients are answered at once.
+/// The maximum number of concurrent clients.
 #[cfg(unix)]
 const MAX_CLIENTS: usize = 64;
-/// How long a client may take for its message.
+/// The timeout for receiving a client's message.
 #[cfg(unix)]
 const MESSAGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// The longest message, in bytes.
 #[cfg(unix)]
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
-/// What a client asks for.
+/// A client's call.
 #[cfg(unix)]
 pub(super) struct Request {
     pub(super) folder: OsString,
@@ -28,7 +30,8 @@ pub(super) struct Request {
     pub(super) variables: Vec<(OsString, OsString)>,
 }
 
-/// Whether a variable of the client is passed on. Others could have the program, outside, load code or find other programs.
+/// Checks whether a variable of the client is passed on. Others could make the program, outside, load code or find
+/// other programs.
 #[cfg(unix)]
 fn is_forwarded(name: &str) -> bool {
     const NAMES: [&str; 9] = [
@@ -88,7 +91,7 @@ mod system {
     use crate::process::lineage::ASKED_BY;
     use crate::sandbox::exit_code;
 
-    /// Files that are received are for one child alone. A Mac has no such flag, and marks them a moment later.
+    /// Received files are for one child alone. macOS has no such flag, and marks them a moment later.
     #[cfg(target_os = "linux")]
     const RECEIVING: RecvFlags = RecvFlags::CMSG_CLOEXEC;
     #[cfg(not(target_os = "linux"))]
@@ -98,7 +101,7 @@ mod system {
     pub(crate) struct Broker {
         listener: UnixListener,
         socket: PathBuf,
-        // It goes with the broker.
+        // Removed with the broker.
         _folder: tempfile::TempDir,
     }
 
@@ -114,13 +117,13 @@ mod system {
             &self.socket
         }
 
-        /// Answers each client in a thread of its own, for as long as this process runs.
+        /// Serves each client in its own thread, for as long as this process runs.
         pub(crate) fn answer(&self) {
             let Ok(listener) = self.listener.try_clone() else { return };
             std::thread::spawn(move || {
                 let open = Arc::new(());
                 while let Ok((stream, _)) = listener.accept() {
-                    // The connection closes, and the client reports that nobody answers.
+                    // The connection closes, and the client reports that there is no answer.
                     if Arc::strong_count(&open) > MAX_CLIENTS {
                         continue;
                     }
@@ -156,7 +159,7 @@ mod system {
             command.env(ASKED_BY, client.to_string());
         }
         let mut child = command.spawn()?;
-        // Closes this process's copies of the files, so that readers see their end when the child exits.
+        // Closes this process's copies of the files, so that readers see the end when the child exits.
         drop(command);
         let ended = Arc::new(AtomicBool::new(false));
         let (seen, pid, mut waiting) = (Arc::clone(&ended), Pid::from_child(&child), stream.try_clone()?);
@@ -220,7 +223,7 @@ mod system {
         (arguments.len() == count).then(|| Request { folder, arguments, variables: variables.collect() })
     }
 
-    /// The message that [`decode`] reads.
+    /// Encodes the message that [`decode`] reads.
     pub(in crate::sandbox) fn encode(request: &Request) -> Vec<u8> {
         let count = OsString::from(request.arguments.len().to_string());
         let mut bytes = Vec::new();

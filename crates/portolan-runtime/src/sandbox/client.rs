@@ -1,6 +1,7 @@
-//! `portolan` inside a sandbox: it forwards its call to the process that has made the sandbox.
+//! `portolan` inside a sandbox: forwards its call to the process that made the sandbox.
 
-/// Forwards this call of the program if it runs inside a sandbox, and returns the exit code. Returns nothing outside of one.
+/// Forwards this call of the program if it runs inside a sandbox, and returns the exit code. Returns `None` outside of
+/// one.
 ///
 /// # Errors
 /// It runs inside a sandbox whose broker has exited.
@@ -13,7 +14,7 @@ pub fn forward() -> Result<Option<u8>, String> {
     Ok(Some(code))
 }
 
-/// There are no sandboxes here.
+/// Returns `None`: there are no sandboxes on this system.
 ///
 /// # Errors
 /// None.

@@ -1,8 +1,8 @@
-//! Runs a program where the files that hold the gates cannot be written, whatever the program does: by a mount namespace
-//! on Linux, and by Seatbelt on a Mac. Everything else is as it was.
+//! Runs a program in a sandbox in which the files that configure the gates cannot be written: a mount namespace on
+//! Linux, Seatbelt on macOS. Everything else is unchanged.
 //!
-//! Git's hooks run in there, too, and have to put on record what they have seen. So each call of `portolan` in the sandbox
-//! hands itself over to the process that has made the sandbox: see `broker`.
+//! Git's hooks run inside too, and have to record what they observed. Each call of `portolan` in the sandbox is
+//! therefore forwarded to the process that made the sandbox: see `broker`.
 
 pub(crate) mod broker;
 mod client;
@@ -18,26 +18,28 @@ use crate::pins;
 pub use client::forward;
 pub use paths::{Access, SandboxPath, sandbox_paths};
 
-/// Makes mount namespaces for users, see bwrap(1). Within them nobody has rights over the processes around.
+/// Makes mount namespaces for users, see bwrap(1). Processes inside have no rights over those outside.
 const BWRAP: &str = "bwrap";
-/// The same for root, see unshare(1). `bwrap` leaves a process of root outside through which its files could be reached.
+/// Makes them for root, see unshare(1). `bwrap` leaves a process of root outside through which its files could be
+/// reached.
 const UNSHARE: &str = "unshare";
-/// The one of macOS, see sandbox-exec(1).
+/// The sandbox program of macOS, see sandbox-exec(1).
 const SEATBELT: &str = "/usr/bin/sandbox-exec";
 
-/// Runs in a mount namespace as root. Its arguments are pairs of mount options and a path, `--`, and those of `setpriv`.
+/// Runs in a mount namespace as root. Its arguments are pairs of mount options and a path, `--`, and those of
+/// `setpriv`.
 const MOUNT_SCRIPT: &str =
     r#"while [ "$1" != -- ]; do mount -o "$1" "$2" "$2" || exit 125; shift 2; done; shift; exec setpriv "$@""#;
-/// The capabilities that root drops: with these it could undo the mounts, or reach the files through another process or a
-/// device. See capabilities(7).
+/// The capabilities that root drops: with these it could undo the mounts, or reach the files through another process or
+/// a device. See capabilities(7).
 const DROPPED_CAPABILITIES: &str =
     "-sys_admin,-sys_ptrace,-sys_chroot,-sys_module,-sys_rawio,-dac_read_search,-mknod,-bpf";
 
-/// Runs a program in the sandbox of a project, and answers what `portolan` is asked from within until it has ended. Returns
-/// its exit code; of one that a signal has ended, that of a shell: 128 and the signal's number.
+/// Runs a program in the sandbox of a project, and serves the calls of `portolan` from inside until it has ended.
+/// Returns its exit code. If a signal ended it, returns 128 plus the signal's number, as a shell does.
 ///
 /// # Errors
-/// There is no program that makes sandboxes on this machine, or it cannot be started.
+/// This machine has no program that makes sandboxes, or it cannot be started.
 pub fn run(project: &Path, words: &[OsString]) -> io::Result<i32> {
     let broker = broker::Broker::new()?;
     paths::create_folders(project);
@@ -63,7 +65,7 @@ fn exit_code(status: ExitStatus) -> i32 {
 /// Checks that a sandbox can be made on this machine, by making one.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason why it cannot.
 pub fn check_available() -> Result<(), String> {
     let (program, mut arguments) = command_line(&[], is_root()).map_err(|error| error.to_string())?;
     arguments.push("true".into());
@@ -76,7 +78,7 @@ pub fn check_available() -> Result<(), String> {
     Err(format!("`{}` makes no sandbox on this machine: {said}", program.display()))
 }
 
-/// The program that makes the sandbox, and its arguments before the words that run in there.
+/// Returns the program that makes the sandbox, and its arguments before the command that runs inside.
 fn command_line(paths: &[SandboxPath], is_root: bool) -> io::Result<(PathBuf, Vec<OsString>)> {
     if cfg!(target_os = "macos") {
         let arguments = vec!["-p".into(), seatbelt(paths).into()];
@@ -90,7 +92,7 @@ fn command_line(paths: &[SandboxPath], is_root: bool) -> io::Result<(PathBuf, Ve
     Ok((program, if is_root { unshare(paths) } else { bubblewrap(paths) }))
 }
 
-/// The arguments of `bwrap`. A folder that is mounted on itself can be written, and neither moved nor taken away.
+/// Returns the arguments of `bwrap`. A folder that is mounted on itself can be written, but not moved or removed.
 fn bubblewrap(paths: &[SandboxPath]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["--dev-bind", "/", "/"].map(OsString::from).to_vec();
     for SandboxPath { path, access } in paths {
@@ -101,7 +103,7 @@ fn bubblewrap(paths: &[SandboxPath]) -> Vec<OsString> {
     arguments
 }
 
-/// The arguments of `unshare`, for the same.
+/// Returns the arguments of `unshare` for the same restrictions.
 fn unshare(paths: &[SandboxPath]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["--mount", "--propagation", "slave", "sh", "-c", MOUNT_SCRIPT, "sh"].map(OsString::from).to_vec();
@@ -115,7 +117,7 @@ fn unshare(paths: &[SandboxPath]) -> Vec<OsString> {
     arguments
 }
 
-/// A profile of Seatbelt: of the rules that fit, the last counts.
+/// Returns a Seatbelt profile. Of the matching rules, the last one applies.
 fn seatbelt(paths: &[SandboxPath]) -> String {
     let mut profile = "(version 1)(allow default)".to_owned();
     for SandboxPath { path, access } in paths {

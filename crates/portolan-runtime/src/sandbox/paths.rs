@@ -1,5 +1,5 @@
-//! The paths that a sandbox restricts: the protected files that exist. A file that does not exist yet can be created, and is
-//! noticed after the call.
+//! The paths that a sandbox restricts: the protected files that exist. A file that does not exist yet can be created,
+//! and is noticed after the call.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::trust::data_dir;
 /// A path with restricted access in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SandboxPath {
-    /// The path, absolute, after all links.
+    /// The absolute path, with symlinks resolved.
     pub path: PathBuf,
-    /// What may be done there.
+    /// The access that is allowed.
     pub access: Access,
 }
 
-/// What may be done with a path, and what lies below it.
+/// The access to a path and everything below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -29,15 +29,16 @@ pub enum Access {
     ReadOnly,
     /// It can be written, in a folder that cannot.
     Open,
-    /// It can be written, and not be moved away or deleted as a whole.
+    /// It can be written, but not moved away or deleted as a whole.
     Fixed,
 }
 
-/// Folders in which a host would also find settings that are not there yet. What stands in their folders is the project's.
+/// Folders in which a host would also read settings files that do not exist yet. Their subfolders belong to the
+/// project.
 const SETTINGS: [&str; 3] = [".claude", ".codex", ".cursor"];
 
-/// Creates the folders that can only be mounted once they exist: those that agents write, which nobody could create in a
-/// read-only folder, and the user's data folder, in which whoever creates it could forge what is trusted.
+/// Creates folders that can only be mounted if they exist: those that agents write in, which could not be created in a
+/// read-only folder, and the user's data folder, in which the process that creates it could forge what is trusted.
 pub(super) fn create_folders(project: &Path) {
     let open = open_folders(project).filter(|_| project.join(".portolan").is_dir());
     for folder in open.chain(data_dir().ok()) {
@@ -45,12 +46,12 @@ pub(super) fn create_folders(project: &Path) {
     }
 }
 
-/// The folders in `.portolan` that agents write in.
+/// Returns the folders in `.portolan` that agents write in.
 fn open_folders(project: &Path) -> impl Iterator<Item = PathBuf> {
     OPEN.iter().filter_map(|pattern| Some(project.join(pattern.strip_suffix("/**")?)))
 }
 
-/// The restricted paths in the sandbox of a project; a folder stands before what it contains.
+/// Returns the restricted paths in the sandbox of a project. A folder precedes its contents.
 #[must_use]
 pub fn sandbox_paths(project: &Path) -> Vec<SandboxPath> {
     let mut paths = SandboxPaths::default();
@@ -68,8 +69,8 @@ pub fn sandbox_paths(project: &Path) -> Vec<SandboxPath> {
 struct SandboxPaths(BTreeMap<PathBuf, Access>);
 
 impl SandboxPaths {
-    /// Adds a path if it exists; where it has been added before, read-only counts. Symlinks are resolved, because a mount cannot
-    /// take the place of one. They open nothing: a repository may contain one that leads to its hooks.
+    /// Adds a path if it exists. If it was added before, read-only takes precedence. Symlinks are resolved, because a
+    /// mount cannot replace one. A symlink never opens access: a repository may contain one that leads to its hooks.
     fn add(&mut self, path: &Path, access: Access) {
         let opens_by_link = access == Access::Open && path.is_symlink();
         let Some(path) = path.canonicalize().ok().filter(|_| !opens_by_link) else { return };
@@ -79,7 +80,7 @@ impl SandboxPaths {
         }
     }
 
-    /// Fixes the folders around restricted paths in the project, so that none is moved away with what it contains.
+    /// Fixes the parent folders of restricted paths in the project, so that none is moved away with its contents.
     fn fix_parents(&mut self, project: &Path) {
         let Ok(project) = project.canonicalize() else { return };
         let restricted: Vec<PathBuf> = self.0.keys().filter(|path| path.starts_with(&project)).cloned().collect();
@@ -90,7 +91,7 @@ impl SandboxPaths {
         }
     }
 
-    /// All paths, except those that are read-only with the folder around them.
+    /// Returns all paths, except those whose parent folder already makes them read-only.
     fn sorted(self) -> Vec<SandboxPath> {
         let outer = |path: &Path| path.ancestors().skip(1).find_map(|folder| self.0.get(folder));
         let is_covered = |path: &Path, access| access != Access::Open && outer(path) == Some(&Access::ReadOnly);
@@ -114,7 +115,7 @@ impl SandboxPaths {
         self.add_repository(project);
     }
 
-    /// The hooks and the configuration of a repository; git itself writes the rest.
+    /// Adds the hooks and the configuration of a repository. Git itself writes the rest.
     fn add_repository(&mut self, project: &Path) {
         let entry = project.join(".git");
         self.add(&entry, if entry.is_file() { Access::ReadOnly } else { Access::Fixed });
@@ -125,7 +126,7 @@ impl SandboxPaths {
         }
     }
 
-    /// What the patterns of protected files match in a folder, but for those that are told apart here.
+    /// Adds the matches of the patterns of protected files in a folder, except the given patterns.
     fn add_matching(&mut self, root: &Path, but: &[&str]) {
         for pattern in PROTECTED.iter().filter(|pattern| !but.contains(pattern)) {
             if let Some(folder) = pattern.strip_suffix("/**") {
@@ -145,7 +146,7 @@ impl SandboxPaths {
     }
 }
 
-/// The paths in a folder; none where it cannot be read.
+/// Returns the paths in a folder, or none if it cannot be read.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
@@ -165,7 +166,7 @@ mod tests {
         for name in [".git/HEAD", ".git/config", ".claude/settings.json", ".mcp.json", ".vscode-not", "src.rs"] {
             fs::write(root.join(name), "").expect("a file is written");
         }
-        // A repository may bring links along: they open nothing.
+        // Symlinks from a repository open no access.
         std::os::unix::fs::symlink("../.git/hooks", root.join(".claude/link")).expect("a link");
         std::os::unix::fs::symlink("../.git/hooks", root.join(".portolan/specs")).expect("a link");
         let all = sandbox_paths(&root);

@@ -1,7 +1,7 @@
 //! Which edges of functions were taken.
 //!
-//! An edge counts by its two ends and by whether it is the way of a failure. Two cases of a switch that lead to the same
-//! node cannot be told apart by what happened, and count together.
+//! An edge is identified by its two ends and by whether a failure takes it. Two cases of a switch that lead to the same
+//! node cannot be distinguished by the trace, and count together.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::library::FunctionSet;
 pub struct Coverage {
     /// The function.
     pub tool: String,
-    /// Its edges, in the order written.
+    /// The edges, in the order written.
     pub edges: Vec<EdgeTaken>,
 }
 
@@ -30,27 +30,27 @@ pub struct EdgeTaken {
     pub from: String,
     /// The node it enters.
     pub to: String,
-    /// When it is taken, where that is not always: a condition, `otherwise`, `error`.
+    /// When it is taken, unless that is always: a condition, `otherwise`, `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The line of the file on which it stands.
+    /// The line of the file that declares it.
     pub line: usize,
     /// Whether a test took it.
     pub taken: bool,
 }
 
 impl Coverage {
-    /// How many of its edges were taken.
+    /// Returns how many edges were taken.
     pub fn taken(&self) -> usize {
         self.edges.iter().filter(|edge| edge.taken).count()
     }
 }
 
-/// Takes note of the ways that runs take. All clones are the same one.
+/// Records the edges that runs take. All clones share one record.
 #[derive(Clone, Default)]
 pub(super) struct Ways(Arc<Mutex<BTreeSet<Way>>>);
 
-/// Flow, node left, node entered, and whether a failure led there.
+/// The flow, the node left, the node entered, and whether a failure led there.
 type Way = (String, String, String, bool);
 
 impl Ways {
@@ -65,7 +65,7 @@ impl Ways {
         if let Some(next) = ended.next {
             ways.insert((flow.clone(), node.clone(), next.to_string(), ended.fault.is_some()));
         }
-        // A branch is called by its first node: whoever executes it came by the edge of the fork.
+        // A branch is named after its first node, which is reached only by the edge of the fork.
         if ended.path.0.last().is_some_and(|branch| *branch == ended.node.id) {
             ways.insert((flow, String::new(), node, false));
         }
@@ -75,7 +75,7 @@ impl Ways {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(way)
     }
 
-    /// The edges of every function of a file.
+    /// Returns the edges of every function of a file.
     pub(super) fn of(&self, functions: &FunctionSet) -> Vec<Coverage> {
         let coverage = functions.definitions.iter().map(|(name, definition)| {
             let flow = definition.workflow.root();

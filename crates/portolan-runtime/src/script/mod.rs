@@ -1,7 +1,7 @@
-//! Functions are tested without their servers: each test is a run over written answers, and what it came to is held
-//! against what is expected. Which edges were taken is counted.
+//! Tests of functions without their servers. Each test runs a function with written answers, and compares the outcome
+//! with the expected one. The edges taken are recorded.
 //!
-//! Time stands still in a test and chance is the same each time, so that a test that passes goes on passing.
+//! Time stands still in a test and its randomness is seeded, so that a test is deterministic.
 
 mod coverage;
 mod record;
@@ -37,22 +37,22 @@ pub struct Suite {
 /// Reads the written answers of a file, for runs of `functions`.
 ///
 /// # Errors
-/// The file cannot be read, has faults, has no answers, or answers for nodes that nobody calls.
+/// The file cannot be read, has faults, has no answers, or answers for nodes that make no call.
 pub fn answers(path: &Path, functions: &FunctionSet) -> Result<Answers, DefinitionError> {
     answers_of(&read_definition(path)?, functions)
 }
 
-/// The same, of a text.
+/// Reads the written answers of a text, for runs of `functions`.
 ///
 /// # Errors
-/// The text has faults, has no answers, or answers for nodes that nobody calls.
+/// The text has faults, has no answers, or answers for nodes that make no call.
 pub fn answers_of(source: &Source, functions: &FunctionSet) -> Result<Answers, DefinitionError> {
     let (script, mut faults) = script::script(source);
     if let Some(script) = &script {
         faults.extend(unknown_answers(&script.answers, &words(&calls(functions))));
     }
     match script.filter(|_| !faults.iter().any(Diagnostic::is_error)) {
-        // Whoever names a file of answers wants no server to be asked in their place.
+        // A caller that names a file of answers wants no server to be called instead.
         Some(script) if script.answers.is_empty() => Err(no_answers(source).into()),
         Some(script) => Ok(script.answers),
         None => Err(faulty(source, faults)),
@@ -66,10 +66,10 @@ fn no_answers(source: &Source) -> ServiceError {
 }
 
 impl Suite {
-    /// Reads a file of tests, and the file of functions that it names, or that has its name.
+    /// Reads a file of tests, and the file of functions that it names or that matches its own name.
     ///
     /// # Errors
-    /// Either cannot be read, or has faults.
+    /// Either file cannot be read, or has faults.
     pub fn open(path: &Path, library: &Library) -> Result<Suite, DefinitionError> {
         let source = read_definition(path)?;
         let (script, faults) = script::script(&source);
@@ -84,7 +84,7 @@ impl Suite {
         if faults.is_empty() { Ok(suite) } else { Err(faulty(&suite.source, faults)) }
     }
 
-    /// What the tests name that the functions do not have.
+    /// Returns a fault for everything that the tests name and the functions lack.
     fn misfits(&self) -> Vec<Diagnostic> {
         let calls = calls(&self.functions);
         let known = words(&calls);
@@ -113,7 +113,7 @@ fn faulty(source: &Source, faults: Vec<Diagnostic>) -> DefinitionError {
     DefinitionError::faulty("the tests have faults", "mend every fault that is listed", findings)
 }
 
-/// `count.yaml` for `count.test.yaml`.
+/// Returns the file of functions by name: `count.yaml` for `count.test.yaml`.
 fn beside(path: &Path) -> Option<PathBuf> {
     let stem = path.file_stem()?.to_str()?.strip_suffix(".test")?;
     let files = ["yaml", "yml", "json"].map(|extension| path.with_file_name(format!("{stem}.{extension}")));
@@ -129,7 +129,7 @@ fn no_graph(path: &Path) -> ServiceError {
     )
 }
 
-/// The names under which the calls of functions are answered: each node alone, and with its function.
+/// Returns the names under which calls are answered: each node alone, and with its function.
 fn calls(functions: &FunctionSet) -> Vec<String> {
     let mut names = Vec::new();
     let flows = functions.definitions.values().flat_map(|definition| definition.workflow.flows());

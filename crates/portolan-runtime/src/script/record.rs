@@ -1,5 +1,5 @@
-//! A run is written down as a test. What must not be shown is masked before it reaches the file, and what the test
-//! expects is what the masked answers come to, so that it passes as it stands.
+//! Records a run as a test. Secrets are masked before they reach the file. The expected outcome is that of the masked
+//! answers, so the test passes as written.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,23 +18,23 @@ use crate::disk;
 use crate::error::ServiceError;
 use crate::tools::RecordedAnswers;
 
-/// What is written down of a run.
+/// The data from which a test is recorded.
 pub struct Recording<'r> {
-    /// What the test is called.
+    /// The name of the test.
     pub name: String,
     /// The file of functions.
     pub graph: &'r Path,
     /// The function.
     pub definition: &'r Arc<Definition>,
-    /// What it was given.
+    /// The input of the run.
     pub input: &'r Value,
-    /// What its calls were answered with, by `function.node`.
+    /// The answers to its calls, by `function.node`.
     pub answers: BTreeMap<String, Vec<ScriptedAnswer>>,
-    /// What must not be shown.
+    /// The values to be masked.
     pub hidden: &'r Redaction,
 }
 
-/// A recording as it is written.
+/// A recording as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// The text of the file.
@@ -44,10 +44,10 @@ pub struct Rewritten {
 }
 
 impl Recording<'_> {
-    /// The test file that is to stand at `path`.
+    /// Returns the test file for `path`.
     ///
     /// # Errors
-    /// What was masked is no longer what the function takes, or the file would be too large to be read.
+    /// The function no longer accepts the masked input, or the file would be too large to be read.
     pub async fn write(&self, path: &Path, tester: &Tester) -> Result<Rewritten, ServiceError> {
         let (test, redacted) = self.test(tester).await?;
         let text = text(path, &way(path, self.graph), &test, ("Recorded by `portolan run --record`", redacted));
@@ -55,7 +55,7 @@ impl Recording<'_> {
         Ok(Rewritten { text, redacted })
     }
 
-    /// The test, and whether something in it is masked.
+    /// Returns the test, and whether something in it is masked.
     pub(super) async fn test(&self, tester: &Tester) -> Result<(Map<String, Value>, bool), ServiceError> {
         let input = fitting(self.input, &self.hidden.value(self.input));
         let given = &self.answers;
@@ -98,7 +98,7 @@ impl Recording<'_> {
     }
 }
 
-/// Refuses a text that could not be read again.
+/// Refuses a text that is too large to be read again.
 pub(super) fn fits(text: &str) -> Result<(), ServiceError> {
     if text.len() <= MAX_SOURCE_BYTES {
         return Ok(());
@@ -107,7 +107,7 @@ pub(super) fn fits(text: &str) -> Result<(), ServiceError> {
     Err(ServiceError::refused("too_large", message, "record a smaller run"))
 }
 
-/// The masked value with the types of the original, so that schemas and expressions still take it.
+/// Returns the masked value with the types of the original, so that schemas and expressions still accept it.
 fn fitting(original: &Value, masked: &Value) -> Value {
     match (original, masked) {
         (Value::Object(original), Value::Object(masked)) if original.len() == masked.len() => {
@@ -125,8 +125,8 @@ fn fitting(original: &Value, masked: &Value) -> Value {
     }
 }
 
-/// YAML with one line for each field, which is JSON after its name; JSON where the file is called so, and where YAML
-/// would not read the same.
+/// Writes YAML with one line per field: its name and JSON. Writes JSON if the file has that extension, and if the YAML
+/// would not parse to the same test.
 pub(super) fn text(path: &Path, graph: &str, test: &Map<String, Value>, (from, redacted): (&str, bool)) -> String {
     let whole = json!({ "graph": graph, "tests": [test] });
     let plain = || format!("{}\n", serde_json::to_string_pretty(&whole).unwrap_or_default());
@@ -155,7 +155,7 @@ pub(super) fn text(path: &Path, graph: &str, test: &Map<String, Value>, (from, r
     if format!("{:?}", read.map(shape)) == format!("{:?}", meant.map(shape)) { text } else { plain() }
 }
 
-/// What a script says, without its places.
+/// Returns the content of a script without its positions.
 fn shape(script: script::Script) -> impl std::fmt::Debug {
     let case = |case: script::Case| {
         let answers: Vec<_> = case.answers.into_iter().map(|(name, answers)| (name, answers.value)).collect();
@@ -164,7 +164,7 @@ fn shape(script: script::Script) -> impl std::fmt::Debug {
     script.cases.into_iter().map(case).collect::<Vec<_>>()
 }
 
-/// JSON on one line, with what YAML does not take as it is spelt out.
+/// Writes JSON on one line, escaping the characters that YAML does not accept literally.
 fn line(value: &Value) -> String {
     let mut line = String::new();
     for c in value.to_string().chars() {
@@ -180,7 +180,7 @@ fn line(value: &Value) -> String {
     line
 }
 
-/// The way from the folder of one file to another file.
+/// Returns the relative path from the folder of one file to another file.
 pub(super) fn way(from: &Path, to: &Path) -> String {
     let folder = disk::folder_of(from);
     let (Ok(folder), Ok(target)) = (folder.canonicalize(), to.canonicalize()) else { return to.display().to_string() };

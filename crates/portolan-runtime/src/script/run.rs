@@ -1,4 +1,4 @@
-//! A file of tests is run.
+//! Runs a file of tests.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ const NOW: Timestamp = Timestamp(1_000_000_000_000);
 /// Runs tests.
 pub struct Tester(Service);
 
-/// What the tests of a file came to.
+/// The results of a file of tests.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestReport {
@@ -33,45 +33,45 @@ pub struct TestReport {
     pub file: String,
     /// The file of functions.
     pub graph: String,
-    /// Each test.
+    /// The result of each test.
     pub tests: Vec<CaseReport>,
-    /// Answers for all tests that none of them asked for.
+    /// Shared answers that no test asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<String>,
     /// The edges of each function.
     pub coverage: Vec<Coverage>,
-    /// How many of a hundred edges were taken.
+    /// The percentage of edges that were taken.
     pub percent: u32,
-    /// How many must be.
+    /// The minimum percentage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<u32>,
 }
 
-/// What a test came to.
+/// The result of a test.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseReport {
-    /// The test.
+    /// The name of the test.
     pub name: String,
-    /// The line on which it stands.
+    /// The line of the test.
     pub line: usize,
-    /// Whether it came to what was expected.
+    /// Whether the outcome is the expected one.
     pub passed: bool,
-    /// What was expected, where it came to something else.
+    /// The expected outcome, if the test failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Value>,
-    /// What it came to, where that was not expected.
+    /// The actual outcome, if the test failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub got: Option<Value>,
-    /// Calls for which no answer is written, by `function.node`: the test fails, whatever came of them.
+    /// Calls without a written answer, by `function.node`. They fail the test, whatever the outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<String>,
-    /// Its own answers that nobody asked for.
+    /// The test's own answers that no call asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<String>,
 }
 
-/// What a run under test came to.
+/// The outcome of a run under test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseOutcome {
     /// An output; `undefined` is `null`.
@@ -81,14 +81,14 @@ pub enum CaseOutcome {
 }
 
 impl TestReport {
-    /// Whether every test passed, and enough edges were taken.
+    /// Returns whether every test passed, and enough edges were taken.
     pub fn passed(&self) -> bool {
         self.tests.iter().all(|test| test.passed) && self.minimum.is_none_or(|minimum| self.percent >= minimum)
     }
 }
 
 impl Tester {
-    /// A tester for the functions of a project. What it runs is kept nowhere.
+    /// Creates a tester for the functions of a project. Its runs are not stored.
     ///
     /// # Errors
     /// The project cannot be used.
@@ -97,7 +97,7 @@ impl Tester {
         Ok(Tester(Service::new(Options { store, clock, seed, ..options.clone() })?))
     }
 
-    /// The same, for the functions of a service's project.
+    /// Creates a tester for the functions of a service's project.
     ///
     /// # Errors
     /// The project cannot be used.
@@ -141,7 +141,7 @@ impl Tester {
         })
     }
 
-    /// Runs a function over written answers.
+    /// Runs a function with written answers.
     pub(super) async fn come_to(
         &self,
         definition: &Arc<Definition>,
@@ -154,14 +154,14 @@ impl Tester {
         let limits =
             definition.workflow.root().interface.as_ref().map(|interface| interface.limits).unwrap_or_default();
         let call = FunctionRun::Called { definition, input, by: Actor::Engine };
-        // Time stands still for the run, so that its own limit does not end it.
+        // The run's clock stands still, so the run's own time limit never applies.
         let driven = tokio::time::timeout(Duration::from_millis(limits.max_ms), self.0.drive(call, how)).await;
         let failed = |code: &str, message: String| {
             CaseOutcome::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
         };
         match driven {
             Err(_) => Ok(failed("limit-time", format!("the test took longer than the {} ms of a run", limits.max_ms))),
-            // What the function does not take is one of the things that a test may expect.
+            // A test may expect that the function refuses its input.
             Ok(Err(error)) if error.code == "bad_input" => Ok(failed("bad-input", error.message)),
             Ok(Err(error)) => Err(error),
             Ok(Ok(finished)) => Ok(match finished.outcome {
@@ -183,7 +183,7 @@ impl Tester {
     }
 }
 
-/// The answers of a test: its own, and of those for all tests the ones for other nodes.
+/// Returns the answers of a test: its own, and the shared ones for other nodes.
 fn merged(shared: &Answers, own: &Answers) -> Answers {
     let node = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let hidden = |name: &str| own.keys().any(|mine| mine == name || *mine == node(name));
@@ -193,8 +193,8 @@ fn merged(shared: &Answers, own: &Answers) -> Answers {
     merged
 }
 
-/// Looks for calls that no answer is written for. What fails for want of one could be caught by the function itself, and
-/// the test would pass without having tested anything.
+/// Records calls without a written answer. The function could catch their failure, and the test would pass without
+/// having tested anything.
 #[derive(Clone)]
 struct Unanswered {
     answered: Arc<BTreeSet<String>>,
@@ -251,7 +251,7 @@ fn holds(expected: &Expected, came: &CaseOutcome) -> bool {
     }
 }
 
-/// Whether two values are the same to whoever reads them: `2` is `2.0`, and the order of fields says nothing.
+/// Checks whether two values are equal: `2` equals `2.0`, and the order of fields does not matter.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

@@ -1,5 +1,5 @@
-//! A run of the store is saved as a test beside its definition: in a new file, or as one more test of the one that is
-//! there, of which nothing else changes.
+//! Saves a run of the store as a test beside its definition: in a new file, or at the end of an existing one, of which
+//! nothing else changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,44 +19,44 @@ use crate::error::ServiceError;
 use crate::store::Record;
 use crate::tools::{Recorded, recorded};
 
-/// How the files of tests of `count.yaml` may be called.
+/// The extensions of the file of tests of `count.yaml`.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
-/// The longest name of a test.
+/// The maximum length of a test's name, in characters.
 const MAX_NAME: usize = 200;
 
-/// A run that was saved as a test.
+/// A saved test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedTest {
     /// The file.
     pub file: PathBuf,
-    /// All of its text.
+    /// The whole text of the file.
     pub text: String,
-    /// Whether it was made for this test.
+    /// Whether the file was created for this test.
     pub created: bool,
     /// Whether something in the test is masked.
     pub redacted: bool,
 }
 
-/// A run that is to be saved as a test.
+/// A run to be saved as a test.
 pub struct SavedRun<'r> {
     /// The file of functions.
     pub graph: &'r Path,
-    /// The function, as it is in that file and as the run is held to it.
+    /// The function, as it is in that file and in the run.
     pub definition: &'r Arc<Definition>,
     /// The run.
     pub run: &'r Run,
-    /// All of its journal.
+    /// All records of its journal.
     pub records: &'r [Record],
-    /// What must not be shown.
+    /// The values to be masked.
     pub hidden: &'r Redaction,
 }
 
 impl SavedRun<'_> {
-    /// Saves it under a name that no test of the file has.
+    /// Saves the run under a name that no test of the file has.
     ///
     /// # Errors
-    /// The run is not at its end, or came there by what no test can say; the name is taken; or the file has faults, is one
-    /// of other functions, or cannot be written. Nothing is written then.
+    /// The run has not ended, or ended through something that a test cannot express; the name is taken; or the file has
+    /// faults, tests other functions, or cannot be written. Nothing is written then.
     pub async fn save(&self, name: &str, tester: &Tester) -> Result<SavedTest, ServiceError> {
         let name = name.trim();
         if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(char::is_control) {
@@ -85,7 +85,7 @@ impl SavedRun<'_> {
     }
 }
 
-/// Refuses what would be a test of something else.
+/// Refuses a run that a test cannot reproduce.
 fn may_be_saved(workflow: &Workflow, run: &Run, by_hand: &[String]) -> Result<(), ServiceError> {
     let refused = |message: String, help: &str| Err(ServiceError::refused("not_recorded", message, help));
     let is_cancelled = matches!(run.root.place, Place::Ended { result, .. } if result.word() == "cancelled");
@@ -105,7 +105,7 @@ fn may_be_saved(workflow: &Workflow, run: &Run, by_hand: &[String]) -> Result<()
     Ok(())
 }
 
-/// The file of tests beside a file of functions: the one that is there, or else one that is spelt like it.
+/// Returns the file of tests beside a file of functions: the existing one, or else one with the same extension.
 fn test_file(graph: &Path) -> PathBuf {
     let stem = graph.file_stem().unwrap_or_default().to_string_lossy();
     let called = |ending: &str| graph.with_file_name(format!("{stem}.test.{ending}"));
@@ -113,7 +113,7 @@ fn test_file(graph: &Path) -> PathBuf {
     ENDINGS.map(called).into_iter().find(|file| file.is_file()).unwrap_or_else(|| called(own.unwrap_or("yaml")))
 }
 
-/// The text of a file of tests with one more at its end.
+/// Returns the text of a file of tests with one more test at its end.
 fn with_test(file: &Path, before: &str, graph: &Path, test: &Map<String, Value>) -> Result<String, ServiceError> {
     let shown = file.display();
     let (mark, plain) = before.strip_prefix(MARK).map_or(("", before), |plain| (MARK, plain));

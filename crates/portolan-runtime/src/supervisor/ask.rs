@@ -12,45 +12,45 @@ use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::service::Caller;
 
-/// The longest question and the longest answer, in bytes: what is on record is not cut.
+/// The maximum length of a question and of an answer, in bytes. Longer ones are refused, because the log is not cut.
 const MAX_BODY_BYTES: usize = 4_000;
-/// The most choices, and the longest of them.
+/// The maximum number of choices, and the maximum length of a choice in bytes.
 const MAX_CHOICES: usize = 30;
 const MAX_CHOICE_BYTES: usize = 200;
-/// The most questions that may be open at once.
+/// The maximum number of open questions.
 const MAX_OPEN: usize = 500;
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ask {
-    /// The task that waits for the answer; nothing where none does.
+    /// The task that waits for the answer, if any.
     pub task: Option<String>,
     /// Where it is asked: the name of a notifier, or any word.
     pub channel: String,
-    /// What is asked.
+    /// The text of the question.
     pub body: String,
-    /// What may be answered; none means any text.
+    /// The accepted answers. If empty, any text is accepted.
     pub choices: Vec<String>,
-    /// What counts as answered when the deadline has passed: one of the choices, where there are any.
+    /// The answer that counts after the deadline. It must be one of the choices, if there are any.
     pub default: Option<String>,
-    /// Until when an answer is waited for.
+    /// The deadline for an answer.
     pub deadline: Option<Timestamp>,
 }
 
-/// What became of a reply.
+/// The result of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyResult {
-    /// What was answered: the choice, or the text.
+    /// The answer: the choice or the text.
     pub answer: String,
-    /// Whether it had been answered so before.
+    /// Whether the question already had this answer.
     pub again: bool,
 }
 
 impl Supervisor<'_> {
-    /// Asks, and returns at once: what an answer quotes. The task waits; the queue does not.
+    /// Asks a question and returns at once with the token that a reply must quote. The task waits; the queue does not.
     ///
     /// # Errors
-    /// The question cannot be asked so, or cannot be put on record.
+    /// The question is malformed, or it cannot be recorded.
     pub async fn ask(&self, ask: &Ask) -> Result<String, ServiceError> {
         let default = well_formed(ask)?;
         let token = token()?;
@@ -73,10 +73,11 @@ impl Supervisor<'_> {
         .await
     }
 
-    /// Answers a question. The same answer again changes nothing.
+    /// Answers a question. Repeating the same answer changes nothing.
     ///
     /// # Errors
-    /// No such question was asked, the answer is none of its choices (it stays open), or it was answered otherwise.
+    /// The token is unknown, the answer is none of the choices (the question stays open), or there is another answer
+    /// already.
     pub async fn reply(&self, token: &str, body: &str, caller: &Caller) -> Result<ReplyResult, ServiceError> {
         if body.len() > MAX_BODY_BYTES {
             let message = format!("the answer has more than {MAX_BODY_BYTES} bytes");
@@ -100,7 +101,7 @@ impl Supervisor<'_> {
                 let replied = if is_same { Ok(ReplyResult { answer: said, again: true }) } else { Err(answered()) };
                 return Ok((Vec::new(), replied));
             }
-            // One that comes too late is answered by the default, for whoever waits has gone on with it.
+            // After the deadline the default counts, because the waiting task has continued with it.
             if let (Some(deadline), Some(default)) = (question.deadline, &question.default)
                 && deadline <= now
                 && *default != said
@@ -113,11 +114,11 @@ impl Supervisor<'_> {
         .await?
     }
 
-    /// Has what was not answered in time come to its default. Whoever is returned has none, stays open, and is to be asked
-    /// for once more: this tells of each once.
+    /// Answers overdue questions with their defaults. Returns those without a default: they stay open and need a
+    /// reminder. Each is returned once.
     ///
     /// # Errors
-    /// It cannot be put on record.
+    /// The log cannot be read or written.
     pub async fn settle_deadlines(&self) -> Result<Vec<Question>, ServiceError> {
         if late(&self.board().await?, self.now()).next().is_none() {
             return Ok(Vec::new());
@@ -142,7 +143,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// What is late, and was not seen to.
+/// Returns the overdue questions that have not been handled.
 fn late(board: &SupervisorState, now: Timestamp) -> impl Iterator<Item = &Question> {
     board.open().filter(move |question| {
         let is_late = question.deadline.is_some_and(|deadline| deadline <= now);
@@ -163,7 +164,7 @@ fn received(question: &Question, body: &str, by: &str, via: Option<Channel>) -> 
     LogEntry { task: question.task.clone(), ..LogEntry::of(Kind::ReplyReceived, data) }
 }
 
-/// Refuses what cannot be asked; the default as one of the choices.
+/// Refuses a malformed question. Returns the default as one of the choices.
 fn well_formed(ask: &Ask) -> Result<Option<String>, ServiceError> {
     let bad = |message: String, help: &str| Err(ServiceError::refused("bad_question", message, help));
     if ask.body.trim().is_empty() || ask.body.len() > MAX_BODY_BYTES {

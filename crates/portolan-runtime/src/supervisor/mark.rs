@@ -1,4 +1,4 @@
-//! Whether anything was put on record since somebody looked, told without reading the log.
+//! Detects new log entries without reading the log.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,17 +7,17 @@ use std::time::SystemTime;
 use super::Supervisor;
 use crate::audit;
 
-/// Where the log stands: another one after everything that is put on record.
+/// The position of the log's end. It differs after every append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     log: PathBuf,
-    /// The length of its file and when that was written; nothing where there is none.
+    /// The length and the modification time of the file, or `None` if there is no file.
     stands: Option<(u64, Option<SystemTime>)>,
 }
 
 impl Supervisor<'_> {
-    /// Where the log stands. Whoever waits for news takes it first and then looks at the board: what is put on record in
-    /// between is seen at the next look.
+    /// Returns the current position. To wait for news, take it before reading the state, so that an entry appended in
+    /// between shows at the next comparison.
     pub fn mark(&self) -> Mark {
         let log = audit::project_log(self.service.project());
         let stands = fs::symlink_metadata(&log).ok().map(|file| (file.len(), file.modified().ok()));

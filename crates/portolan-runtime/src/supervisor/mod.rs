@@ -1,8 +1,9 @@
-//! The supervisor of a project: asks people without holding up the queue, counts what agents use up and stops them when a
-//! budget is used up, and says which task is next.
+//! The supervisor of a project: asks people without blocking the queue, counts the agents' usage, stops them when a
+//! budget is used up, and chooses the next task.
 //!
-//! What counts is the event log; [`SupervisorState`] is its fold. Every change is decided on the board as it is, put on record, and
-//! only then kept beside the log, all in one turn. A process that dies in between loses nothing.
+//! The event log is authoritative; [`SupervisorState`] is its fold. Every change is decided on the current state,
+//! appended to the log, and then stored beside the log, all under one lock. A process that dies in between loses
+//! nothing.
 
 mod ask;
 mod mark;
@@ -28,7 +29,7 @@ pub use queue::Task;
 pub use spend::{Raise, UsageReport};
 pub(crate) use state::seen;
 
-/// How many lines may be folded again and again before somebody keeps what they come to.
+/// How many lines may be folded anew on each load before the state is stored.
 const BEHIND: usize = 500;
 
 /// The supervisor of a project.
@@ -37,14 +38,14 @@ pub struct Supervisor<'s> {
 }
 
 impl Service {
-    /// The supervisor of the project.
+    /// Returns the supervisor of the project.
     pub fn supervisor(&self) -> Supervisor<'_> {
         Supervisor { service: self }
     }
 }
 
 impl Supervisor<'_> {
-    /// How everything stands.
+    /// Returns the current state.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -53,32 +54,33 @@ impl Supervisor<'_> {
         if kept.behind > BEHIND
             && let Ok(turn) = project_folder::turn_in(self.service.project()).await
         {
-            // Somebody may have kept more meanwhile. Where it cannot be kept, it is folded again.
+            // Another process may have stored a newer state. If it cannot be stored, it is folded again next time.
             let _unkept = self.load().and_then(|kept| kept.save(self.service.project()));
             drop(turn);
         }
         Ok(kept.board)
     }
 
-    /// How the budgets stand for a task, and for the session that reported last.
+    /// Returns the status of the budgets for a task, and for the session that reported last.
     ///
     /// # Errors
-    /// What the project adds cannot be read or has faults, or the log cannot be read.
+    /// The project's plugins cannot be read or have faults, or the log cannot be read.
     pub async fn standings(&self, task: Option<&str>) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         let board = self.board().await?;
         Ok(standings(&budgets, &board, task, board.session.as_deref(), self.now()))
     }
 
-    /// Refuses to go on where a budget is used up.
+    /// Refuses to continue if a budget is used up.
     ///
     /// # Errors
-    /// One is, as `halted`; or as for [`standings`](Supervisor::standings).
+    /// `halted` if one is; or as for [`standings`](Supervisor::standings).
     pub async fn may_work(&self, task: Option<&str>) -> Result<(), ServiceError> {
         self.stops(task, |board| board.session.clone()).await
     }
 
-    /// Refuses to begin where a budget is used up, but for that of the session that reported last: it may be over.
+    /// Refuses to begin if a budget is used up. Ignores the budget of the session that reported last, which may be
+    /// over.
     ///
     /// # Errors
     /// As for [`may_work`](Supervisor::may_work).
@@ -100,7 +102,7 @@ impl Supervisor<'_> {
         all.into_iter().find(|standing| standing.halts).map_or(Ok(()), |halt| Err(halted(&halt)))
     }
 
-    /// The budget that stops a task.
+    /// Returns the budget that stops a task.
     pub(crate) fn halt_on(
         &self,
         board: &SupervisorState,
@@ -124,8 +126,8 @@ impl Supervisor<'_> {
         KeptState::load(project, &audit::project_log(project))
     }
 
-    /// Decides on how everything stands, puts on record what was decided, and keeps what it comes to. Nobody else changes
-    /// anything meanwhile.
+    /// Decides on the current state, records the decision in the log, and stores the new state. Holds the project's
+    /// lock meanwhile.
     async fn change<T>(
         &self,
         decide: impl FnOnce(&SupervisorState, Timestamp) -> Result<(Vec<LogEntry>, T), ServiceError>,
@@ -135,7 +137,7 @@ impl Supervisor<'_> {
         let (entries, value) = decide(&kept.board, self.now())?;
         if !entries.is_empty() {
             let lines = self.log()?.append(&entries, Durability::Synced)?;
-            // Between the two others may have written of their runs: what they wrote is folded as well.
+            // Other processes may have appended to the log in between, without this lock. Their lines are folded too.
             kept = match lines.first() {
                 Some(first) if kept.is_before(first) => {
                     lines.iter().for_each(|line| kept.take(line));

@@ -1,5 +1,5 @@
-//! People are told of questions through the notifiers of the project, once when they are asked and once when nobody has
-//! answered in time. The question is on record before, and stays whoever could not be told.
+//! Notifies people of questions through the project's notifiers: once when a question is asked, and once when it is
+//! overdue. The question is recorded before, and stays open if a notifier fails.
 
 use portolan_gates::supervisor::Question;
 
@@ -9,11 +9,12 @@ use crate::error::ServiceError;
 use crate::notifiers::{Notice, Notifiers};
 use crate::plugins;
 
-/// Somebody who could not be told, and why.
+/// The name of a notifier that failed, and why.
 pub type Untold = (String, String);
 
 impl Supervisor<'_> {
-    /// Asks, and tells of it. What an answer quotes, and who could not be told.
+    /// Asks a question and notifies people of it. Returns the token that a reply must quote, and the notifiers that
+    /// failed.
     ///
     /// # Errors
     /// As for [`ask`](Supervisor::ask).
@@ -27,7 +28,8 @@ impl Supervisor<'_> {
         Ok((token, untold))
     }
 
-    /// Has what was not answered in time come to its default, and tells once more of what has none. Who could not be told.
+    /// Answers overdue questions with their defaults, and reminds people of those without one. Returns the notifiers
+    /// that failed.
     ///
     /// # Errors
     /// As for [`settle_deadlines`](Supervisor::settle_deadlines).
@@ -58,7 +60,7 @@ impl Supervisor<'_> {
         notifiers.tell(&notice).await
     }
 
-    /// The notifiers of the project, where somebody has trusted what they run.
+    /// Returns the notifiers of the project. Fails if the user has not trusted what they run.
     fn notifiers(&self) -> Result<Notifiers, ServiceError> {
         let plugins = plugins::load(self.service.project())?;
         if plugins.notifiers.is_empty() {

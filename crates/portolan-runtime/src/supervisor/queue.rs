@@ -1,4 +1,4 @@
-//! The queue: which tasks there are, and which one is at hand.
+//! The queue of tasks, and the current one.
 
 use portolan_gates::supervisor::{Item, standings};
 use serde_json::{Value, json};
@@ -10,29 +10,29 @@ use crate::plugins;
 use crate::service::{Active, Caller, DEFAULT_WORKFLOW, Stage, Start};
 use crate::store::RunId;
 
-/// The most tasks that may be open at once.
+/// The maximum number of open tasks.
 const MAX_TASKS: usize = 500;
-/// The longest goal, in bytes.
+/// The maximum length of a goal, in bytes.
 const MAX_GOAL_BYTES: usize = 4_000;
 
-/// A task that is to be worked on.
+/// A task to queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What is to be achieved.
+    /// The goal of the task.
     pub goal: String,
-    /// The workflow of its phases; nothing means the usual one.
+    /// The workflow of its phases, or `None` for the default one.
     pub workflow: Option<String>,
-    /// The phase that it begins at; nothing means the first.
+    /// The phase that it begins at, or `None` for the first.
     pub at: Option<String>,
 }
 
 impl Supervisor<'_> {
-    /// Puts a task into the queue, at its end. One that is in it already stays as it is.
+    /// Appends a task to the queue. Does nothing if it is in the queue already.
     ///
     /// # Errors
-    /// The goal is too long, there are too many tasks, or it cannot be put on record.
+    /// The goal is too long, there are too many tasks, or the log cannot be read or written.
     pub async fn enqueue(&self, task: &Task) -> Result<(), ServiceError> {
         if task.goal.len() > MAX_GOAL_BYTES {
             let message = format!("the goal has more than {MAX_GOAL_BYTES} bytes");
@@ -54,24 +54,25 @@ impl Supervisor<'_> {
         .await
     }
 
-    /// The task to work on next: the one at hand where nothing holds it up, or else the first such one of the queue.
+    /// Returns the task to work on next: the current one if it is not blocked, or else the first such one of the queue.
     ///
     /// # Errors
-    /// As for [`settle_deadlines`](Supervisor::settle_deadlines).
+    /// As for [`settle_deadlines`](Supervisor::settle_deadlines); or the project's plugins cannot be read or have
+    /// faults.
     pub async fn next_task(&self) -> Result<Option<Item>, ServiceError> {
         self.settle_deadlines().await?;
         let budgets = plugins::load(self.service.project())?.budgets;
         let board = self.board().await?;
         let now = self.now();
-        // A session that is over has its budget used up for itself alone.
+        // A used-up session budget does not stop other sessions.
         let is_halted = |task: &str| standings(&budgets, &board, Some(task), None, now).iter().any(|s| s.halts);
         Ok(board.next(is_halted).cloned())
     }
 
-    /// Makes a task the project's: begins it, or takes it up where it was set aside. Whatever is under way is set aside.
+    /// Makes a task the project's current one: starts it, or resumes it if it was parked. Parks the task under way.
     ///
     /// # Errors
-    /// It cannot be begun or taken up.
+    /// The task cannot be started or resumed.
     pub async fn bring(&self, item: &Item, caller: &Caller) -> Result<(), ServiceError> {
         let flow = self.service.flow();
         match flow.active().await? {
@@ -101,10 +102,10 @@ impl Supervisor<'_> {
         self.tell(Kind::TaskResumed, item, item.run.as_deref(), json!({})).await
     }
 
-    /// Sets the project's task aside, where it is this one.
+    /// Parks the given task, if it is the project's current one.
     ///
     /// # Errors
-    /// It cannot be put on record, or noted.
+    /// The log or the project's state cannot be written.
     pub async fn park(&self, task: &str, reason: &str, caller: &Caller) -> Result<(), ServiceError> {
         let flow = self.service.flow();
         let Some(active) = flow.active().await?.filter(|active| active.task == task) else { return Ok(()) };
@@ -115,7 +116,7 @@ impl Supervisor<'_> {
         flow.set_aside(caller).await.map(|_| ())
     }
 
-    /// Puts something of a task on record.
+    /// Records an event of a task in the log.
     pub(crate) async fn tell(
         &self,
         kind: Kind,

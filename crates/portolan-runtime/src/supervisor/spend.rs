@@ -1,4 +1,4 @@
-//! What agents use up, and the budgets that stop them.
+//! The usage of agents, and the budgets that stop them.
 
 use portolan_core::run::{Actor, Channel};
 use portolan_gates::guidelines::Who;
@@ -13,42 +13,42 @@ use crate::plugins;
 use crate::rules::rules;
 use crate::service::Caller;
 
-/// What a session has used up.
+/// The usage of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageReport {
     /// The task that it worked on.
     pub task: Option<String>,
     /// The phase that it worked on.
     pub phase: Option<String>,
-    /// The session, by the name that its host has for it.
+    /// The session, as its host names it.
     pub session: Option<String>,
-    /// Who reports.
+    /// The driver that reports.
     pub driver: String,
-    /// How much.
+    /// The usage.
     pub usage: Usage,
 }
 
-/// A budget that is to be raised.
+/// A request to raise a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raise {
-    /// Over what is counted.
+    /// The scope of the budget.
     pub scope: Scope,
-    /// What is counted.
+    /// The unit of the budget.
     pub unit: Unit,
-    /// What it is raised to, as it is counted, for the window that is open.
+    /// The new cap, in the budget's unit, for the open window.
     pub to: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The task; nothing means the one that is under way.
+    /// The task, or `None` for the one under way.
     pub task: Option<String>,
 }
 
 impl Supervisor<'_> {
-    /// Puts on record what was used up; and once for each, that most of a budget or all of it is. Returns how the budgets
-    /// stand.
+    /// Records usage in the log, and once for each budget that most or all of it is used up. Returns the status of the
+    /// budgets.
     ///
     /// # Errors
-    /// What the project adds cannot be read or has faults, or it cannot be put on record.
+    /// The project's plugins cannot be read or have faults, or the log cannot be read or written.
     pub async fn record_usage(&self, report: &UsageReport) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
         let mut data = report.usage.told();
@@ -80,10 +80,11 @@ impl Supervisor<'_> {
         .await
     }
 
-    /// Raises a budget for the window that is open. It gets past I-15, and is on record before it counts.
+    /// Raises a budget for the open window. It bypasses I-15, and is recorded before it takes effect.
     ///
     /// # Errors
-    /// The caller may not, the reason is blank, there is no such budget, or it is no raise.
+    /// The caller may not raise it, the reason is blank or too long, there is no such budget, or the new cap is no
+    /// raise.
     pub async fn raise(&self, raise: &Raise, caller: &Caller) -> Result<(), ServiceError> {
         let reason = raise.reason.trim();
         if reason.is_empty() || reason.len() > 4_000 {

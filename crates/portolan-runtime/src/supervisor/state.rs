@@ -1,6 +1,6 @@
-//! What is kept beside the log, so that the log need not be read from its beginning: `.portolan/supervisor.json`. It says
-//! up to which line it goes, and what follows that line is folded onto it. Where it is missing or is of another log, it is
-//! made from the log again.
+//! The state that is stored beside the log in `.portolan/supervisor.json`, so that the log need not be read from its
+//! beginning. It names the last line that it includes; later lines are folded onto it. If it is missing or of another
+//! log, it is rebuilt from the log.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,18 @@ use crate::disk;
 use crate::error::ServiceError;
 use crate::project_folder::unwritable;
 
-/// The version of the layout: a file of another one is made anew.
+/// The version of the layout. A file of another version is rebuilt.
 const VERSION: u32 = 1;
-/// What is longer is no such file.
+/// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A board, and the line that it goes up to.
+/// A state, and the last line that it includes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct KeptState {
     version: u32,
     /// The number of the last line.
     seq: u64,
-    /// Its name.
+    /// The ID of the last line.
     line: String,
     pub(super) board: SupervisorState,
     /// How many lines were folded since it was read.
@@ -33,7 +33,7 @@ pub(super) struct KeptState {
 }
 
 impl KeptState {
-    /// How everything stands, by the log.
+    /// Loads the stored state and brings it up to date with the log, or rebuilds it.
     pub(super) fn load(project: &Path, log: &Path) -> Result<KeptState, ServiceError> {
         let kept = read(&place(project)).filter(|kept| kept.version == VERSION);
         let kept = match kept {
@@ -46,7 +46,7 @@ impl KeptState {
         }
     }
 
-    /// Folds what follows in the log; nothing when the log is not the one that this was made of.
+    /// Folds the later lines of the log. Returns `None` if the state is not of this log.
     fn caught_up(mut self, log: &Path) -> Result<Option<KeptState>, AuditError> {
         let mut news: Vec<Line> = Vec::new();
         let end = audit::latest(log, |line| {
@@ -58,7 +58,7 @@ impl KeptState {
         })?;
         let fits = match (&end, news.last()) {
             (Some(end), _) => (end.seq, end.id.as_str()) == (self.seq, self.line.as_str()),
-            // Full files of the log may have been put elsewhere.
+            // The full files of the log may have been moved elsewhere.
             (None, Some(oldest)) => oldest.seq == self.seq + 1,
             (None, None) => self.seq == 0,
         };
@@ -77,7 +77,7 @@ impl KeptState {
         Ok(kept)
     }
 
-    /// Takes up the next line.
+    /// Folds the next line.
     pub(super) fn take(&mut self, line: &Line) {
         self.board.apply(&seen(line));
         self.seq = line.seq;
@@ -85,12 +85,12 @@ impl KeptState {
         self.behind += 1;
     }
 
-    /// Whether a line is the next one.
+    /// Checks whether a line is the next one.
     pub(super) fn is_before(&self, line: &Line) -> bool {
         line.seq == self.seq + 1
     }
 
-    /// Keeps it: the old file, or the new one, whatever happens meanwhile.
+    /// Stores the state atomically.
     pub(super) fn save(&self, project: &Path) -> Result<(), ServiceError> {
         let path = place(project);
         let text = serde_json::to_vec(self).expect("texts and numbers are JSON");
@@ -98,7 +98,7 @@ impl KeptState {
     }
 }
 
-/// A line, as far as decisions go by it.
+/// Converts a line to the view that decisions use.
 pub(crate) fn seen(line: &Line) -> LogLine<'_> {
     LogLine {
         id: &line.id,

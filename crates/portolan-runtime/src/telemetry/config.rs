@@ -1,5 +1,5 @@
-//! Where traces go and how, as the standard variables of OpenTelemetry say. A value that is none is told and passed over:
-//! nobody's run fails of how it is watched.
+//! The configuration of traces, from the standard variables of OpenTelemetry. An invalid value is reported and ignored:
+//! a run does not fail because of its tracing.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::sampler::Sampler;
 
-/// How long an export may take where nothing else is said.
+/// The default timeout of an export.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the end of the process waits for the last export at most.
+/// The longest wait for the last export at the end of the process.
 const FLUSH: Duration = Duration::from_secs(5);
-/// The most that any queue or batch may be set to: a variable does not take up the machine's memory.
+/// The maximum size of a queue or a batch, so that a variable cannot exhaust the machine's memory.
 const MAX_SPANS: usize = 1 << 20;
 
-/// What the variables say.
+/// The configuration that the variables describe.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
     pub(super) endpoint: Url,
@@ -25,20 +25,20 @@ pub(super) struct Config {
     pub(super) flush: Duration,
     pub(super) resource: Vec<(String, String)>,
     pub(super) sampler: Sampler,
-    /// How many spans wait at most.
+    /// The maximum number of queued spans.
     pub(super) queue: usize,
-    /// How many are sent at once at most.
+    /// The maximum number of spans in one export.
     pub(super) batch: usize,
     /// How long a span waits for others at most.
     pub(super) delay: Duration,
 }
 
-/// Variables, by name.
+/// Looks up variables by name.
 pub(super) type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 impl Config {
-    /// What the variables ask for; nothing when they name no collector, or switch traces off. What is wrong with them is
-    /// added to `notes`.
+    /// Reads the configuration. Returns `None` if the variables name no collector, or switch traces off. Adds the
+    /// errors in them to `notes`.
     pub(super) fn read(variables: Variables<'_>, notes: &mut Vec<String>) -> Option<Config> {
         let mut reading = Reading { variables, notes };
         let (name, url) = reading.endpoint()?;
@@ -69,10 +69,10 @@ impl Config {
         })
     }
 
-    /// The address as it may be told: without what could be a secret in it.
+    /// Returns the address without the parts that may be secret.
     pub(super) fn shown(&self) -> String {
         let mut shown = self.endpoint.clone();
-        // Only addresses without a host refuse this, and those were refused before.
+        // This fails only for addresses without a host, which were refused before.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.set_query(None);
@@ -87,7 +87,7 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// A variable that is set; one that is empty counts as not set.
+    /// Returns a variable that is set. An empty one counts as not set.
     fn variable(&self, name: &str) -> Option<String> {
         (self.variables)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
@@ -154,7 +154,7 @@ impl Reading<'_> {
             for (key, value) in self.pairs(name) {
                 let header = HeaderName::from_str(&key).ok().zip(HeaderValue::from_str(&value).ok());
                 let Some((key, mut value)) = header else {
-                    // Its value may be a secret, and its name what should have been one.
+                    // Neither is printed: the value may be a secret, and the name a misplaced one.
                     self.note(format!("a header in `{name}` cannot be sent: it is passed over"));
                     continue;
                 };
@@ -165,7 +165,8 @@ impl Reading<'_> {
         headers
     }
 
-    /// What sends the traces, by the names of the conventions. What the variables say stands above what we say.
+    /// Returns the attributes of the sender, with their names in the semantic conventions. Variables override our own
+    /// values.
     fn resource(&mut self) -> Vec<(String, String)> {
         let own = [
             ("service.name", "portolan"),
@@ -211,7 +212,7 @@ impl Reading<'_> {
         number
     }
 
-    /// `name=value,name=value`, with `%20` and the like in the values.
+    /// Parses `name=value,name=value`, with percent-encoded values such as `%20`.
     fn pairs(&mut self, name: &str) -> Vec<(String, String)> {
         let Some(text) = self.variable(name) else { return Vec::new() };
         let mut pairs = Vec::new();
@@ -225,7 +226,7 @@ impl Reading<'_> {
     }
 }
 
-/// A text with `%XX` read as the byte that it stands for; nothing when that is no text.
+/// Decodes `%XX` escapes. Returns `None` if an escape is malformed or the bytes are not UTF-8.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -248,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// What lines of `NAME=value` lead to.
+    /// Compares the configuration that lines of `NAME=value` describe.
     fn reads(lines: &str, told: Expect) {
         let set: Vec<(&str, &str)> = lines.lines().filter_map(|line| line.trim().split_once('=')).collect();
         let variable = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());

@@ -1,5 +1,5 @@
-//! Spans are sent from a thread of their own, so that no run waits for a collector: what runs hand over waits in a
-//! bounded queue, and what finds no place there is dropped and counted.
+//! Sends spans from a separate thread, so that no run waits for a collector. Spans wait in a bounded queue; if it is
+//! full, they are dropped and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,26 +15,26 @@ use super::span::Span;
 use super::{Notes, wire};
 use crate::http;
 
-/// How often an export is tried that the collector could not take for the moment.
+/// How often an export is tried if the collector temporarily cannot take it.
 const TRIES: u32 = 4;
-/// How long the first repetition waits; each further one waits twice as long.
+/// The delay before the first retry. It doubles with each further one.
 const BACKOFF: Duration = Duration::from_millis(500);
 
-/// What the two sides of the queue share.
+/// The state that both ends of the queue share.
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) notes: Notes,
     /// How many spans did not reach the collector.
     pub(super) lost: AtomicU64,
-    /// It was told that the collector does not take them.
+    /// Whether the user was told that spans do not arrive.
     told: AtomicBool,
 }
 
-/// The far side of the queue.
+/// The receiving end of the queue.
 pub(super) struct Exporter {
     pub(super) shared: Arc<Shared>,
     pub(super) queue: mpsc::Receiver<Span>,
-    /// Turns true when the process ends: a collector that is not there is not waited for then.
+    /// Becomes true when the process ends. Then an unreachable collector is not retried.
     pub(super) ending: watch::Receiver<bool>,
 }
 
@@ -47,7 +47,7 @@ impl Shared {
         self.lost.fetch_add(spans as u64, Ordering::Relaxed);
     }
 
-    /// Says once that spans do not arrive.
+    /// Reports once that spans do not arrive.
     pub(super) fn tell(&self, why: &str) {
         if !self.told.swap(true, Ordering::Relaxed) {
             let to = self.config.shown();
@@ -58,7 +58,7 @@ impl Shared {
         }
     }
 
-    /// Says how many spans were lost, unless it is known that none arrives.
+    /// Reports how many spans were lost, unless it was reported that none arrives.
     pub(super) fn tell_of_lost(&self) {
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 && !self.told.swap(true, Ordering::Relaxed) {
@@ -72,13 +72,13 @@ impl Shared {
 }
 
 impl Exporter {
-    /// Sends what comes until the queue is closed and empty.
+    /// Sends spans until the queue is closed and empty.
     pub(super) async fn work(mut self) {
         let client = match self.client() {
             Ok(client) => client,
             Err(error) => {
                 self.shared.tell(&explained(&error));
-                // Closed, the queue counts everything that is still handed over as lost.
+                // With a closed queue, spans that are still sent count as lost.
                 self.queue.close();
                 self.shared.lose(self.queue.len());
                 return;
@@ -95,12 +95,12 @@ impl Exporter {
         http::client()
             .timeout(self.shared.config.timeout)
             .default_headers(self.shared.config.headers.clone())
-            // The headers are the collector's alone.
+            // The headers are only for the configured collector.
             .redirect(redirect::Policy::none())
             .build()
     }
 
-    /// Waits for spans: for the first one, and then for as many as go at once, or until the first has waited enough.
+    /// Waits for the first span, and then until the batch is full or the delay is over.
     async fn fill(&mut self, batch: &mut Vec<Span>) -> bool {
         let Config { batch: most, delay, .. } = self.shared.config;
         if self.queue.recv_many(batch, most).await == 0 {
@@ -134,8 +134,8 @@ impl Exporter {
         self.shared.lose(batch.len());
     }
 
-    /// Waits before a repetition; whether there is to be one. At the end one is worth it where the collector is there:
-    /// whoever ends the process bounds the time.
+    /// Waits before a retry, and returns whether to retry. At the end of the process, only a collector that has
+    /// answered is retried; the flush timeout limits the time.
     async fn wait(&mut self, backoff: Duration, answered: bool) -> bool {
         tokio::select! {
             () = tokio::time::sleep(backoff) => true,
@@ -170,13 +170,13 @@ impl Exporter {
 /// Why an export failed.
 struct Failure {
     why: String,
-    /// Whether that may pass.
+    /// Whether the failure may be temporary.
     passes: bool,
-    /// Whether the collector itself said so.
+    /// Whether the collector itself reported it.
     answered: bool,
 }
 
-/// What a request failed of.
+/// Returns the cause of a failed request.
 fn explained(error: &reqwest::Error) -> String {
     http::cause(error).unwrap_or_else(|| "the request cannot be made".to_owned())
 }

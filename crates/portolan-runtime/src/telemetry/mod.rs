@@ -1,11 +1,11 @@
-//! Traces of functions, for whoever collects them: a span for each run, each node and each call of a tool, sent over
-//! OTLP where `OTEL_EXPORTER_OTLP_ENDPOINT` says so.
+//! Traces of functions: a span for each run, each node and each call of a tool, sent over OTLP to the collector that
+//! `OTEL_EXPORTER_OTLP_ENDPOINT` names.
 //!
 //! ```text
 //! Drive ─Began, Ended→ Tracing ─spans→ a bounded queue → a thread of its own ─HTTP→ the collector
 //! ```
-//! The identifiers are the drive's: a server is told its caller's span before that span is over. What a run works on, its
-//! input, arguments and outputs, is never part of a span, and neither are the messages of its faults.
+//! The drive chooses the identifiers, because a server receives its caller's span before that span has ended. Inputs,
+//! arguments, outputs and the messages of faults are never part of a span.
 
 mod config;
 mod exporter;
@@ -26,10 +26,10 @@ use span::Span;
 
 pub(crate) use tracing::Tracing;
 
-/// Is told, in a sentence, what the person who watches should know.
+/// Receives messages for the person who watches, one sentence each.
 pub type Notes = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Where spans go. All clones are the same one. Nothing is started before the first span.
+/// The sender of spans. All clones share one sender. Its thread starts with the first span.
 #[derive(Clone)]
 pub struct Telemetry(Arc<Inner>);
 
@@ -39,7 +39,7 @@ struct Inner {
 }
 
 enum Sending {
-    /// With what is to be said of the variables. A command that runs nothing need not hear it.
+    /// Holds the errors in the variables. A command that runs nothing does not report them.
     NotYet(Vec<String>),
     Running(Thread),
     Over,
@@ -48,17 +48,17 @@ enum Sending {
 struct Thread {
     queue: mpsc::Sender<Span>,
     ending: watch::Sender<bool>,
-    /// Its other end goes with the thread.
+    /// Disconnects when the thread ends.
     done: sync::Receiver<()>,
 }
 
 impl Telemetry {
-    /// What the variables of the environment ask for; nothing when they name no collector.
+    /// Creates the sender that the environment describes. Returns `None` if it names no collector.
     pub fn from_environment(notes: Notes) -> Option<Telemetry> {
         Telemetry::of(&|name| std::env::var(name).ok(), notes)
     }
 
-    /// The same, of any variables.
+    /// Like [`from_environment`](Telemetry::from_environment), with the given variables.
     pub fn of(variables: &dyn Fn(&str) -> Option<String>, notes: Notes) -> Option<Telemetry> {
         let mut found = Vec::new();
         let Some(config) = Config::read(variables, &mut found) else {
@@ -69,17 +69,17 @@ impl Telemetry {
         Some(Telemetry(Arc::new(Inner { shared, sending: Mutex::new(Sending::NotYet(found)) })))
     }
 
-    /// How many spans did not reach the collector so far, or found no place in the queue.
+    /// Returns how many spans did not reach the collector so far, or found the queue full.
     pub fn lost(&self) -> u64 {
         self.0.shared.lost.load(Ordering::Relaxed)
     }
 
-    /// Sends what waits, and takes no more. Returns when it is sent, and at the latest after five seconds, or after
-    /// `OTEL_EXPORTER_OTLP_TIMEOUT` where that is less. It blocks: call it where no run is under way.
+    /// Sends the queued spans, and accepts no more. Returns when they are sent, and at the latest after five seconds,
+    /// or after `OTEL_EXPORTER_OTLP_TIMEOUT` if that is less. It blocks: call it while no run is under way.
     pub fn close(&self) {
         let before = std::mem::replace(&mut *self.sending(), Sending::Over);
         let Sending::Running(Thread { queue, ending, done }) = before else { return };
-        // Nobody may be listening any more.
+        // The thread may have ended.
         let _ = ending.send(true);
         drop(queue);
         if done.recv_timeout(self.0.shared.config.flush) == Err(sync::RecvTimeoutError::Timeout) {
@@ -89,7 +89,7 @@ impl Telemetry {
         self.0.shared.tell_of_lost();
     }
 
-    /// Hands spans over. It never waits.
+    /// Queues spans. Never waits.
     fn send(&self, spans: impl IntoIterator<Item = Span>) {
         let mut sending = self.sending();
         if let Sending::NotYet(found) = &*sending {
@@ -114,7 +114,7 @@ impl Telemetry {
         let (finish, done) = sync::channel();
         let exporter = Exporter { shared: shared.clone(), queue: receiver, ending: ended };
         let work = move || {
-            // Dropped at the end, also of a panic, it tells whoever waits for it.
+            // Dropped when the thread ends, even by a panic, which wakes the waiting `close`.
             let _finish: sync::Sender<()> = finish;
             match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime.block_on(exporter.work()),

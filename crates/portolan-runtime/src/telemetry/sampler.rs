@@ -1,13 +1,13 @@
-//! Which traces are recorded: what `OTEL_TRACES_SAMPLER` asks for.
+//! Which traces are recorded, as `OTEL_TRACES_SAMPLER` configures.
 
 use crate::trace::TraceContext;
 
-/// What decides.
+/// The sampling decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampler {
-    /// A caller that sent its trace has decided.
+    /// Whether the decision of a caller that sent its trace applies.
     parent_based: bool,
-    /// Which part of the other traces, from 0 to 1.
+    /// The share of the other traces that is recorded, from 0 to 1.
     ratio: f64,
 }
 
@@ -18,7 +18,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    /// The sampler of this name; nothing when there is none.
+    /// Returns the sampler with this name, or `None` if there is none.
     pub(super) fn named(name: &str, argument: Option<&str>) -> Option<Sampler> {
         let (parent_based, name) = match name.strip_prefix("parentbased_") {
             Some(rest) => (true, rest),
@@ -33,7 +33,8 @@ impl Sampler {
         (0.0..=1.0).contains(&ratio).then_some(Sampler { parent_based, ratio })
     }
 
-    /// Whether a run of this trace is recorded. Every process that asks so decides the same of one trace.
+    /// Checks whether a run of this trace is recorded. Every process with the same configuration decides the same for
+    /// one trace.
     pub(super) fn takes(&self, context: &TraceContext) -> bool {
         if self.parent_based && context.parent.is_some() {
             return context.sampled;
@@ -61,7 +62,7 @@ mod tests {
             "00-00000000000000010000000000000001-b7ad6b7169203331-00",
             "00-0000000000000001ffffffffffffffff-b7ad6b7169203331-01",
         ];
-        // With the caller's word, and without a caller; for each trace.
+        // For each trace, with a caller's decision and without a caller.
         assert_eq!(taken("always_on", None, &traces), [true, true, true, true]);
         assert_eq!(taken("always_off", None, &traces), [false, false, false, false]);
         assert_eq!(taken("parentbased_always_on", None, &traces), [false, true, true, true]);

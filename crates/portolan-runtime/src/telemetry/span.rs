@@ -1,23 +1,23 @@
-//! A span as it is kept until it is sent, and the names that the semantic conventions give to what it says.
+//! A span that waits to be sent, and the attribute names of the semantic conventions.
 //!
-//! The conventions for MCP and for generative AI are young and move: their names stand here and nowhere else. What they
-//! have no name for is ours, under `portolan.`.
+//! The conventions for MCP and for generative AI still change: their names are only here. Attributes without a
+//! conventional name are ours, under `portolan.`.
 
 use std::sync::Arc;
 
 use crate::trace::{SpanId, TraceContext, TraceId};
 
-/// `mcp.method.name`: what an MCP request asks for.
+/// `mcp.method.name`: the method of an MCP request.
 pub(super) const MCP_METHOD: &str = "mcp.method.name";
-/// `mcp.protocol.version`: the revision of MCP that both sides speak.
+/// `mcp.protocol.version`: the MCP revision of both sides.
 pub(super) const MCP_PROTOCOL: &str = "mcp.protocol.version";
 /// `mcp.session.id`: the session of a client over HTTP.
 pub(super) const MCP_SESSION: &str = "mcp.session.id";
-/// `jsonrpc.request.id`: the number or text that a request is answered under.
+/// `jsonrpc.request.id`: the ID of a request, a number or text.
 pub(super) const JSONRPC_ID: &str = "jsonrpc.request.id";
-/// `network.transport`: what the messages travel over.
+/// `network.transport`: the transport of the messages.
 pub(super) const TRANSPORT: &str = "network.transport";
-/// `gen_ai.operation.name`: what is done.
+/// `gen_ai.operation.name`: the operation.
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
 /// `gen_ai.workflow.name`: the function.
 pub(super) const WORKFLOW: &str = "gen_ai.workflow.name";
@@ -28,7 +28,7 @@ pub(super) const ERROR: &str = "error.type";
 /// The method of all calls of tools.
 pub(super) const TOOLS_CALL: &str = "tools/call";
 
-/// Where a span stands between its parent and its children.
+/// The role of a span between its parent and its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpanKind {
     Internal,
@@ -36,20 +36,20 @@ pub(super) enum SpanKind {
     Client,
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
     Text(String),
     Number(i64),
 }
 
-/// A span that is over.
+/// A span that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) trace: TraceId,
     pub(super) id: SpanId,
     pub(super) parent: Option<SpanId>,
-    /// The parent is another process's.
+    /// Whether the parent belongs to another process.
     pub(super) remote: bool,
     /// The caller's `tracestate`.
     pub(super) state: Option<Arc<str>>,
@@ -63,7 +63,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// A span of the trace `context`, from `begin` to `end`.
+    /// Creates a span of the trace `context`, from `begin` to `end`.
     pub(super) fn of(
         context: &TraceContext,
         id: SpanId,
@@ -101,11 +101,11 @@ impl Span {
         self
     }
 
-    /// It failed, with this code.
+    /// Marks the span as failed with this code.
     pub(super) fn error(mut self, code: Option<&str>) -> Span {
         let Some(code) = code else { return self };
         self.failed = true;
-        // The conventions' word for an answer with `isError`.
+        // The conventions' name for a result with `isError`.
         let code = if code == "tool-error" { "tool_error" } else { code };
         self.text(ERROR, code)
     }

@@ -1,5 +1,5 @@
-//! A run as spans. What is told of its nodes is turned into spans as it comes; what is still under way when the run is
-//! over, or dropped, was cancelled with it.
+//! A run as spans. Each node becomes a span when it ends. Nodes that are still under way when the run ends or is
+//! dropped count as cancelled.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ use crate::error::ServiceError;
 use crate::store::RunId;
 use crate::trace::{SpanId, TraceContext};
 
-/// The code of what did not come to an end.
+/// The code of nodes that did not end.
 const CANCELLED: &str = "cancelled";
 
-/// A run that is traced. Dropped before it is finished, it was cancelled.
+/// A traced run. If it is dropped before `finish`, it counts as cancelled.
 pub(crate) struct Tracing {
     trace: Arc<Trace>,
     run: Option<RunId>,
@@ -31,24 +31,24 @@ struct Trace {
     telemetry: Telemetry,
     workflow: Arc<Workflow>,
     context: TraceContext,
-    /// The same moment on the clock that people read and on the one that never goes back.
+    /// The same moment on the wall clock and on the monotonic clock.
     began: (Duration, Instant),
     open: Mutex<BTreeMap<[u8; 8], Open>>,
 }
 
-/// A node that has begun and is not done.
+/// A node that has begun and not ended.
 struct Open {
     flow: WorkflowId,
     node: NodeId,
     path: String,
     parent: SpanId,
     began: Instant,
-    /// The call that it makes.
+    /// The call that the node makes.
     call: Option<(SpanId, Instant)>,
 }
 
 impl Telemetry {
-    /// A run begins. `context` is told whether it is recorded; nothing comes back when it is not.
+    /// Begins a run. Sets in `context` whether it is recorded, and returns `None` if it is not.
     pub(crate) fn begin(
         &self,
         workflow: &Arc<Workflow>,
@@ -73,14 +73,14 @@ impl Telemetry {
 }
 
 impl Tracing {
-    /// Who is to be told of the run's nodes.
+    /// Returns the observer of the run's nodes.
     pub(crate) fn watch(&self) -> ExecutionObserver {
         let (began, ended, dropped) = (self.trace.clone(), self.trace.clone(), self.trace.clone());
         ExecutionObserver::new(move |node| began.begin(node), move |node| ended.end(node))
             .dropping(move |span| dropped.abandon(span))
     }
 
-    /// The run is over, or waits for somebody.
+    /// Ends the run, or records that it waits.
     pub(crate) fn finish(mut self, outcome: &Result<Outcome, ServiceError>, executed: u64) {
         self.finished = true;
         let (word, error, at) = match outcome {
@@ -180,7 +180,7 @@ impl Trace {
         self.telemetry.send(open.into_iter().flat_map(|open| self.cut_off(span, open)));
     }
 
-    /// What is told of a node, however it ended.
+    /// Returns the span of a node, without its outcome.
     fn node(&self, id: SpanId, at: &At<'_>, (begin, end): (Instant, Instant)) -> Span {
         let kind = self.workflow.flow(at.flow).step(at.node).node.kind.word();
         let times = (self.time(begin), self.time(end));
@@ -209,7 +209,7 @@ impl Trace {
             .text("portolan.server", made.server)
     }
 
-    /// The spans of a node that was under way when the run ended.
+    /// Returns the spans of a node that was under way when the run ended.
     fn cut_off(&self, id: SpanId, open: Open) -> impl Iterator<Item = Span> {
         let now = Instant::now();
         let at = At { flow: &open.flow, node: &open.node, path: &open.path, parent: open.parent };
@@ -224,7 +224,7 @@ impl Trace {
         call.into_iter().chain([node])
     }
 
-    /// A moment in nanoseconds since 1970.
+    /// Converts a moment to nanoseconds since 1970.
     fn time(&self, moment: Instant) -> u64 {
         let (since, began) = self.began;
         let time = match moment.checked_duration_since(began) {
@@ -239,7 +239,7 @@ impl Trace {
     }
 }
 
-/// Which node, and what it stands in.
+/// A node and its context.
 struct At<'a> {
     flow: &'a WorkflowId,
     node: &'a NodeId,

@@ -1,17 +1,17 @@
-//! Spans as OTLP has them: protocol buffers, written by hand. The messages have a dozen fields that matter, and no crate
-//! that writes them is worth its weight; the tests read them back with the one that the project behind OTLP publishes.
+//! Encodes spans for OTLP, as protocol buffers written by hand. The messages have a dozen relevant fields, and no crate
+//! for them is worth its weight. The tests read them back with the one that the OTLP project publishes.
 
 use super::span::{Attribute, Span, SpanKind};
 
-/// A flag of the trace: it is recorded.
+/// Trace flag: the trace is recorded.
 const SAMPLED: u32 = 0x01;
-/// It is known whether the parent is another process's …
+/// Span flag: it is known whether the parent is remote.
 const HAS_IS_REMOTE: u32 = 0x100;
-/// … and it is.
+/// Span flag: the parent is remote.
 const IS_REMOTE: u32 = 0x200;
 const STATUS_ERROR: u64 = 2;
 
-/// An `ExportTraceServiceRequest` with these spans.
+/// Returns an `ExportTraceServiceRequest` with these spans.
 pub(super) fn request(resource: &[(String, String)], spans: &[Span]) -> Vec<u8> {
     let mut request = Message::default();
     // ResourceSpans
@@ -72,11 +72,11 @@ fn key_value(pair: &mut Message, name: &str, value: &Attribute) {
     });
 }
 
-/// A message under way. Its fields are written in any order, each with its number and the kind of its value.
+/// A message under construction. Its fields are written in any order, each with its number and wire type.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
-/// How a value is written: as a number of variable length, as eight or four bytes, or with its length before it.
+/// The wire types: a variable-length number, eight or four bytes, or a length followed by bytes.
 #[derive(Clone, Copy)]
 enum Wire {
     Varint = 0,

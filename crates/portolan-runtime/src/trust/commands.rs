@@ -1,4 +1,4 @@
-//! The commands of a workflow, and the digest of them.
+//! The commands of a workflow, and their digest.
 
 use std::path::{Component, Path};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
-/// A command that a workflow names, and where.
+/// A command of a workflow, and its position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TrustedCommand {
     /// The flow: the workflow's own, or one of its subflows.
@@ -19,12 +19,12 @@ pub struct TrustedCommand {
     pub check: String,
     /// The program, then its arguments.
     pub argv: Vec<String>,
-    /// After how many seconds it is stopped.
+    /// The timeout in seconds.
     pub timeout_seconds: u64,
 }
 
-/// Every command that `workflow` may run by itself, subflows included, in order of its place. What the project attaches
-/// to it is allowed apart.
+/// Returns every command that `workflow` may run by itself, including subflows, sorted by position. Checks that the
+/// project attaches to it are allowed separately.
 pub fn commands(workflow: &Workflow) -> Vec<TrustedCommand> {
     let mut commands = Vec::new();
     for (flow_id, flow) in workflow.flows() {
@@ -44,14 +44,14 @@ pub fn commands(workflow: &Workflow) -> Vec<TrustedCommand> {
             }
         }
     }
-    // By place, so that moving a node about in its file changes nothing.
+    // Sorted by position, so that moving a node within its file changes nothing.
     commands.sort();
-    // Every function of a file brings the same servers.
+    // Every function of a file has the same servers.
     commands.dedup();
     commands
 }
 
-/// What is looked at before a node is left: its checks, and the key results of a state that are no matter of judgement.
+/// Returns the checks that are performed before a node is left, and the key results of a state that need no judgement.
 fn checks(node: &Node) -> impl Iterator<Item = (&str, &CheckBy)> {
     let state = match &node.kind {
         Kind::State(state) => Some(state),
@@ -64,8 +64,8 @@ fn checks(node: &Node) -> impl Iterator<Item = (&str, &CheckBy)> {
     node.accept.iter().filter(|check| !check.attached).map(|check| (check.id.as_str(), &check.by)).chain(results)
 }
 
-/// A server that a definition brings along, as a command; nothing where it needs no trust. It stands at no node: whoever
-/// trusts a file trusts its servers for all its functions.
+/// Returns the command of a server that a definition declares, or `None` if it needs no trust. It has no node: trusting
+/// a file trusts its servers for all its functions.
 fn server_command(server: &Server) -> Option<TrustedCommand> {
     Some(TrustedCommand {
         flow: String::new(),
@@ -99,23 +99,25 @@ fn argv(transport: &Transport) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a folder lies below the definition's own by how it is written. Below, a server reads nothing that the agent
-/// could not read by itself, and needs no trust; when it is started, it is held to it, for a symlink may lead anywhere.
+/// Checks whether the path of a folder stays below the definition's own folder. There, a server reads nothing that the
+/// agent could not read, and needs no trust. Symlinks are not resolved here; the started server is confined to the
+/// folder.
 pub(crate) fn stays_below(root: &str) -> bool {
-    // What a variable holds is not known here.
+    // The value of a variable is not known here.
     let fixed = !root.contains("${");
     fixed && Path::new(root).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The digest of every command that `workflow` may run; nothing when it runs none, for then there is nothing to trust.
+/// Returns the digest of every command that `workflow` may run, or `None` if it runs none, so that there is nothing to
+/// trust.
 ///
-/// It depends on each command's place, program, arguments and time limit, and on nothing else of the definition.
+/// It depends on each command's position, program, arguments and timeout, and on nothing else of the definition.
 pub fn commands_digest(workflow: &Workflow) -> Option<Digest> {
     let commands = commands(workflow);
     (!commands.is_empty()).then(|| digest_of(&commands))
 }
 
-/// The digest of commands, each with its place and its time limit.
+/// Returns the digest of commands, with their positions and timeouts.
 pub fn digest_of(commands: &[TrustedCommand]) -> Digest {
     let texts = commands.iter().flat_map(|command| {
         let place = [command.flow.clone(), command.node.clone(), command.check.clone()];

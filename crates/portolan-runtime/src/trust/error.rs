@@ -1,4 +1,4 @@
-//! What can be wrong with the record of trust. Nothing is trusted then.
+//! Errors of the record of trust. On an error, nothing is trusted.
 
 use std::error::Error;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::path::Path;
 /// Why the record of trust could not be used.
 #[derive(Debug)]
 pub struct TrustError {
-    /// What kind of fault it is.
+    /// The kind of fault.
     pub fault: TrustFault,
-    /// What was wrong, in one lower-case sentence.
+    /// The fault, in one lower-case sentence.
     pub message: String,
     /// What to do.
     pub help: String,
@@ -20,13 +20,13 @@ pub struct TrustError {
 /// The kinds of fault. Each has a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustFault {
-    /// There is no place for it.
+    /// The data folder cannot be determined.
     NoPlace,
-    /// It lies inside the project.
+    /// The record is inside the project.
     InsideProject,
-    /// Somebody else may write it.
+    /// Another user may write it.
     Unguarded,
-    /// An entry is not as Portolan writes it.
+    /// An entry is malformed.
     Broken,
     /// It cannot be read.
     Unreadable,
@@ -35,7 +35,7 @@ pub enum TrustFault {
 }
 
 impl TrustFault {
-    /// The code, as programs match on it.
+    /// Returns the stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             TrustFault::NoPlace => "trust_no_place",
@@ -49,7 +49,7 @@ impl TrustFault {
 }
 
 impl TrustError {
-    /// The code, as programs match on it.
+    /// Returns the stable code for programs.
     pub fn code(&self) -> &'static str {
         self.fault.code()
     }

@@ -1,21 +1,21 @@
-//! Which commands a person allowed to run. A definition comes with the repository, and its checks name programs: none
+//! Which commands a person allowed to run. A definition comes with the repository, and its checks name programs. None
 //! of them runs before a person has seen them and `portolan trust` has recorded it outside the repository, where
 //! neither a clone nor an agent that is confined to the project can write. (An agent that may start any program as this
 //! user may also start `portolan trust`: its client has to forbid that.)
 //!
 //! **The rule.** Trust is given to *these commands in this project*: the digest of all commands of the checked workflow
 //! ([`commands_digest`]) together with the project's folder. The digest of the file's text is recorded too, so that a
-//! listing can say whether the file is still the one that was looked at, but nothing is decided by it:
+//! listing can show whether the file has changed since. It does not affect the decision:
 //!
-//! * The text alone would be too weak. A subflow's commands stand in another file, which may be edited while this one
-//!   stays as it is; and a later release may read the same text differently.
-//! * The text would also be too strict. A run keeps a copy of its definition and a catalogue copy is formatted anew; a
-//!   corrected sentence changes no command. Whoever is asked for nothing soon says yes to everything.
-//! * The commands without the project would be too weak. `cargo test` runs whatever the repository says that it runs:
-//!   allowed here, it must not be allowed in the next clone that happens to name the same steps.
+//! * The text alone would be too weak. A subflow's commands are in another file, which may change while this one stays
+//!   the same; and a later release may interpret the same text differently.
+//! * The text would also be too strict. A run keeps a copy of its definition, a catalogue copy is reformatted, and a
+//!   corrected sentence changes no command. A person who is asked without need soon allows everything.
+//! * The commands without the project would be too weak. `cargo test` runs whatever the repository contains. Allowed
+//!   here, it must not be allowed in another clone that happens to name the same steps.
 //!
-//! What is covered is each command's program, arguments and time limit, and the flow, node and check at which it
-//! stands. What is not: the text of scripts that a command starts. They belong to the work that is being checked.
+//! Trust covers each command's program, arguments and timeout, and its flow, node and check. It does not cover the text
+//! of scripts that a command starts. They belong to the work that is being checked.
 
 mod commands;
 mod error;
@@ -40,36 +40,36 @@ pub use phases::phases_digest;
 pub use place::data_dir;
 pub(crate) use place::{data_dir_from, data_dir_of_account};
 
-/// The folder of the entries, one file each: recording needs no lock, and a broken one spoils no other.
+/// The folder of the entries. Each is a separate file, so recording needs no lock and a broken entry affects no other.
 const FOLDER: &str = "trusted";
-/// Entries are small; what is larger is none.
+/// The largest entry that is read, in bytes.
 const MAX_ENTRY_BYTES: u64 = 1024 * 1024;
 
-/// What a person allowed.
+/// Commands that a person allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustEntry {
-    /// The project's folder, absolute, symlinks followed. [`Trust::record`] fills it in.
+    /// The project's folder, absolute, with symlinks resolved. [`Trust::record`] sets it.
     pub project: PathBuf,
-    /// What decides: the digest of the commands.
+    /// The digest of the commands, which decides.
     pub commands: Digest,
-    /// The digest of the text of the file that was looked at.
+    /// The digest of the text of the file that the person saw.
     pub file: Digest,
     /// That file, as the person named it.
     pub path: String,
-    /// When.
+    /// When the person allowed it.
     pub at: Timestamp,
-    /// The commands, to be shown.
+    /// The commands, for display.
     pub runs: Vec<TrustedCommand>,
 }
 
 impl TrustEntry {
-    /// The name under which it is kept.
+    /// Returns the key under which the entry is stored.
     pub fn key(&self) -> Digest {
         key(&self.project, &self.commands)
     }
 }
 
-/// The record of what was allowed for one project.
+/// The record of trust for one project.
 #[derive(Debug)]
 pub struct Trust {
     folder: PathBuf,
@@ -77,10 +77,10 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// The record in the data folder `dir`, which need not exist yet, as far as it concerns `project`.
+    /// Opens the record in the data folder `dir`, which need not exist yet, for `project`.
     ///
     /// # Errors
-    /// When the record would lie inside the project, or when somebody else may write it.
+    /// The record would be inside the project, another user may write it, or a path cannot be resolved.
     pub fn open(dir: &Path, project: &Path) -> Result<Trust, TrustError> {
         let project = project.canonicalize().map_err(|error| TrustError::unreadable(project, error))?;
         let folder = dir.join(FOLDER);
@@ -92,7 +92,7 @@ impl Trust {
         Ok(Trust { folder: real, project })
     }
 
-    /// Whether a person allowed these commands in this project.
+    /// Checks whether a person allowed these commands in this project.
     pub fn is_trusted(&self, commands: &Digest) -> Result<bool, TrustError> {
         let path = self.path(&key(&self.project, commands));
         match read(&path) {
@@ -109,15 +109,15 @@ impl Trust {
         let mut text = serde_json::to_vec_pretty(&entry).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         disk::private_folder(&self.folder).map_err(failed)?;
-        // It may have been created by somebody else just before.
+        // Another process may have created it just before.
         place::guarded(&self.folder)?;
-        // An entry is there as a whole or not at all.
+        // Written atomically, so that no partial entry exists.
         let path = self.path(&entry.key());
         let written = Fresh::beside(&path, &text).and_then(Fresh::synced).and_then(|fresh| fresh.replace(&path));
         written.map_err(failed)
     }
 
-    /// Takes back what is kept under `key`, in whichever project; whether there was anything.
+    /// Removes the entry under `key`, of any project. Returns whether there was one.
     pub fn revoke(&self, key: &Digest) -> Result<bool, TrustError> {
         match fs::remove_file(self.path(key)) {
             Ok(()) => Ok(true),
@@ -126,7 +126,7 @@ impl Trust {
         }
     }
 
-    /// Everything that was allowed, in every project, the latest last; and what could not be read.
+    /// Returns the entries of all projects, the latest last, and the errors of those that cannot be read.
     pub fn list(&self) -> (Vec<TrustEntry>, Vec<TrustError>) {
         let mut entries = Vec::new();
         let mut faults = Vec::new();

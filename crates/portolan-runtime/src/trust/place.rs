@@ -1,4 +1,4 @@
-//! Where Portolan keeps what belongs to the user and not to a project, and whether that place is safe.
+//! The user's data folder, which belongs to no project, and the check that it is safe.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
-/// The user's data folder: `$PORTOLAN_DATA_DIR`, else the system's usual place (`$XDG_DATA_HOME/portolan`, else
+/// Returns the user's data folder: `$PORTOLAN_DATA_DIR`, or else the system's default (`$XDG_DATA_HOME/portolan` or
 /// `~/.local/share/portolan`; `~/Library/Application Support/portolan` on a Mac, `%LOCALAPPDATA%\portolan` on Windows).
 pub fn data_dir() -> Result<PathBuf, TrustError> {
     data_dir_from(|name| std::env::var_os(name), std::env::home_dir())
@@ -19,7 +19,7 @@ pub(crate) fn data_dir_from(
 ) -> Result<PathBuf, TrustError> {
     let folder = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(dir) = folder("PORTOLAN_DATA_DIR") {
-        // A relative one would lie wherever the program was started, most likely in the project.
+        // A relative path would depend on the current folder, most likely the project.
         return if dir.is_absolute() { Ok(dir) } else { Err(TrustError::relative(&dir)) };
     }
     let absolute = |name| folder(name).filter(|dir| dir.is_absolute());
@@ -33,20 +33,20 @@ pub(crate) fn data_dir_from(
     usual.filter(|dir| dir.is_absolute()).map(|dir| dir.join("portolan")).ok_or_else(TrustError::no_home)
 }
 
-/// The same, by the account that this process runs under: whoever sets variables moves nothing of it.
+/// Returns the data folder of the account that this process runs as, independent of the environment.
 #[cfg(unix)]
 pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
     let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;
     data_dir_from(|_| None, Some(account.dir)).ok()
 }
 
-/// The system has no list of accounts that tells of homes without the environment.
+/// Without the environment, this system does not report the account's home.
 #[cfg(not(unix))]
 pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
     None
 }
 
-/// Where `path` leads, every symlink followed as far as something exists.
+/// Resolves all symlinks of the existing part of `path`.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     match path.canonicalize() {
@@ -64,7 +64,7 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The folder, if it exists, is the user's own, and nobody else may write it.
+/// Checks that the folder, if it exists, is the user's own, and that no other user may write it.
 #[cfg(unix)]
 pub(super) fn guarded(folder: &Path) -> Result<(), TrustError> {
     use std::os::unix::fs::MetadataExt;
@@ -81,7 +81,7 @@ pub(super) fn guarded(folder: &Path) -> Result<(), TrustError> {
     }
 }
 
-/// The user's profile is guarded by its access list.
+/// The access list of the user's profile protects it.
 #[cfg(not(unix))]
 pub(super) fn guarded(_folder: &Path) -> Result<(), TrustError> {
     Ok(())

@@ -1,4 +1,4 @@
-//! What trust covers, and where it may be kept.
+//! What trust covers, and where it may be stored.
 
 use expect_test::expect;
 use portolan_core::dialect::{self, Strictness};
@@ -27,7 +27,7 @@ fn checked(graph: &Graph, other: Option<&Graph>) -> Workflow {
     workflow.unwrap_or_else(|| panic!("{faults:?}"))
 }
 
-/// A workflow with one task, which has these further fields.
+/// Returns a workflow with one task that has these further fields.
 fn workflow(fields: &str) -> Workflow {
     let nodes = format!(r#""work":{{"type":"task"{fields}}}"#);
     checked(&graph("flow", &nodes, &[("start", "work"), ("work", "done")]), None)
@@ -166,7 +166,7 @@ fn the_same_commands_in_another_project_are_not_trusted() {
     here.trust().record(entry(1)).expect("writable");
     let trust = Trust::open(here.data.path(), there.project.path()).expect("a good place");
     assert!(!trust.is_trusted(&entry(1).commands).expect("readable"));
-    // Nor does a copy of the entry help under the name that it would have there.
+    // A copy of the entry under the name for this project does not count either.
     let Trust { folder, project } = &trust;
     let (from, to) = (here.trust().list().0[0].key(), key(project, &entry(1).commands));
     fs::copy(folder.join(format!("{from}.json")), folder.join(format!("{to}.json"))).expect("writable");
@@ -234,11 +234,11 @@ fn it_never_lies_inside_the_project() {
     ] {
         assert_eq!(code(&inside), "trust_inside_project", "{inside:?}");
     }
-    // Where these would lie is not known before they exist.
+    // Paths that cannot be resolved before they exist.
     assert_eq!(code(&outside.join("not-there/..").join("to-project")), "trust_unreadable");
     assert_eq!(code(&outside.join("dangling")), "trust_unreadable");
     assert!(!project.join(".portolan").exists());
-    // A project that is a neighbour by name only is outside.
+    // A project whose path is only a prefix of the folder's name does not contain it.
     let neighbour = format!("{}-data", project.display());
     Trust::open(Path::new(&neighbour), project).expect("a good place");
 }

@@ -1,4 +1,4 @@
-//! Which type checker a project has: the commands of its guidelines, else what its files suggest.
+//! The type checker of a project: the commands of its guidelines, or else those that its files suggest.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use crate::digest::Digest;
 use crate::disk;
 use crate::trust::{self, TrustedCommand};
 
-/// The longest that all commands together may take when a person waits for them, in seconds.
+/// The timeout of all commands together when a person waits for them, in seconds.
 pub(super) const PATIENCE_SECONDS: u64 = 600;
-/// A longer `pyproject.toml` is not looked at.
+/// The maximum size of a `pyproject.toml` that is read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A type checker: commands that are run one after the other, as long as they succeed.
@@ -18,22 +18,22 @@ const MOST_BYTES: u64 = 1024 * 1024;
 pub struct Checker {
     /// The commands, each a program and its arguments.
     pub commands: Vec<Vec<String>>,
-    /// Who says so.
+    /// Where the commands come from.
     pub origin: CheckerOrigin,
 }
 
-/// Who says what the type checker is.
+/// Where the commands of a type checker come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckerOrigin {
     /// The guidelines.
     Guidelines,
-    /// Files of the project that suggest it.
+    /// Files of the project that suggest them.
     Suggested(Vec<&'static str>),
-    /// The checks of the project, which are allowed together: by this digest.
+    /// The checks of the project, which are allowed together, by this digest.
     Project(Digest),
 }
 
-/// The type checker of a project; nothing where none is configured.
+/// Returns the type checker of a project, or `None` if none is configured.
 pub fn checker(project: &Path, guidelines: &Guidelines) -> Option<Checker> {
     let checker = match &guidelines.typecheck.commands {
         Some(commands) => Checker { commands: commands.clone(), origin: CheckerOrigin::Guidelines },
@@ -55,7 +55,7 @@ fn suggested(project: &Path) -> Checker {
         suggest("Cargo.toml", &["cargo check --workspace --all-targets --locked"]);
     }
     if project.join("go.mod").is_file() {
-        // Of a module with one program, it would otherwise leave the program in the project.
+        // Otherwise `go build` would write the program of a module with a single one into the project.
         suggest("go.mod", &["go build -o /dev/null ./...", "go vet ./..."]);
     }
     let python = python(project);
@@ -69,7 +69,7 @@ fn suggested(project: &Path) -> Checker {
     Checker { commands, origin: CheckerOrigin::Suggested(files) }
 }
 
-/// The headings of `pyproject.toml`.
+/// Returns the section headings of `pyproject.toml`.
 fn python(project: &Path) -> Vec<String> {
     let path = project.join("pyproject.toml");
     let text = disk::text(&path, MOST_BYTES).unwrap_or_default();
@@ -77,13 +77,13 @@ fn python(project: &Path) -> Vec<String> {
 }
 
 impl Checker {
-    /// What it is, as a person would type it.
+    /// Returns the commands as a shell command line.
     pub fn shown(&self) -> String {
         let lines: Vec<String> = self.commands.iter().map(|command| command.join(" ")).collect();
         lines.join(" && ")
     }
 
-    /// Its commands, as a person allows them.
+    /// Returns the commands as a person allows them.
     pub fn runs(&self) -> Vec<TrustedCommand> {
         let command = |(at, argv): (usize, &Vec<String>)| TrustedCommand {
             flow: String::new(),
@@ -95,7 +95,8 @@ impl Checker {
         self.commands.iter().enumerate().map(command).collect()
     }
 
-    /// What is allowed when its commands are: the same commands in another project, or others here, are not.
+    /// Returns the digest that a person allows. Other commands, or the same commands in another project, need their own
+    /// permission.
     pub fn digest(&self) -> Digest {
         match &self.origin {
             CheckerOrigin::Project(digest) => digest.clone(),
@@ -103,7 +104,7 @@ impl Checker {
         }
     }
 
-    /// The command by which a person allows it.
+    /// Returns the command with which a person allows the checker.
     pub(super) fn allowed_by(&self) -> String {
         match &self.origin {
             CheckerOrigin::Project(_) => format!("portolan trust {}", project::FILE),
@@ -111,7 +112,7 @@ impl Checker {
         }
     }
 
-    /// The command by which it is run again.
+    /// Returns the command that runs the checker again.
     pub(super) fn run_by(&self) -> &'static str {
         match &self.origin {
             CheckerOrigin::Project(_) => "portolan checks run",

@@ -1,8 +1,8 @@
-//! What is committed, as files: a worktree of HEAD below `.portolan`, which is there for as long as a type checker runs.
+//! The committed files: a worktree of HEAD below `.portolan`, which exists while a type checker runs.
 //!
-//! What git ignores is no part of a commit and still what checkers need (installed packages, what was built): it is linked
-//! into the worktree. So are submodules, where they are at the commit that HEAD names. One type check at a time has such a
-//! worktree; what a process that died has left of one is taken away by the next.
+//! Checkers need files that git ignores (installed packages, build output); these are linked into the worktree. So are
+//! submodules that are at the commit that HEAD names. Only one type check at a time has such a worktree. The next one
+//! removes what a killed process left behind.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -19,11 +19,11 @@ use crate::program::own;
 use crate::program::unknown;
 use crate::project_folder;
 
-/// The most paths that are linked into a worktree.
+/// The maximum number of paths that are linked into a worktree.
 const MOST_LINKS: usize = 10_000;
 
-/// The tree of the work that is committed on the branch; nothing where there is none: no commit at all, or none that an
-/// integration branch does not have.
+/// Returns the tree of the branch's committed work. Returns `None` if there is no commit, or if an integration branch
+/// has it.
 pub(super) async fn tree(
     project: &Path,
     guidelines: &Guidelines,
@@ -54,17 +54,17 @@ fn integrates(name: &str, guidelines: &Guidelines) -> bool {
 /// A worktree of HEAD.
 #[derive(Debug)]
 pub(super) struct Committed {
-    /// The project in it.
+    /// The project's folder in the worktree.
     pub(super) project: PathBuf,
     folder: PathBuf,
     original: PathBuf,
     environment: Vec<(OsString, OsString)>,
-    /// Closing it lets the next one have its turn.
+    /// Held while the worktree exists.
     _turn: File,
 }
 
 impl Committed {
-    /// Lays out what is committed.
+    /// Creates the worktree.
     pub(super) async fn lay_out(project: &Path, environment: &[(OsString, OsString)]) -> Result<Committed, FactError> {
         let git = Git { project, environment: own(environment) };
         let home = project.join(".portolan").join("typecheck");
@@ -96,7 +96,7 @@ impl Committed {
         }
     }
 
-    /// Links what a checker needs and no commit has.
+    /// Links the ignored files and submodules that a checker needs.
     async fn complete(&self, git: &Git<'_>, top: &Path) -> Result<(), FactError> {
         if !self.project.is_dir() {
             return Err(unknown("not-committed", "the project's folder is in no commit yet; commit it"));
@@ -119,14 +119,14 @@ impl Committed {
         Ok(())
     }
 
-    /// Takes it away. What is left of it is taken away by the next one.
+    /// Removes the worktree. The next check removes what cannot be removed now.
     pub(super) async fn remove(self) {
         let git = Git { project: &self.original, environment: self.environment.clone() };
         take_away(&git, &self.folder).await;
     }
 }
 
-/// Waits for nobody: whoever checks what is committed knows it soon, and keeps the verdict.
+/// Takes the lock without waiting: another check of the commit will soon have stored its verdict.
 fn turn(home: &Path) -> Result<File, FactError> {
     let made = home.parent().map_or(Ok(()), project_folder::make).and_then(|()| fs::create_dir_all(home));
     made.map_err(|error| no_worktree(&error.to_string()))?;
@@ -134,26 +134,26 @@ fn turn(home: &Path) -> Result<File, FactError> {
     lock.ok_or_else(|| unknown("typecheck-under-way", "what is committed is being checked by somebody else; try again"))
 }
 
-/// Takes away what is left of others, who are gone: this process has the turn.
+/// Removes what ended processes left behind. The caller holds the lock.
 async fn sweep(git: &Git<'_>, home: &Path) -> Result<(), FactError> {
     let entries = fs::read_dir(home).map_err(|error| no_worktree(&error.to_string()))?;
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name() != "lock") {
         take_away(git, &entry.path()).await;
     }
-    // One whose folder is gone is known to git still, and would be in the way.
+    // Git still has the entry of a worktree whose folder is missing, and would refuse to add it again.
     take_away(git, &home.join("head")).await;
     Ok(())
 }
 
 async fn take_away(git: &Git<'_>, folder: &Path) {
     if let Some(place) = folder.to_str() {
-        // What git does not know as a worktree is removed as a folder.
+        // A folder that git does not know as a worktree is removed below.
         let _known = git.told(&["worktree", "remove", "--force", "--force", place]).await;
     }
     let _gone = fs::remove_dir_all(folder);
 }
 
-/// Refuses where a submodule is not as HEAD has it: its files are another commit's.
+/// Refuses a project with a submodule at another commit than HEAD names, because the linked files would be wrong.
 async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
     let said = git.told(&list).await?;
@@ -166,13 +166,13 @@ async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     ))
 }
 
-/// Links a path of the original into the worktree, where the worktree has its folder and nothing of that name.
+/// Links a path of the original into the worktree, if its parent folder exists there and its name is free.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     let own = to.components().filter(|part| part.as_os_str() == ".portolan").count() > 1;
     if own || from.symlink_metadata().is_err() || !to.parent().is_some_and(Path::is_dir) {
         return Ok(());
     }
-    // A submodule that nobody has laid out is an empty folder.
+    // A submodule that is not checked out is an empty folder.
     let _empty = fs::remove_dir(to);
     match to.symlink_metadata() {
         Ok(_) => Ok(()),

@@ -1,7 +1,7 @@
-//! What the files of a project come to, as git would name it: the id of a tree.
+//! The content of a project's files, as the ID of a git tree.
 //!
-//! Git does it on a copy of the index, and puts what it must write into a folder that is thrown away: neither the index
-//! nor the repository changes, and a repository that may not be written to can be looked at as well.
+//! Git computes it on a copy of the index, and writes objects into a temporary folder. Neither the index nor the
+//! repository changes, and a read-only repository can be used as well.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileTimes};
@@ -16,20 +16,21 @@ use tempfile::TempDir;
 use crate::program::own;
 use crate::program::{Output, Question, ask, unknown};
 
-/// Hashing what has changed takes longer than looking; a repository that takes longer than this is not judged.
+/// The timeout. Hashing what has changed takes longer than other queries; a repository that needs longer gets no
+/// verdict.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Which content is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The files as they lie there: what is tracked, and what is neither tracked nor ignored.
+    /// The files in the worktree: tracked, or neither tracked nor ignored.
     Worktree,
-    /// What is staged. Where git says which index it commits (`GIT_INDEX_FILE`, in its hooks), that one.
+    /// The staged files. If git names the index that it commits (`GIT_INDEX_FILE`, in its hooks), that index.
     Index,
 }
 
-/// The id of the tree that the content of the repository around `project` makes.
+/// Returns the ID of the tree of the repository's content around `project`.
 pub(super) async fn tree(
     project: &Path,
     content: Content,
@@ -65,7 +66,7 @@ pub(super) async fn tree(
     }
 }
 
-/// A copy of the index, which is there for as long as this.
+/// A temporary copy of the index, deleted on drop.
 #[derive(Debug)]
 pub(crate) struct IndexCopy(TempDir);
 
@@ -75,8 +76,7 @@ impl IndexCopy {
     }
 }
 
-/// A copy of the index by which git looks at every file; nothing where it does so by its own, for nobody told it to pass over
-/// any.
+/// Returns a copy of the index with which git checks every file. Returns `None` if its own index already does so.
 pub(crate) async fn whole_index(
     project: &Path,
     environment: &[(OsString, OsString)],
@@ -99,8 +99,8 @@ fn given_index(environment: &[(OsString, OsString)], top: &str) -> Option<PathBu
     value.filter(|value| !value.is_empty()).map(|value| Path::new(top).join(value))
 }
 
-/// Copies an index with its time: git tells by it which files may have changed in the moment that it was written. One
-/// that is not there yet has no copy either.
+/// Copies an index with its modification time, from which git finds files that may have changed in the moment of
+/// writing. A missing index has no copy either.
 fn copy_index(index: &Path, copy: &Path) -> io::Result<()> {
     let mut from = match File::open(index) {
         Ok(file) => file,
@@ -113,7 +113,7 @@ fn copy_index(index: &Path, copy: &Path) -> io::Result<()> {
     to.set_times(FileTimes::new().set_modified(written))
 }
 
-/// A folder as git's lists of folders name it.
+/// Quotes a folder for git's lists of folders.
 fn listed(folder: &str) -> String {
     match folder.contains([':', '"']) {
         true => format!("\"{}\"", folder.replace('\\', "\\\\").replace('"', "\\\"")),
@@ -125,15 +125,15 @@ fn no_room(error: &io::Error) -> FactError {
     unknown("no-copy", format!("the index cannot be copied ({error}); make room for temporary files"))
 }
 
-/// Git, started where nothing of the configuration is started with it.
+/// Runs git without the programs that the configuration names.
 pub(super) struct Git<'g> {
     pub(super) project: &'g Path,
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 
 impl Git<'_> {
-    /// The files that somebody told git to pass over (`--skip-worktree`, `--assume-unchanged`), each with a NUL behind it.
-    /// Those that do not lie there, as in a sparse checkout, are as they were committed.
+    /// Returns the files that git was told to skip (`--skip-worktree`, `--assume-unchanged`), each followed by a NUL.
+    /// Missing files, as in a sparse checkout, count as unchanged and are left out.
     async fn passed_over(&self) -> Result<String, FactError> {
         let said = self.told(&["ls-files", "-z", "-v", "--", ":/"]).await?;
         let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
@@ -143,7 +143,7 @@ impl Git<'_> {
         Ok(lie_there.flat_map(|path| [path, "\0"]).collect())
     }
 
-    /// Has git look at these all the same.
+    /// Clears the flags that make git skip these files.
     async fn look_at(&self, paths: &str) -> Result<(), FactError> {
         if paths.is_empty() {
             return Ok(());
@@ -157,7 +157,7 @@ impl Git<'_> {
         Ok(())
     }
 
-    /// What it says when all is well.
+    /// Returns the output of a command that must succeed.
     pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
@@ -166,7 +166,7 @@ impl Git<'_> {
         }
     }
 
-    /// What it says, or nothing when it says no (status 1).
+    /// Returns the output, or `None` if git answers no (status 1).
     pub(super) async fn perhaps(&self, arguments: &[&str]) -> Result<Option<String>, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
@@ -181,7 +181,7 @@ impl Git<'_> {
     }
 
     async fn ask_with(&self, arguments: &[&str], input: &[u8]) -> Result<Output, FactError> {
-        // Hooks and watchers that the configuration names would be started by this.
+        // Otherwise git would start hooks and file system monitors that the configuration names.
         let mut all = vec!["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
         all.extend(["-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false"]);
         all.extend_from_slice(arguments);

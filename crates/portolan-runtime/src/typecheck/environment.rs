@@ -1,11 +1,11 @@
-//! What a type checker is not given of the environment: variables by which whoever starts a tick or a check has another
+//! The variables that a type checker does not receive: those with which the caller of a check could have another
 //! program do its work, or another file read first.
 
 use std::ffi::{OsStr, OsString};
 
-/// How the names of such variables begin.
+/// The prefixes of such variables.
 const BEGINNINGS: [&str; 14] = [
-    // What a hook of git leaves there would lead the git that a tool starts elsewhere.
+    // Variables that a git hook sets would redirect the git that a tool starts.
     "GIT_",
     "LD_",
     "DYLD_",
@@ -21,7 +21,7 @@ const BEGINNINGS: [&str; 14] = [
     "RUBY",
     "BASH_",
 ];
-/// The names of others.
+/// The full names of further ones.
 const NAMES: [&str; 22] = [
     "NODE_OPTIONS",
     "NODE_PATH",
@@ -47,14 +47,14 @@ const NAMES: [&str; 22] = [
     "MAKEFILES",
 ];
 
-/// An environment without them.
+/// Returns the environment without these variables.
 pub(super) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     environment.iter().filter(|(name, _)| !leads(name)).cloned().collect()
 }
 
 fn leads(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
-    // A linker or a runner of a target is a program; where to build is not.
+    // The linker and the runner of a target are programs; the output folder is not.
     let of_target = name.starts_with("CARGO_TARGET_") && name != "CARGO_TARGET_DIR";
     of_target || NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(|start| name.starts_with(start))
 }

@@ -1,8 +1,8 @@
-//! What the type checker of a project says, bound to the content that it said it of: an edit makes another content, and
-//! the verdict does not apply to it. No time passes for a content that stays as it is.
+//! Verdicts of the project's type checker, each bound to the content that it is about. An edit makes another content,
+//! to which the verdict does not apply. By default a verdict on unchanged content does not expire.
 //!
-//! A checker is run only when a person allowed its commands, and what it says is kept in `.portolan/verdicts`. What is
-//! known can be asked without starting anything but git.
+//! A checker runs only if a person allowed its commands. Its verdicts are stored in `.portolan/verdicts`. Looking one
+//! up starts no program but git.
 
 mod checker;
 mod committed;
@@ -38,59 +38,59 @@ pub use verdicts::Verdict;
 use committed::Committed;
 use verdicts::Verdicts;
 
-/// The longest that a person waits for a type check, in seconds.
+/// The maximum time that a person waits for a type check, in seconds.
 pub const PATIENCE_SECONDS: u64 = checker::PATIENCE_SECONDS;
-/// The longest line that a verdict is told with, in characters.
+/// The maximum length of a verdict's summary, in characters.
 const SUMMARY_CHARS: usize = 200;
 
-/// What is known of the type check for the present content.
+/// The stored result of the type check for the present content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypecheckState {
-    /// It passed.
+    /// The check passed.
     Passed,
-    /// It failed, and with what.
+    /// The check failed, with this summary.
     Failed(String),
-    /// Nobody ran it, or it cannot be told.
+    /// There is no fresh result for this content, or the content cannot be determined.
     Unknown,
-    /// There is none.
+    /// The project has no type checker.
     NotConfigured,
 }
 
-/// What came of running a type checker.
+/// The result of running a type checker.
 #[derive(Clone, Debug)]
 pub enum TypecheckRun {
-    /// There is none.
+    /// The project has no type checker.
     NotConfigured,
-    /// It took longer than it may, and was stopped.
+    /// It exceeded its time and was stopped.
     TooLong,
-    /// It came to a verdict.
+    /// It reached a verdict.
     Judged {
         /// The verdict.
         verdict: Verdict,
-        /// The end of what a command printed that failed.
+        /// The end of the output of the command that failed.
         output: String,
-        /// Why the verdict could not be kept, where it could not.
+        /// Why the verdict could not be stored, if so.
         unkept: Option<String>,
     },
 }
 
-/// What is known for the files of a project as they are. It starts nothing but git, and waits for it: a hook may ask it,
-/// inside of a runtime and outside of any.
+/// Returns the stored result for a project's present files. Starts no program but git, and blocks until it ends. May be
+/// called inside and outside of a runtime, as hooks do.
 pub fn known(project: &Path, guidelines: &Guidelines) -> TypecheckState {
     known_of(project, guidelines, Content::Worktree)
 }
 
-/// The same, for the content that is meant: what is staged, where git is about to commit it.
+/// Like [`known`], for the given content, such as the staged files when git is about to commit them.
 pub fn known_of(project: &Path, guidelines: &Guidelines, content: Content) -> TypecheckState {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         Some(runtime.block_on(Typechecks::of(project).known(guidelines, content)))
     };
-    // A thread of its own: a runtime may not wait within another.
+    // A runtime cannot block within another, so this needs its own thread.
     thread::scope(|scope| scope.spawn(ask).join()).ok().flatten().unwrap_or(TypecheckState::Unknown)
 }
 
-/// The type checks of a project, and the environment that they are run in.
+/// The type checks of a project, and the environment in which they run.
 #[derive(Clone, Debug)]
 pub struct Typechecks {
     project: PathBuf,
@@ -101,12 +101,12 @@ pub struct Typechecks {
 }
 
 impl Typechecks {
-    /// Those of a project, in the environment of this process.
+    /// Returns the type checks of a project, in the environment of this process.
     pub fn of(project: &Path) -> Typechecks {
         Typechecks::within(project, std::env::vars_os())
     }
 
-    /// The same, in another environment.
+    /// Returns the type checks of a project, in the given environment.
     pub fn within(project: &Path, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Typechecks {
         let environment = environment.into_iter().collect();
         Typechecks {
@@ -118,19 +118,19 @@ impl Typechecks {
         }
     }
 
-    /// The same, where a person's data is in this folder instead of the usual one.
+    /// Sets the user's data folder.
     #[must_use]
     pub fn trusting(self, data: Option<PathBuf>) -> Typechecks {
         Typechecks { data, ..self }
     }
 
-    /// The same, heard by somebody while they run.
+    /// Sets the listener for the commands.
     #[must_use]
     pub fn heard_by(self, listener: Listener) -> Typechecks {
         Typechecks { listener, ..self }
     }
 
-    /// What is known for some content. It starts nothing but git.
+    /// Returns the stored result for some content. Starts no program but git.
     pub async fn known(&self, guidelines: &Guidelines, content: Content) -> TypecheckState {
         let Some(checker) = checker(&self.project, guidelines) else { return TypecheckState::NotConfigured };
         let Ok(tree) = content::tree(&self.project, content, &self.environment).await else {
@@ -143,8 +143,8 @@ impl Typechecks {
         }
     }
 
-    /// The verdict on the files as they are, and where that is another content, on what the branch has committed: the one
-    /// that is kept, else the checker is run, where a person allowed it, for as long as the guidelines let it.
+    /// Returns the verdict on the present files and, if the branch's committed work differs, on that too. Uses a stored
+    /// verdict, or else runs the checker if a person allowed it, within the time limit of the guidelines.
     pub async fn verdict(&self, guidelines: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         let Some(checker) = checker(&self.project, guidelines) else {
             return Answer::Found(facts::TypecheckOutcome::NotConfigured);
@@ -168,12 +168,12 @@ impl Typechecks {
         }
     }
 
-    /// The verdict on a tree that is kept and fresh. Where there is none, whether one may be come to.
+    /// Returns the fresh stored verdict on a tree. Fails if there is none and the checker may not run.
     async fn kept(&self, tree: &str, checker: &Checker, rules: &Guidelines) -> Result<Option<Verdict>, FactError> {
         let allowed = self.allowed(checker);
         let kept = match &allowed {
             Ok(()) => Verdicts::of(&self.project).find(&self.unjudged(tree.to_owned(), checker).await.key()),
-            // Nothing may be asked for its version.
+            // Without permission, no tool may be run for its version.
             Err(_) => self.remembered(tree, checker),
         };
         match kept.filter(|verdict| self.is_fresh(verdict, rules)) {
@@ -191,7 +191,7 @@ impl Typechecks {
         }
     }
 
-    /// The verdict on what is committed, which is not what lies there.
+    /// Returns the verdict on the committed files, which differ from the present ones.
     async fn on_commit(&self, checker: &Checker, tree: String, rules: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         let verdict = match self.kept(&tree, checker, rules).await {
             Ok(Some(verdict)) => Ok(verdict),
@@ -221,22 +221,22 @@ impl Typechecks {
             Err(unknown("typecheck-too-long", why))
         })?;
         let verdict = Verdict { ok, summary, at: self.clock.now(), ..unjudged };
-        // One that cannot be kept is come to again.
+        // A verdict that cannot be stored is computed again next time.
         let _unkept = Verdicts::of(&self.project).keep(&verdict);
         Ok(verdict)
     }
 
-    /// Runs the checker on the files as they are, whatever is known, and keeps what it says.
+    /// Runs the checker on the present files, even if there is a stored verdict, and stores the new one.
     ///
     /// # Errors
-    /// Nobody allowed it, it cannot be started, or the files changed meanwhile: there is no verdict.
+    /// No person allowed the checker, it cannot be started, or the files changed meanwhile.
     pub async fn run(&self, guidelines: &Guidelines, seconds: u64) -> Result<TypecheckRun, FactError> {
         let Some(checker) = checker(&self.project, guidelines) else { return Ok(TypecheckRun::NotConfigured) };
         self.judge(&checker, seconds).await
     }
 
-    /// The verdict of a checker on the files as they are: the one that it has come to on the same content with the same
-    /// tools, if it held, else it is run. What did not hold is run again, for its cause may lie elsewhere.
+    /// Returns a checker's verdict on the present files: the stored one of the same content and tools if it passed, or
+    /// else that of a new run. A failed check runs again, because its cause may lie outside the content.
     ///
     /// # Errors
     /// As for [`run`](Typechecks::run).
@@ -252,16 +252,16 @@ impl Typechecks {
         }
     }
 
-    /// Runs a checker on the files as they are.
+    /// Runs a checker on the present files.
     pub(crate) async fn judge(&self, checker: &Checker, seconds: u64) -> Result<TypecheckRun, FactError> {
         self.allowed(checker)?;
         let tree = match content::tree(&self.project, Content::Worktree, &self.environment).await {
-            // What the project's own check says is then of the moment at which it was run.
+            // Without a tree, the verdict of a project's own check is about the moment of the run.
             Err(_) if matches!(checker.origin, CheckerOrigin::Project(_)) => None,
             tree => Some(tree?),
         };
         let unjudged = self.unjudged(tree.clone().unwrap_or_default(), checker).await;
-        // Whoever is no longer waited for is stopped, with everything that was started.
+        // A timeout stops the commands with all processes that they started.
         let Ok(ended) = timeout(Duration::from_secs(seconds), self.each(checker, seconds)).await else {
             return Ok(TypecheckRun::TooLong);
         };
@@ -283,11 +283,11 @@ impl Typechecks {
         Ok(TypecheckRun::Judged { verdict, output, unkept })
     }
 
-    /// The commands one after the other, up to the first that fails: whether all passed, why not, and what was printed.
+    /// Runs the commands up to the first that fails. Returns whether all passed, the reason if not, and the output.
     async fn each(&self, checker: &Checker, seconds: u64) -> Result<(bool, String, String), FactError> {
         let environment = Environment::of(environment::own(&self.environment));
         for argv in &checker.commands {
-            // The time of all of them is kept by whoever waits.
+            // The caller enforces the time limit of all commands together; this one only has to be longer.
             let printing = self.listener.begins(&argv.join(" "));
             match runner::command(argv, seconds.saturating_add(60), &self.project, &environment, printing).await {
                 run::Verdict::Held | run::Verdict::Shown { .. } | run::Verdict::Excused { .. } => {}
@@ -300,11 +300,11 @@ impl Typechecks {
         Ok((true, "passed".to_owned(), String::new()))
     }
 
-    /// A verdict on `tree` that is not come to yet. The tools are asked for their versions.
+    /// Returns a verdict on `tree` without a result. Runs the tools to query their versions.
     async fn unjudged(&self, tree: String, checker: &Checker) -> Verdict {
         let environment = Environment::of(environment::own(&self.environment)).open;
         let mut versions = Vec::new();
-        // What the project names may be a script of its own, which does not say its version but does its work.
+        // A command of the project's own may be a script that ignores `--version` and does its work.
         let asks = !matches!(checker.origin, CheckerOrigin::Project(_));
         for argv in checker.commands.iter().filter(|_| asks) {
             versions.push(tool::version(argv, &self.project, &environment).await);
@@ -321,8 +321,8 @@ impl Typechecks {
         }
     }
 
-    /// The latest verdict of a checker on the files as they are; nothing where there is none, or git cannot say what they
-    /// come to.
+    /// Returns a checker's latest verdict on the present files. Returns `None` if there is none, or if git cannot
+    /// determine the content.
     pub(crate) async fn latest(&self, checker: &Checker) -> Option<Verdict> {
         let tree = content::tree(&self.project, Content::Worktree, &self.environment).await.ok()?;
         self.remembered(&tree, checker)
@@ -350,7 +350,7 @@ impl Typechecks {
         }
     }
 
-    /// Whether a person allowed the commands; why not.
+    /// Checks whether a person allowed the commands.
     pub(crate) fn allowed(&self, checker: &Checker) -> Result<(), FactError> {
         match self.is_allowed(&checker.digest())? {
             true => Ok(()),
@@ -365,7 +365,7 @@ impl Typechecks {
         }
     }
 
-    /// Whether a person allowed what has this digest in the project.
+    /// Checks whether a person allowed this digest in the project.
     pub(crate) fn is_allowed(&self, digest: &Digest) -> Result<bool, FactError> {
         let unreadable =
             |error: crate::trust::TrustError| unknown("trust-unreadable", format!("{}; {}", error.message, error.help));
@@ -387,7 +387,7 @@ impl Typechecks {
     }
 }
 
-/// The line that says most of why a command failed.
+/// Returns the most informative line of the output of a failed command.
 fn summary(reason: &str, output: &str) -> String {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines.clone().find(|line| line.to_ascii_lowercase().contains("error"));

@@ -13,7 +13,7 @@ use super::*;
 use crate::repository::Repository;
 use crate::trust::TrustEntry;
 
-/// It passes unless `a.rs` says `wrong`, and counts how often it was run.
+/// Passes unless `a.rs` contains `wrong`, and counts its runs.
 const CHECK: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then cat "$(dirname "$0")/version"; exit 0; fi
 echo run >> "$(dirname "$0")/runs"
@@ -33,7 +33,7 @@ struct World {
 }
 
 impl World {
-    /// A repository with one commit, and a checker beside it that the guidelines name and a person allowed.
+    /// Creates a repository with one commit, and a checker that the guidelines name and a person allowed.
     fn new() -> World {
         let world = World::untrusted();
         world.allow();
@@ -128,7 +128,7 @@ impl World {
         wait(content::tree(&self.project, content, &self.environment())).unwrap()
     }
 
-    /// What the check at the exit of a phase finds.
+    /// Returns the finding of the check at the exit of a phase.
     fn decide(&self) -> CheckFinding {
         let repository = Repository::within(&self.project, self.environment()).trusting(self.root().join("data"));
         let needs = Needs { typecheck: true, ..Needs::NOTHING };
@@ -165,7 +165,7 @@ fn the_tree_is_that_of_the_files_and_nothing_changes() {
     assert_ne!(world.tree(Content::Worktree), tree);
 }
 
-/// Git passes over files that it was told not to look at: what is in them counts all the same.
+/// The content of files that git was told to skip counts.
 #[test]
 fn the_tree_has_files_that_git_passes_over() {
     for flag in ["skip-worktree", "assume-unchanged"] {
@@ -185,7 +185,7 @@ fn the_tree_has_files_that_git_passes_over() {
         world.git(&["add", "-A"]);
         assert_eq!(there, world.tree(Content::Index), "{flag}");
         assert_ne!(there, head, "{flag}");
-        // In a sparse checkout they do not lie there.
+        // In a sparse checkout, these files do not exist.
         world.git(&["reset", "-q", "--hard"]);
         world.git(&["update-index", "--skip-worktree", "a.rs"]);
         fs::remove_file(world.project.join("a.rs")).unwrap();
@@ -196,7 +196,7 @@ fn the_tree_has_files_that_git_passes_over() {
 #[test]
 fn the_tree_of_unusual_repositories() {
     let world = World::new();
-    // The index that git says it commits.
+    // The index that git names as the committed one.
     world.write("a.rs", "other\n");
     let mut elsewhere = world.environment();
     elsewhere.push(("GIT_INDEX_FILE".into(), ".git/other-index".into()));
@@ -205,7 +205,7 @@ fn the_tree_of_unusual_repositories() {
     let head = world.git(&["rev-parse", "HEAD^{tree}"]);
     assert_eq!(wait(content::tree(&world.project, Content::Index, &elsewhere)).unwrap(), head);
     assert_ne!(world.tree(Content::Index), head);
-    // A folder of the repository, a linked worktree, conflicts.
+    // A subfolder of the repository, a linked worktree, conflicts.
     world.git(&["commit", "-q", "-m", "feat: other"]);
     fs::create_dir(world.project.join("sub")).unwrap();
     let whole = world.tree(Content::Worktree);
@@ -216,7 +216,7 @@ fn the_tree_of_unusual_repositories() {
     world.git(&["worktree", "add", "-q", "../linked", "HEAD~1"]);
     let linked = world.root().join("linked");
     assert_eq!(wait(content::tree(&linked, Content::Worktree, &world.environment())).unwrap(), head);
-    // Nothing is committed yet, nothing is there.
+    // No commit, no files.
     let empty = world.root().join("empty");
     fs::create_dir(&empty).unwrap();
     let none = wait(content::tree(&empty, Content::Worktree, &world.environment())).unwrap_err();
@@ -255,7 +255,7 @@ fn other_tools_commands_and_ages_know_nothing() {
     assert_eq!(world.known(Content::Worktree), TypecheckState::Unknown, "other arguments");
     world.rules.typecheck.commands = Some(vec![vec!["check".into(), "all".into()]]);
     assert_eq!(world.known(Content::Worktree), TypecheckState::Passed);
-    // Another version behind the same file: told when it can be asked.
+    // Another version of the same file is noticed when the tool may be run.
     fs::write(world.root().join("bin/version"), "check 2.0\n").unwrap();
     assert_eq!(world.decide().standing, CheckStatus::Holds);
     assert_eq!(world.runs(), 2);
@@ -349,7 +349,7 @@ fn what_is_known_can_be_asked_anywhere() {
     assert!(judged);
 }
 
-/// A branch whose commit says `text`, with other files beside it.
+/// Creates a branch whose commit contains `text`, with different files in the worktree.
 fn committed(text: &str) -> World {
     let world = World::new();
     world.git(&["switch", "-q", "-c", "feat/x"]);
@@ -488,7 +488,7 @@ fn a_file_that_git_is_told_to_pass_over_counts_as_it_lies_there() {
             found.reason
         );
         assert!(found.reason.contains("on what is committed"), "{option}: {}", found.reason);
-        // The index itself is as it was.
+        // The index itself is unchanged.
         assert!(!world.git(&["ls-files", "-v", "a.rs"]).starts_with('H'), "{option}");
     }
 }

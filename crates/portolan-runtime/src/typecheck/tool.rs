@@ -1,4 +1,4 @@
-//! Which tool a command starts: what it says of its version, and, without starting it, the files that it is.
+//! Identifies the tool that a command starts: by its version output, or by its files without starting it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,12 +10,12 @@ use crate::program::{Question, ask};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_BYTES: usize = 64 * 1024;
-/// How much of a version is kept, in characters.
+/// The maximum length of a version, in characters.
 const VERSION_CHARS: usize = 400;
-/// A longer manifest is told by its size alone.
+/// The maximum size of a manifest that is hashed, in bytes. A larger one is left out.
 const MANIFEST_BYTES: u64 = 1024 * 1024;
 
-/// What the tool of a command says of its version; empty where it says nothing.
+/// Returns the version output of a command's tool, or an empty text if there is none.
 pub(super) async fn version(argv: &[String], project: &Path, environment: &[(OsString, OsString)]) -> String {
     let line = asked(argv);
     let Some(program) = line.first().and_then(|name| found(name, project, environment)) else { return String::new() };
@@ -36,7 +36,7 @@ pub(super) async fn version(argv: &[String], project: &Path, environment: &[(OsS
     }
 }
 
-/// The command that asks a tool for its version. What only starts another tool is passed over.
+/// Returns the command that prints a tool's version. Skips programs that only start another tool.
 fn asked(argv: &[String]) -> Vec<String> {
     let [program, arguments @ ..] = argv else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -49,14 +49,15 @@ fn asked(argv: &[String]) -> Vec<String> {
     }
 }
 
-/// Where the tool stands in a command of `npx`.
+/// Returns the position of the tool in a command of `npx`.
 fn started(argv: &[String]) -> Option<usize> {
     let (first, rest) = argv.split_first()?;
     let is_starter = first.rsplit('/').next() == Some("npx");
     rest.iter().position(|word| !word.starts_with('-')).filter(|_| is_starter).map(|at| at + 1)
 }
 
-/// What tells the tools of some commands from others without starting them: where they are, how large, and of what time.
+/// Returns a digest that identifies the tools of some commands without starting them: their paths, sizes and
+/// modification times.
 pub(super) fn stamp(commands: &[Vec<String>], project: &Path, environment: &[(OsString, OsString)]) -> Digest {
     let mut parts: Vec<String> = Vec::new();
     for argv in commands {
@@ -67,7 +68,8 @@ pub(super) fn stamp(commands: &[Vec<String>], project: &Path, environment: &[(Os
     Digest::of_parts(parts.iter().map(String::as_bytes))
 }
 
-/// A file behind all its symlinks. A package manager gives all its files the same time, so that its manifest counts.
+/// Describes the file behind all symlinks. A package manager gives all its files the same time, so the manifest counts
+/// too.
 fn file(path: &Path) -> String {
     let Ok(real) = path.canonicalize() else { return String::new() };
     let Ok(meta) = real.metadata() else { return String::new() };
@@ -83,7 +85,7 @@ fn file(path: &Path) -> String {
     format!("{} {} {:?} {manifest:?}", real.display(), meta.len(), meta.modified().ok())
 }
 
-/// Where a program is: in the project where its name has a slash, else by the `PATH`.
+/// Returns the path of a program: relative to the project if its name has a slash, or else from the `PATH`.
 fn found(name: &str, project: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(project.join(name));

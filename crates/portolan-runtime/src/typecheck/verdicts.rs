@@ -1,5 +1,5 @@
-//! Verdicts that were come to: a small file for each, whose name says which content it is for. They belong to one checkout,
-//! and the oldest are thrown away.
+//! Stored verdicts: a small file each, whose name identifies the content it is about. They belong to one checkout, and
+//! the oldest are deleted.
 
 use std::fs;
 use std::io;
@@ -14,36 +14,36 @@ use crate::project_folder;
 
 /// How many are kept.
 const MOST_KEPT: usize = 64;
-/// How many files of the folder are looked at.
+/// How many files of the folder are read.
 const MOST_SEEN: usize = 1_024;
-/// A larger file is none of them.
+/// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 * 1024;
-/// How far ahead of our clock another one may have been, in milliseconds.
+/// How far in the future a verdict's time may be, because of another clock, in milliseconds.
 const AHEAD_MS: i64 = 60_000;
 
-/// What a type checker said of some content.
+/// A type checker's verdict on some content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// It found nothing wrong.
+    /// Whether the check passed.
     pub ok: bool,
-    /// When it had said so.
+    /// When it ended.
     pub at: Timestamp,
-    /// What it said, in short.
+    /// A short summary.
     pub summary: String,
-    /// Its commands.
+    /// The commands of the checker.
     pub argv: Vec<Vec<String>>,
-    /// The content: the id of a tree.
+    /// The content: the ID of a tree.
     pub tree: String,
-    /// What each tool says of its version.
+    /// The version output of each tool.
     pub versions: Vec<String>,
-    /// What tells the tools from others without starting them.
+    /// Identifies the tools without starting them.
     pub tools: Digest,
-    /// The version of Portolan that asked.
+    /// The version of Portolan that ran the check.
     pub portolan: String,
 }
 
 impl Verdict {
-    /// The name that it is kept under: everything that it depends on.
+    /// Returns the name under which it is stored: a digest of everything that it depends on.
     pub(super) fn key(&self) -> Digest {
         let mut parts = vec!["portolan typecheck 1".to_owned(), self.tree.clone(), self.portolan.clone()];
         for (at, argv) in self.argv.iter().enumerate() {
@@ -54,14 +54,14 @@ impl Verdict {
         Digest::of_parts(parts.iter().map(String::as_bytes))
     }
 
-    /// How old it is, in seconds; nothing for one from a time to come.
+    /// Returns the age in seconds, or `None` if the verdict is from the future.
     pub(super) fn age_seconds(&self, now: Timestamp) -> Option<u64> {
         let age = now.0.saturating_sub(self.at.0);
         (age >= -AHEAD_MS).then(|| u64::try_from(age / 1_000).unwrap_or(0))
     }
 }
 
-/// The folder that verdicts are kept in.
+/// The folder of the stored verdicts.
 pub(super) struct Verdicts {
     project: PathBuf,
     folder: PathBuf,
@@ -72,12 +72,12 @@ impl Verdicts {
         Verdicts { project: project.to_owned(), folder: project.join(".portolan").join("verdicts") }
     }
 
-    /// The verdict under a key, when it is the one that the key is made of.
+    /// Returns the verdict under a key, if the key matches its content.
     pub(super) fn find(&self, key: &Digest) -> Option<Verdict> {
         self.is_inside().then(|| read(&self.path(key))).flatten().filter(|verdict| verdict.key() == *key)
     }
 
-    /// The latest verdict of these tools on this content.
+    /// Returns the latest verdict of these tools on this content.
     pub(super) fn latest(&self, tree: &str, argv: &[Vec<String>], tools: &Digest) -> Option<Verdict> {
         let fits = |verdict: &Verdict| {
             verdict.tree == tree
@@ -95,7 +95,7 @@ impl Verdicts {
         files.max_by_key(|verdict| verdict.at)
     }
 
-    /// Keeps a verdict, as a whole or not at all.
+    /// Stores a verdict atomically.
     pub(super) fn keep(&self, verdict: &Verdict) -> io::Result<()> {
         project_folder::make(&self.project.join(".portolan"))?;
         fs::create_dir_all(&self.folder)?;
@@ -129,7 +129,7 @@ impl Verdicts {
             .collect()
     }
 
-    /// Makes room for one more. What cannot be deleted is not worth failing for.
+    /// Deletes the oldest verdicts to make room for one more. Ignores errors.
     fn prune(&self) {
         let time = |path: &PathBuf| path.symlink_metadata().and_then(|meta| meta.modified()).ok();
         let mut files = self.files();

@@ -1,4 +1,4 @@
-//! Reading text, all of it or one end of it, and never more than there is room for.
+//! Reads text: a whole file or its beginning or end, up to a maximum size.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{Filesystem, failed};
 use crate::builtin::arguments;
 
-/// The most that is read of a file. An answer holds it twice, and should be less than what clients take.
+/// The maximum size that is read, in bytes. A response contains it twice, and should stay below what clients accept.
 const MAX_BYTES: usize = 4 << 20;
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ impl Filesystem {
         if data.is_dir() {
             return Err(format!("`{path}` is a folder; list it instead"));
         }
-        // A pipe or a device may keep its reader waiting for ever.
+        // A pipe or a device may block its reader for ever.
         if !data.is_file() {
             return Err(format!("`{path}` is not a regular file"));
         }
@@ -54,7 +54,7 @@ impl Filesystem {
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // What was found may have been exchanged meanwhile, for a symlink that leads outside or a pipe that nobody writes.
+    // The file may have been replaced meanwhile, by a symlink that leads outside or a pipe without a writer.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
@@ -64,7 +64,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-/// The first `lines` lines, without the line break after the last of them unless all was wanted.
+/// Returns the first `lines` lines, without the last newline unless the whole file is requested.
 fn from_start(path: &Path, lines: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(MAX_BYTES as u64).read_to_end(&mut bytes)?;
@@ -78,7 +78,7 @@ fn from_start(path: &Path, lines: usize) -> io::Result<Vec<u8>> {
     Ok(whole_characters(bytes))
 }
 
-/// The last `lines` lines.
+/// Returns the last `lines` lines.
 fn from_end(path: &Path, lines: usize) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let length = file.seek(SeekFrom::End(0))?;
@@ -102,7 +102,7 @@ fn from_end(path: &Path, lines: usize) -> io::Result<Vec<u8>> {
     Ok(bytes.split_off(from))
 }
 
-/// `bytes` without the character that the bound has cut in two.
+/// Removes a character that the maximum size has cut in two.
 fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.len() == MAX_BYTES
         && let Err(error) = std::str::from_utf8(&bytes)

@@ -1,4 +1,4 @@
-//! Searching below a folder, and giving up where there is too much.
+//! Searches below a folder, within limits.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -12,9 +12,9 @@ use super::{Filesystem, failed, shown};
 use crate::builtin::arguments;
 use crate::builtin::glob::Glob;
 
-/// The most entries that are looked at.
+/// The maximum number of entries that are visited.
 const MAX_VISITED: usize = 200_000;
-/// The most that are found.
+/// The maximum number of matches.
 const MAX_FOUND: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 const MAX_EXCLUDED: usize = 100;
@@ -35,7 +35,7 @@ struct Search<'a> {
     stop: &'a AtomicBool,
     visited: usize,
     found: Vec<PathBuf>,
-    /// Folders to be looked at: where they are, and their names below the start.
+    /// Folders still to visit: their paths, and their names below the start.
     ahead: VecDeque<(PathBuf, Vec<String>)>,
 }
 
@@ -57,7 +57,7 @@ impl Filesystem {
             found: Vec::new(),
             ahead: VecDeque::from([(start.clone(), Vec::new())]),
         };
-        // The start must be readable; of what lies below, what cannot be read is passed over.
+        // The start must be readable. Unreadable entries below it are skipped.
         fs::read_dir(&start).map_err(|error| failed(&path, &error))?;
         let ended = search.run();
         search.found.sort();
@@ -85,7 +85,7 @@ impl Search<'_> {
                 }
                 let mut below = names.clone();
                 below.push(entry.file_name().to_string_lossy().into_owned());
-                // A symlink is found, but not entered: it may lead outside, or round in a circle.
+                // A symlink can match, but is not entered: it may lead outside, or form a cycle.
                 let enter = entry.file_type().is_ok_and(|kind| kind.is_dir()) && below.len() < MAX_DEPTH;
                 self.visit(&entry.path(), below, enter)?;
             }

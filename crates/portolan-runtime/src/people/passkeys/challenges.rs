@@ -1,5 +1,5 @@
-//! Challenges that wait for a passkey. One is good once, for a while, and for exactly what it was made for: it is a digest
-//! of that, so that what a passkey signs cannot be said to have been anything else.
+//! Challenges for passkeys. A challenge is valid once, for a limited time and for one content. It is a digest of that
+//! content, so that a signature cannot be passed off as one for another content.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -13,26 +13,26 @@ use sha2::{Digest as _, Sha256};
 use crate::digest::Digest;
 use crate::error::ServiceError;
 
-/// For so many seconds a challenge is good.
+/// How long a challenge is valid, in seconds.
 pub const CHALLENGE_SECONDS: u32 = 120;
 
-/// So many wait at a time; the oldest gives way to another one.
+/// The maximum number of open challenges. A new one replaces the oldest.
 const MAX_OPEN: usize = 64;
 
-/// What an answer says, all of which its passkey confirms.
+/// The content of an answer. The passkey confirms all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerContent<'a> {
-    /// The run, as it is named.
+    /// The run, as the caller names it.
     pub run: &'a str,
-    /// Which branch, where several wait.
+    /// The branch, if several wait.
     pub branch: Option<&'a str>,
     /// The revision at which the question was read.
     pub revision: u64,
-    /// The answer.
+    /// The chosen outcome.
     pub outcome: &'a str,
-    /// What is said with it.
+    /// The note given with the answer.
     pub note: Option<&'a str>,
-    /// Variables that are given values.
+    /// Variables and the values they are set to.
     pub values: Option<&'a Map<String, Value>>,
 }
 
@@ -43,7 +43,7 @@ impl AnswerContent<'_> {
     }
 }
 
-/// The challenges of one server.
+/// The open challenges of one server.
 #[derive(Debug, Default)]
 pub struct Challenges {
     open: Mutex<VecDeque<Open>>,
@@ -57,7 +57,7 @@ struct Open {
 }
 
 impl Challenges {
-    /// Another challenge, in base64url.
+    /// Makes a new challenge, in base64url.
     pub(super) fn make(&self, content: &Digest, now: Timestamp) -> Result<String, ServiceError> {
         let mut nonce = [0_u8; 32];
         getrandom::fill(&mut nonce).map_err(|error| {
@@ -74,7 +74,7 @@ impl Challenges {
         Ok(challenge)
     }
 
-    /// Takes a challenge, whatever comes of it: nobody tries twice with the same one.
+    /// Removes a challenge and checks it. Even a failed check uses it up.
     pub(super) fn take(&self, given: &str, content: &Digest, now: Timestamp) -> Result<(), ServiceError> {
         let taken = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +96,7 @@ impl Challenges {
 }
 
 impl Open {
-    /// A clock that was put back makes none last longer.
+    /// Checks whether the challenge is still valid. A clock that was set back does not extend it.
     fn is_good(&self, now: Timestamp) -> bool {
         let age = now.0.saturating_sub(self.at.0);
         (0..=i64::from(CHALLENGE_SECONDS) * 1_000).contains(&age)

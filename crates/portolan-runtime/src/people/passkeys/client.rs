@@ -1,4 +1,4 @@
-//! What a browser and an authenticator say of what they did: bytes of whoever has sent them, bounded and checked.
+//! Parses and checks what a browser and an authenticator sent. The bytes are untrusted and bounded in size.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,19 +8,19 @@ use sha2::{Digest as _, Sha256};
 use super::RP_ID;
 use crate::error::ServiceError;
 
-/// The longest of each part, in bytes.
+/// The maximum length of each part, in bytes.
 pub(super) const MAX_ID: usize = 1_023;
 pub(super) const MAX_KEY: usize = 1_200;
 pub(super) const MAX_SIGNATURE: usize = 1_200;
 const MAX_CLIENT_DATA: usize = 4_096;
 const MAX_AUTHENTICATOR_DATA: usize = 4_096;
 
-/// The person was there, and was made sure of; a credential is attached.
+/// Flags of the authenticator: user present, user verified, attested credential data attached.
 const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;
 const ATTACHED: u8 = 0x40;
 
-/// The bytes of a part that was sent in base64url.
+/// Decodes a part that was sent in base64url.
 pub(super) fn decoded(name: &str, text: &str, max: usize) -> Result<Vec<u8>, ServiceError> {
     if text.len() > max.div_ceil(3) * 4 {
         return Err(malformed(format!("`{name}` of the passkey is too long")));
@@ -29,23 +29,23 @@ pub(super) fn decoded(name: &str, text: &str, max: usize) -> Result<Vec<u8>, Ser
     bytes.map_err(|_| malformed(format!("`{name}` of the passkey is not base64url without padding")))
 }
 
-/// What is said of a passkey whose parts cannot be read.
+/// Returns the error for a passkey response that cannot be parsed.
 pub(super) fn malformed(message: impl Into<String>) -> ServiceError {
     ServiceError::refused("bad_passkey", message, "send what the browser hands over, byte by byte, in base64url")
 }
 
-/// What is said of a passkey that confirms nothing.
+/// Returns the error for a passkey response that confirms nothing.
 pub(super) fn wrong(message: impl Into<String>) -> ServiceError {
     ServiceError::refused("wrong_passkey", message, "nothing has changed; answer in a terminal, or begin anew")
 }
 
-/// What a browser says that it did, as the authenticator has signed it.
+/// The browser's client data, which the authenticator has signed.
 pub(super) struct ClientData {
     bytes: Vec<u8>,
     pub(super) challenge: String,
 }
 
-/// Its fields; browsers may add others.
+/// The fields that are checked; browsers may add others.
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "type")]
@@ -59,7 +59,7 @@ struct Fields {
 }
 
 impl ClientData {
-    /// Reads it, where it is of this kind and of a page at this origin.
+    /// Parses the client data, and checks its kind and the origin of its page.
     pub(super) fn read(text: &str, kind: &str, origin: &str) -> Result<ClientData, ServiceError> {
         let bytes = decoded("clientDataJSON", text, MAX_CLIENT_DATA)?;
         let fields = serde_json::from_slice::<Fields>(&bytes);
@@ -74,14 +74,14 @@ impl ClientData {
     }
 }
 
-/// What an authenticator says of itself and of the person.
+/// The data that the authenticator reports about itself and about the person.
 pub(super) struct AuthenticatorData {
     bytes: Vec<u8>,
     pub(super) sign_count: u32,
 }
 
 impl AuthenticatorData {
-    /// Reads it, where it is for this program and the person was made sure of.
+    /// Parses the data, and checks that it is for this program and that the person was verified.
     pub(super) fn read(text: &str) -> Result<AuthenticatorData, ServiceError> {
         let bytes = decoded("authenticatorData", text, MAX_AUTHENTICATOR_DATA)?;
         let Some((head, _)) = bytes.split_first_chunk::<37>() else {
@@ -98,16 +98,16 @@ impl AuthenticatorData {
         Ok(AuthenticatorData { bytes, sign_count })
     }
 
-    /// The id of the credential that was made.
+    /// Returns the ID of the attached credential.
     pub(super) fn credential(&self) -> Option<&[u8]> {
         let (head, attached) = self.bytes.split_first_chunk::<37>()?;
-        // Behind the model of the authenticator, which says nothing that could be believed.
+        // Skips the model of the authenticator, which is not verified.
         let (length, rest) = attached.get(16..)?.split_first_chunk::<2>()?;
         let id = rest.get(..usize::from(u16::from_be_bytes(*length)))?;
         (head[32] & ATTACHED != 0).then_some(id)
     }
 
-    /// What is signed: this, and the digest of what the browser says.
+    /// Returns the signed bytes: this data, followed by the digest of the client data.
     pub(super) fn signed_with(&self, client: &ClientData) -> Vec<u8> {
         [&self.bytes[..], &Sha256::digest(&client.bytes)[..]].concat()
     }

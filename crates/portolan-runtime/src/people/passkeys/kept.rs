@@ -1,4 +1,4 @@
-//! The file of passkeys, in the user's data folder, and what each of them is known by in event logs.
+//! The passkey file in the user's data folder, and the fingerprints that name passkeys in event logs.
 
 use std::io;
 use std::path::Path;
@@ -13,25 +13,25 @@ use crate::digest::Digest;
 use crate::disk;
 use crate::error::ServiceError;
 
-/// So many are kept: as many as the largest file that is read has room for.
+/// The maximum number of passkeys, so that the file stays below the largest size that is read.
 pub(super) const MAX_KEPT: usize = 16;
 
-/// What is kept of a passkey.
+/// A stored passkey.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PasskeyRecord {
-    /// In base64url, as the key.
+    /// In base64url, as the public key.
     pub(super) id: String,
     pub(super) public_key: String,
     pub(super) algorithm: i64,
     pub(super) name: String,
     pub(super) sign_count: u32,
-    /// When it was enrolled.
+    /// When the passkey was enrolled.
     pub(super) at: Timestamp,
 }
 
 impl PasskeyRecord {
-    /// What an event log names it by: all that does not change by its use.
+    /// Returns the passkey's name in event logs: a digest of all fields that its use does not change.
     pub(super) fn fingerprint(&self) -> String {
         let PasskeyRecord { id, public_key, algorithm, name, sign_count: _, at: _ } = self;
         let algorithm = algorithm.to_le_bytes();
@@ -41,10 +41,11 @@ impl PasskeyRecord {
     }
 }
 
-/// The file.
+/// The contents of the passkey file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct PasskeyFile {
-    /// What authenticators know the person by, in base64url: who enrols again replaces the earlier one there.
+    /// The user handle that authenticators know, in base64url. Enrolling again on an authenticator replaces its earlier
+    /// passkey.
     user: Option<String>,
     pub(super) passkeys: Vec<PasskeyRecord>,
 }
@@ -62,7 +63,7 @@ impl PasskeyFile {
         disk::replace(path, &json_of(self)).map_err(|error: io::Error| unwritable(path, &error))
     }
 
-    /// What authenticators know the person by.
+    /// Returns the user handle, and makes one if there is none.
     pub(super) fn user(&mut self) -> Result<String, ServiceError> {
         if let Some(user) = &self.user {
             return Ok(user.clone());
@@ -75,7 +76,7 @@ impl PasskeyFile {
         Ok(self.user.insert(URL_SAFE_NO_PAD.encode(user)).clone())
     }
 
-    /// A name that none has: this one, or with a number behind it.
+    /// Returns `wanted`, or `wanted` with a number if another passkey has that name.
     pub(super) fn free_name(&self, wanted: &str) -> String {
         let is_free = |name: &String| self.passkeys.iter().all(|kept| kept.name != *name);
         let numbered = (2..).map(|number| format!("{wanted} {number}"));

@@ -1,33 +1,33 @@
-//! Public keys as browsers hand them over (SubjectPublicKeyInfo), and signatures under them. A key of each kind begins
-//! with the same bytes, so that nothing has to be parsed.
+//! Public keys as browsers return them (SubjectPublicKeyInfo), and signature checks with them. All keys of one kind
+//! begin with the same bytes, so no parser is needed.
 
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey, VerificationAlgorithm,
 };
 
-/// What stands before the point of a key of P-256, which is not compressed.
+/// The bytes before the uncompressed point of a P-256 key.
 const P256: &[u8] = &[
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// What stands before a key of Ed25519.
+/// The bytes before an Ed25519 key.
 const EDWARDS: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-/// The name of RSA within its keys.
+/// The identifier of RSA within its keys.
 const RSA: &[u8] = &[0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
 
-/// The algorithms that are known, by their numbers in COSE.
+/// The supported algorithms, by their COSE numbers.
 pub(super) const ES256: i64 = -7;
 pub(super) const EDDSA: i64 = -8;
 pub(super) const RS256: i64 = -257;
 
-/// A key that signatures are verified with.
+/// A key that verifies signatures.
 pub(super) struct PublicKey<'k> {
     algorithm: &'static dyn VerificationAlgorithm,
     bytes: &'k [u8],
 }
 
 impl<'k> PublicKey<'k> {
-    /// A key of an algorithm that is known; nothing where it is none.
+    /// Reads a key of a supported algorithm. Returns `None` if it is not one.
     pub(super) fn read(algorithm: i64, info: &'k [u8]) -> Option<PublicKey<'k>> {
         let (algorithm, bytes): (&'static dyn VerificationAlgorithm, &[u8]) = match algorithm {
             ES256 => (&ECDSA_P256_SHA256_ASN1, info.strip_prefix(P256).filter(|key| key.len() == 65 && key[0] == 4)?),
@@ -38,19 +38,19 @@ impl<'k> PublicKey<'k> {
         Some(PublicKey { algorithm, bytes })
     }
 
-    /// Whether this key has signed the message.
+    /// Checks whether this key has signed the message.
     pub(super) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(self.algorithm, self.bytes).verify(message, signature).is_ok()
     }
 }
 
-/// The key within its information. All that are long enough have their lengths in two bytes.
+/// Returns the key within its information. All keys that are long enough have two-byte lengths.
 fn rsa(info: &[u8]) -> Option<&[u8]> {
     let inner = sized(info, 0x30)?.strip_prefix(RSA)?;
     sized(inner, 0x03)?.strip_prefix(&[0])
 }
 
-/// What a value of this kind holds, where there is nothing behind it.
+/// Returns the contents of a DER value of this kind, if nothing follows it.
 fn sized(bytes: &[u8], kind: u8) -> Option<&[u8]> {
     let [first, 0x82, high, low, inner @ ..] = bytes else { return None };
     (*first == kind && usize::from(u16::from_be_bytes([*high, *low])) == inner.len()).then_some(inner)

@@ -1,8 +1,8 @@
-//! Passkeys: persons confirm single answers on the studio's page by WebAuthn, for an agent has no finger.
+//! Passkeys: a person confirms a single answer on the studio's page by WebAuthn, which an agent cannot do.
 //!
-//! They lie in `people/passkeys.json` of the user's data folder; the event log of each project names those that count in
-//! it. A passphrase is asked for wherever a person has set one, but a passkey lets somebody do what they could not do
-//! otherwise: so one that the log does not name confirms nothing, however it came into the file.
+//! The passkeys are in `people/passkeys.json` of the user's data folder. The event log of each project names those that
+//! count there. A passphrase is asked for wherever a person has set one. A passkey instead allows what would otherwise
+//! be refused, so one that the log does not name confirms nothing.
 
 mod challenges;
 mod client;
@@ -27,90 +27,90 @@ use key::PublicKey;
 
 pub use challenges::{AnswerContent, CHALLENGE_SECONDS, Challenges};
 
-/// What passkeys belong to: the name under which the page is opened.
+/// The WebAuthn relying party: the host name under which the page is opened.
 pub const RP_ID: &str = "localhost";
 
-/// Their file in the folder of persons.
+/// The name of the passkey file.
 const FILE: &str = "passkeys.json";
-/// What the log calls those that count.
+/// The name of the setting in the log that lists the passkeys.
 const NAMED: &str = "passkeys";
-/// What the log says where none does any more.
+/// The value in the log if no passkey counts any more.
 const NONE: &str = "none";
-/// The longest name, in letters.
+/// The maximum length of a name, in letters.
 const MAX_NAME: usize = 60;
 
 /// A passkey that a person has enrolled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passkey {
-    /// Its credential's id, in base64url.
+    /// The credential's ID, in base64url.
     pub id: String,
-    /// How the person calls it.
+    /// The name that the person gave it.
     pub name: String,
     /// When it was enrolled.
     pub at: Timestamp,
-    /// Whether the event log of the project names it: only then it confirms anything.
+    /// Whether the project's event log names it. Only then does it confirm anything.
     pub is_named: bool,
 }
 
-/// The passkeys of a person, as a project sees them.
+/// The passkeys of a person, as one project sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passkeys {
-    /// Those that are kept, in the order in which they were enrolled.
+    /// The stored passkeys, in the order of enrolment.
     pub kept: Vec<Passkey>,
-    /// How many the log names that are not kept.
+    /// How many passkeys the log names that are not stored.
     pub missing: usize,
 }
 
-/// What an authenticator signs where it confirms something: each part in base64url.
+/// An authenticator's signed confirmation, each part in base64url.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Assertion {
-    /// The credential's id.
+    /// The credential's ID.
     pub id: String,
-    /// What the authenticator says.
+    /// The authenticator's data.
     pub authenticator_data: String,
-    /// What the browser says.
+    /// The browser's client data.
     #[serde(rename = "clientDataJSON")]
     pub client_data: String,
     /// The signature over both.
     pub signature: String,
 }
 
-/// What comes of a passkey being made: binary parts in base64url.
+/// A newly made passkey, as the browser returns it. Binary parts are in base64url.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Registration {
-    /// The credential's id.
+    /// The credential's ID.
     pub id: String,
-    /// Its public key, as SubjectPublicKeyInfo.
+    /// The public key, as SubjectPublicKeyInfo.
     pub public_key: String,
-    /// Its algorithm, by the number in COSE.
+    /// The algorithm, as a COSE number.
     pub algorithm: i64,
-    /// What the authenticator says.
+    /// The authenticator's data.
     pub authenticator_data: String,
-    /// What the browser says.
+    /// The browser's client data.
     #[serde(rename = "clientDataJSON")]
     pub client_data: String,
-    /// How the person calls it.
+    /// The name that the person gave it.
     pub name: String,
 }
 
-/// What a browser is told that is to make a passkey.
+/// The data from which a browser makes a passkey.
 #[derive(Clone, Debug, Serialize)]
 pub struct Enrolment {
     /// The challenge, in base64url.
     pub challenge: String,
-    /// What authenticators know the person by, in base64url.
+    /// The user handle, in base64url.
     pub user: String,
-    /// The credentials that are kept already.
+    /// The IDs of the stored credentials.
     pub exclude: Vec<String>,
 }
 
 impl People<'_> {
-    /// The passkeys of the person.
+    /// Returns the passkeys of the person.
     ///
     /// # Errors
-    /// Their file or the log cannot be read.
+    /// The passkey file or the log cannot be read.
     pub fn passkeys(&self) -> Result<Passkeys, ServiceError> {
         let file = PasskeyFile::read(&self.passkey_file()?)?;
         let mut missing = self.named_passkeys()?;
@@ -121,19 +121,19 @@ impl People<'_> {
         Ok(Passkeys { kept: file.passkeys.into_iter().map(passkey).collect(), missing: missing.len() })
     }
 
-    /// The ids of the passkeys that may confirm something in this project.
+    /// Returns the IDs of the passkeys that may confirm something in this project.
     ///
     /// # Errors
-    /// Their file or the log cannot be read.
+    /// The passkey file or the log cannot be read.
     pub fn credentials(&self) -> Result<Vec<String>, ServiceError> {
-        // Most persons have none: then the log need not be read to its beginning.
+        // Without passkeys, which is the usual case, the log need not be read to its beginning.
         if PasskeyFile::read(&self.passkey_file()?)?.passkeys.is_empty() {
             return Ok(Vec::new());
         }
         Ok(self.passkeys()?.kept.into_iter().filter(|kept| kept.is_named).map(|kept| kept.id).collect())
     }
 
-    /// A challenge, for a passkey to confirm this very answer.
+    /// Returns a challenge for a passkey to confirm exactly this answer.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -141,11 +141,11 @@ impl People<'_> {
         challenges.make(&content.digest(), self.service.clock().now())
     }
 
-    /// Refuses an answer that no passkey of the person has confirmed, on a page at this origin. The challenge is used up
-    /// either way.
+    /// Refuses an answer that no passkey of the person has confirmed on a page at this origin. Uses up the challenge,
+    /// even if the confirmation fails.
     ///
-    /// # Errors
-    /// A part of it is wrong; the passkey is none that the log of the project names; what is kept of passphrases was
+    /// A part is malformed or wrong; the project's log does not name the passkey; the passphrase file was tampered
+    /// with; or a file or the log cannot be read or written.
     /// changed; or something cannot be read or written.
     pub fn confirm_by_passkey(
         &self,
@@ -158,7 +158,7 @@ impl People<'_> {
         let authenticator = AuthenticatorData::read(&given.authenticator_data)?;
         let signature = decoded("signature", &given.signature, MAX_SIGNATURE)?;
         challenges.take(&client.challenge, &content.digest(), self.service.clock().now())?;
-        // Whoever has changed the one record of the person may have changed the other.
+        // If the passphrase record was changed, the passkey record may have been changed too.
         if self.standing()? == PassphrasePolicy::Tampered {
             return Err(tampered(&self.file()?));
         }
@@ -181,10 +181,10 @@ impl People<'_> {
         if authenticator.sign_count == 0 { Ok(()) } else { file.write(&path) }
     }
 
-    /// What a browser is told that is to make a passkey.
+    /// Returns the data from which a browser makes a passkey.
     ///
     /// # Errors
-    /// So many are kept that there is no room, or their file cannot be read or written.
+    /// No more passkeys fit, the file cannot be read or written, or the system gives no random bytes.
     pub fn begin_enrolment(&self, challenges: &Challenges) -> Result<Enrolment, ServiceError> {
         let _turn = turn(&self.folder()?)?;
         let path = self.passkey_file()?;
@@ -196,11 +196,11 @@ impl People<'_> {
         Ok(Enrolment { challenge, user, exclude: file.passkeys.into_iter().map(|kept| kept.id).collect() })
     }
 
-    /// Keeps a passkey that a browser has made on a page at this origin, and has the log of this project name it. Whoever
-    /// calls knows that a person has begun this. It gets its name, or that with a number.
+    /// Stores a passkey that a browser has made on a page at this origin, and records it in the project's log. The
+    /// caller must know that a person began the enrolment. A number is appended to the name if it is taken.
     ///
     /// # Errors
-    /// A part of it is wrong, it is kept already, there is no room, or it cannot be kept or put on record.
+    /// A part is wrong, the passkey is stored already, no more fit, or it cannot be stored or recorded.
     pub fn enrol(&self, challenges: &Challenges, origin: &str, given: &Registration) -> Result<Passkey, ServiceError> {
         let client = ClientData::read(&given.client_data, "webauthn.create", origin)?;
         let authenticator = AuthenticatorData::read(&given.authenticator_data)?;
@@ -233,10 +233,10 @@ impl People<'_> {
         Ok(Passkey { id: kept.id, name: kept.name, at, is_named: true })
     }
 
-    /// Has this project go by a passkey that was enrolled in another one.
+    /// Lets a passkey that was enrolled in another project count in this one.
     ///
     /// # Errors
-    /// There is none of that name, or it cannot be put on record.
+    /// No passkey has this name, or the log cannot be written.
     pub fn adopt_passkey(&self, name: &str) -> Result<(), ServiceError> {
         let _turn = turn(&self.folder()?)?;
         let file = PasskeyFile::read(&self.passkey_file()?)?;
@@ -244,10 +244,10 @@ impl People<'_> {
         self.name_passkey(kept)
     }
 
-    /// Forgets a passkey: it confirms nothing any more, in no project.
+    /// Removes a passkey from the file, so that it confirms nothing in any project.
     ///
     /// # Errors
-    /// There is none of that name, or the file or the log cannot be written.
+    /// No passkey has this name, or the file or the log cannot be written.
     pub fn remove_passkey(&self, name: &str) -> Result<(), ServiceError> {
         let _turn = turn(&self.folder()?)?;
         let path = self.passkey_file()?;
@@ -263,13 +263,14 @@ impl People<'_> {
         Ok(self.folder()?.join(FILE))
     }
 
-    /// Those that the log names.
+    /// Returns the fingerprints that the log names.
     fn named_passkeys(&self) -> Result<BTreeSet<String>, ServiceError> {
         let named = self.named(NAMED)?.unwrap_or_default();
         Ok(named.split_whitespace().filter(|name| *name != NONE).map(str::to_owned).collect())
     }
 
-    /// Has the log name one more. Those that are not kept any more, for they were removed in another project, go.
+    /// Records one more passkey in the log. Drops those that are no longer stored, because another project removed
+    /// them.
     fn name_passkey(&self, kept: &PasskeyRecord) -> Result<(), ServiceError> {
         let file = PasskeyFile::read(&self.passkey_file()?)?;
         let known: BTreeSet<String> = file.passkeys.iter().map(PasskeyRecord::fingerprint).collect();
@@ -286,12 +287,13 @@ impl People<'_> {
     }
 }
 
-/// What challenges are for by which passkeys are made.
+/// Returns the content of challenges for enrolment.
 fn enrolling() -> Digest {
     Digest::of("portolan enrolment 1")
 }
 
-/// An authenticator counts its signatures, or says 0 each time. Where the count goes back, there are two of it.
+/// Checks the signature count. An authenticator counts its signatures, or always reports 0. A lower count than before
+/// means that there is a copy.
 fn count(kept: &mut PasskeyRecord, now: u32) -> Result<(), ServiceError> {
     if now <= kept.sign_count && (now, kept.sign_count) != (0, 0) {
         let message = format!("the passkey `{}` was copied: it has signed less often than before", kept.name);
@@ -310,7 +312,7 @@ fn has_room(file: &PasskeyFile) -> Result<(), ServiceError> {
     Err(ServiceError::refused("too_many", message, "`portolan people passkey --remove NAME` takes one away"))
 }
 
-/// A name that can be shown and typed.
+/// Returns a trimmed name that can be shown and typed.
 fn name(given: &str) -> Result<&str, ServiceError> {
     let name = given.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME || name.starts_with('-') || name.chars().any(char::is_control)
@@ -326,7 +328,7 @@ fn no_such(name: &str) -> ServiceError {
     ServiceError::refused("unknown_passkey", message, "`portolan people passkey --list` shows those that there are")
 }
 
-/// What is said of one that is kept, and that the log does not name.
+/// Returns the error for a stored passkey that the log does not name.
 fn unnamed(name: &str) -> ServiceError {
     ServiceError::refused(
         "passkey_unnamed",

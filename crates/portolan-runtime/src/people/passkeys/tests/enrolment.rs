@@ -1,4 +1,4 @@
-//! Passkeys are enrolled.
+//! Enrolment of passkeys.
 
 use expect_test::expect;
 
@@ -60,7 +60,7 @@ fn what_is_enrolled_is_what_the_page_was_asked_for() {
         bad_input
         done"#]]
     .assert_eq(&codes.join("\n"));
-    // It got a name of its own.
+    // The second one got a name of its own.
     let names: Vec<String> =
         stand.service("project").people().passkeys().expect("told").kept.into_iter().map(|kept| kept.name).collect();
     assert_eq!(names, ["laptop", "laptop 2"]);

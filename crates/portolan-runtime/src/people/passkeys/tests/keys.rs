@@ -1,4 +1,4 @@
-//! Keys of all kinds that are known.
+//! Keys of all supported kinds.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,5 +1,5 @@
-//! Passkeys of an authenticator that is a key in memory: what it says right is believed, and with any one thing wrong
-//! nothing is.
+//! Passkeys of an authenticator that is a key in memory. A correct response is accepted; with any one part wrong it is
+//! refused.
 
 mod enrolment;
 mod keys;
@@ -26,13 +26,13 @@ fn text(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// What one holds who has a passkey.
+/// An authenticator with one passkey.
 struct Authenticator {
     pair: EcdsaKeyPair,
     id: Vec<u8>,
 }
 
-/// What it says, before it is signed.
+/// An authenticator's response before it is signed.
 #[derive(Clone)]
 struct Saying {
     client: Value,
@@ -93,7 +93,7 @@ impl Authenticator {
     }
 }
 
-/// A person with a project, and the time.
+/// A person with a project, and a clock.
 struct Stand {
     folder: tempfile::TempDir,
     clock: Clock,
@@ -102,7 +102,7 @@ struct Stand {
 }
 
 impl Stand {
-    /// One who has enrolled a passkey.
+    /// Returns a person who has enrolled a passkey.
     fn enrolled() -> Stand {
         let stand = Stand {
             folder: tempfile::tempdir().expect("a folder"),
@@ -138,14 +138,14 @@ impl Stand {
         told(self.service("project").people().confirm_by_passkey(&self.challenges, content, ORIGIN, given))
     }
 
-    /// What becomes of an answer that the passkey confirms with something changed before it is signed.
+    /// Returns the result of an answer whose confirmation was changed before signing.
     fn says(&self, change: impl FnOnce(&mut Saying)) -> String {
         let mut saying = Saying::of("webauthn.get", &self.challenge());
         change(&mut saying);
         self.confirm(&content(&values()), &self.laptop.signed(&saying))
     }
 
-    /// The same, with something changed after it was signed.
+    /// Returns the result of an answer whose confirmation was changed after signing.
     fn sends(&self, change: impl FnOnce(&mut Assertion)) -> String {
         let mut given = self.laptop.signed(&Saying::of("webauthn.get", &self.challenge()));
         change(&mut given);
@@ -187,7 +187,7 @@ fn what_is_right_confirms_once() {
     let given = stand.laptop.signed(&Saying::of("webauthn.get", &stand.challenge()));
     assert_eq!(stand.confirm(&content(&values()), &given), "done");
     assert_eq!(stand.confirm(&content(&values()), &given), "unknown_challenge");
-    // What a browser adds is no concern of ours.
+    // Fields that a browser adds are ignored.
     assert_eq!(stand.says(|saying| saying.client["other_keys_can_be_added_here"] = json!("x")), "done");
     assert_eq!(stand.says(|saying| saying.client = without(&saying.client, "crossOrigin")), "done");
 }
@@ -220,7 +220,7 @@ fn it_confirms_no_other_answer() {
         assert_eq!(stand.confirm(&other, &given), "other_answer", "{other:?}");
         assert_eq!(stand.confirm(&asked, &given), "unknown_challenge", "it is used up");
     }
-    // One that was made for a passkey to be enrolled is none for an answer.
+    // A challenge for an enrolment is not valid for an answer.
     let begun = stand.service("project").people().begin_enrolment(&stand.challenges).expect("begun");
     let given = stand.laptop.signed(&Saying::of("webauthn.get", &begun.challenge));
     assert_eq!(stand.confirm(&asked, &given), "other_answer");
@@ -310,7 +310,7 @@ fn what_is_malformed_is_refused() {
     }
     let twice = r#"{"type":"webauthn.get","type":"webauthn.get","challenge":"x","origin":"x"}"#;
     assert_eq!(stand.sends(|given| given.client_data = text(twice)), "bad_passkey");
-    // Each byte of the signature's form, turned.
+    // Each byte of the signature, changed in turn.
     let given = stand.laptop.signed(&Saying::of("webauthn.get", &stand.challenge()));
     for at in 0..URL_SAFE_NO_PAD.decode(&given.signature).expect("ours").len() {
         let code = stand.sends(|given| {
@@ -358,7 +358,7 @@ fn only_what_the_log_names_confirms() {
     let stand = Stand::enrolled();
     let path = stand.file();
     let own = std::fs::read_to_string(&path).expect("a file");
-    // Another key in the place of the person's.
+    // Another key in place of the person's.
     let forged = Authenticator::new("laptop");
     std::fs::write(&path, own.replace(&text(stand.laptop.info()), &text(forged.info()))).expect("ours");
     let given = forged.signed(&Saying::of("webauthn.get", &stand.challenge()));
@@ -374,7 +374,7 @@ fn only_what_the_log_names_confirms() {
     assert_eq!(stand.says(|_| {}), "unknown_passkey");
     std::fs::write(&path, own).expect("ours");
     assert_eq!(stand.says(|_| {}), "done");
-    // The person's other project does not go by it before they say so.
+    // The person's other project does not use it until they say so.
     let other = stand.service("other");
     let confirm = || {
         let (values, people) = (values(), other.people());
@@ -386,7 +386,7 @@ fn only_what_the_log_names_confirms() {
     assert_eq!(told(other.people().adopt_passkey("phone")), "unknown_passkey");
     assert_eq!(told(other.people().adopt_passkey("laptop")), "done");
     assert_eq!(confirm(), "done");
-    // One that was removed counts nowhere.
+    // A removed passkey counts in no project.
     assert_eq!(told(stand.service("project").people().remove_passkey("laptop")), "done");
     assert_eq!((stand.says(|_| {}), confirm()), ("unknown_passkey".to_owned(), "unknown_passkey".to_owned()));
     let log = std::fs::read_to_string(audit::project_log(&stand.folder.path().join("project"))).expect("a log");
