@@ -297,7 +297,7 @@ fn random_changes_of_random_files_touch_nothing_else() {
     }
 }
 
-/// Invalid files: pieces of the cases, cut and recombined.
+/// Returns an invalid file: pieces of the cases, cut and recombined.
 fn mangled(chance: &mut Chance, texts: &[String]) -> String {
     const PIECES: [&str; 22] = [
         "- ", "? ", ": ", "&a ", "*a", "<<: *a", "!!str ", "|\n", ">-\n", "{", "}", "[", "]", ",", "# c\n", "\n",
