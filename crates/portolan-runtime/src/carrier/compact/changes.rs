@@ -71,7 +71,7 @@ fn gives<'a>(
     first.keys().chain(set.filter(|name| !first.contains_key(*name))).eq(variables.keys())
 }
 
-/// Equality is not enough: the signs of zeros and the order of keys count too.
+/// Checks whether two values are identical: equality ignores the signs of zeros and the order of keys.
 fn is_exactly(one: &Value, other: &Value) -> bool {
     let [one_text, other_text] = [one, other].map(Value::to_string);
     one == other && one_text == other_text

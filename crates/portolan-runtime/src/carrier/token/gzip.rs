@@ -194,7 +194,7 @@ pub(super) fn unpack(packed: &[u8]) -> Unpacked {
     Unpacked { content, taken: count(inflate.total_in()), end }
 }
 
-/// Both counts stay below the length of a text or the limit.
+/// Converts a count, which never exceeds the length of a text or the limit.
 fn count(bytes: u64) -> usize {
     usize::try_from(bytes).expect("no more is read or written than memory holds")
 }

@@ -13,7 +13,7 @@ use crate::store::RunId;
 /// The maximum number of characters of a token that an agent copies reliably.
 const MOST: usize = 256;
 
-/// Some of each kind, with defaults and without.
+/// Returns some variables of each kind, with defaults and without.
 fn variables() -> Value {
     let variables = [
         ("ticket", "string", Value::Null),
@@ -54,7 +54,7 @@ fn reported(activity: &str, step: &str) -> Option<Value> {
     })
 }
 
-/// Twelve activities of five steps, ten questions, two loops, and conditional transitions.
+/// Returns a workflow with twelve activities of five steps, ten questions, two loops, and conditional transitions.
 fn large() -> String {
     let activities: Vec<Value> = (1..=12).map(activity).collect();
     let text = json!({
