@@ -20,8 +20,8 @@ pub trait Keep: Send + Sync {
     /// Returns the run as it is stored now, before `next` is decided: after a conflict, and after a release.
     fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run>;
 
-    /// Called when checks begin, which may take long. Returns whether others may move the run until it is taken up
-    /// again.
+    /// Releases the run while checks are performed, which may take long. Returns whether others may move it until it is
+    /// taken up again.
     fn release(&mut self) -> bool {
         false
     }
