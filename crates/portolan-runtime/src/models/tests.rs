@@ -20,7 +20,7 @@ fn speaker() -> Speaker {
     }
 }
 
-/// One example of each message of the protocols.
+/// Returns one example of each message of the protocols.
 fn sound() -> Vec<Value> {
     let call = json!({"id": "c", "index": 0, "function": {"name": "n", "arguments": "{}"}, "extra_content": {"a": 1}});
     let said = json!({"content": [{"text": "a"}], "refusal": "no", "tool_calls": [call], "reasoning_content": "r",
@@ -73,7 +73,7 @@ fn odd() -> impl Strategy<Value = Value> {
     select(odd.to_vec())
 }
 
-/// A message of the protocols with an odd value in one place.
+/// Returns a message of the protocols with an odd value in one place.
 fn twisted() -> impl Strategy<Value = Value> {
     (select(sound()), any::<prop::sample::Index>(), odd()).prop_map(|(mut value, place, odd)| {
         let mut all = Vec::new();
