@@ -38,7 +38,7 @@ impl<'a> Expander<'a> {
         Ok(filled)
     }
 
-    /// As in a shell, `:-` also replaces an empty variable.
+    /// Returns the value of a reference. As in a shell, `:-` also replaces an empty variable.
     fn value(&mut self, name: &str, default: Option<&str>) -> Result<String, String> {
         match ((self.lookup)(name), default) {
             (Some(value), default) if !value.is_empty() || default.is_none() => {

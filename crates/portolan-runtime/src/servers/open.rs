@@ -260,7 +260,7 @@ impl Opening<'_> {
         }
     }
 
-    /// Without process groups, the end of a stopped server's children cannot be guaranteed.
+    /// Refuses to start a process: without process groups, the end of its children cannot be guaranteed.
     #[cfg(not(unix))]
     async fn process(
         &self,
