@@ -114,7 +114,7 @@ impl MemoryStore {
         self
     }
 
-    /// No change of the shelf can panic halfway, so a poisoned lock still guards a consistent shelf.
+    /// Locks the shelf. No change of it can panic halfway, so a poisoned lock still guards a consistent shelf.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -180,13 +180,13 @@ impl Default for ListFilter {
     }
 }
 
-/// Otherwise the stored run would not follow from its journal.
+/// Panics unless the records begin a run: otherwise the stored run would not follow from its journal.
 fn assert_begins(new: &NewRun) {
     assert!(!new.records.is_empty(), "a run begins with a record");
     new.records.iter().zip(0..).for_each(|(record, before)| assert_follows(record, before));
 }
 
-/// Otherwise the caller has decided on a run that it does not hold.
+/// Panics unless the record is the next one: otherwise the caller has decided on a run that it does not hold.
 fn assert_follows(record: &Record, expected_seq: u64) {
     assert_eq!(record.seq, expected_seq + 1, "a record is numbered after the one that it was decided on");
 }

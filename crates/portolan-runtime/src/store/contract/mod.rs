@@ -43,7 +43,8 @@ pub struct Subject {
 type TakeAway = Box<dyn Fn(&RunId) + Send + Sync>;
 
 impl Subject {
-    /// `handle` returns another handle, as another process would have. `alive` is kept as long as the contents.
+    /// Returns a subject. `handle` gives another handle, as another process would have. `alive` is kept as long as the
+    /// contents.
     pub fn new(handle: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static, alive: impl Any + Send + Sync) -> Subject {
         let expiry = Duration::from_millis(10);
         Subject { handle: Box::new(handle), expiry, take_away: None, _alive: Box::new(alive) }

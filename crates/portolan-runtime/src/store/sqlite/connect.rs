@@ -191,7 +191,7 @@ fn refuse<T>(db: &Connection, why: &str) -> Result<T, Trouble> {
     Err(Trouble::Refused(StoreError::Unavailable(format!("`{path}` {why}"))))
 }
 
-/// With the write-ahead log, reads continue during a write, and a commit needs one flush.
+/// Switches to the write-ahead log: reads continue during a write, and a commit needs one flush.
 fn enter_wal(db: &Connection) -> Result<(), Trouble> {
     // The switch does not wait for other processes, so this loop does. Each round waits for one of them.
     for _ in 0..100 {

@@ -77,7 +77,7 @@ fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// SQLite does not give the operating system's error, so the directory is probed.
+/// Probes the directory, because SQLite does not give the operating system's error.
 fn of_system(place: &Place, error: &rusqlite::Error) -> StoreError {
     let path = place.path.display();
     if place.path.is_dir() {

@@ -156,7 +156,7 @@ impl Store for SqliteStore {
         Box::pin(async move { self.definitions.keep(digest, text) })
     }
 
-    /// Between processes it is a lock on a file in the folder beside the store with the store's name and `.driven`.
+    /// Locks a file in the folder beside the store with the store's name and `.driven`, as a lease between processes.
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
         Box::pin(async move {
             let wanted = id.clone();
