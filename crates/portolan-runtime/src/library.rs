@@ -383,7 +383,7 @@ fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
     )
 }
 
-/// A poisoned lock still guards a consistent map: every change to it is one insertion.
+/// Locks a map. A poisoned lock still guards a consistent map, because every change to it is one insertion.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
