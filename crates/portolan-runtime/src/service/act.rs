@@ -293,7 +293,7 @@ impl Service {
     }
 }
 
-/// Several callers may move a run in the store, so a caller names the revision that it knows.
+/// Checks that the caller names a revision: several callers may move a run in the store.
 fn is_known(grip: &RunAddress) -> Result<(), ServiceError> {
     if grip.known.is_some() || matches!(grip.held.carrier, Carrier::Task { .. }) {
         return Ok(());
