@@ -1,13 +1,13 @@
-//! Another writer came first: what was decided about a run is decided anew, from the run as it is then.
+//! Retries after write conflicts: a decision is made again from the run as another writer left it.
 
 use crate::error::ServiceError;
 
-/// Why a decision was not kept.
+/// The reason why a decision was not stored.
 #[derive(Debug)]
 pub enum CommitError<E = ServiceError> {
     /// Another writer came first.
     Conflict,
-    /// It cannot be kept at all, or not be made.
+    /// The decision cannot be stored, or cannot be made.
     Failed(E),
 }
 
@@ -18,7 +18,7 @@ impl<E> From<E> for CommitError<E> {
 }
 
 impl<E> CommitError<E> {
-    /// The error for who does not decide anew.
+    /// Returns the error for a caller that does not retry.
     pub(crate) fn error_or(self, conflict: impl FnOnce() -> E) -> E {
         match self {
             CommitError::Conflict => conflict(),
@@ -26,7 +26,7 @@ impl<E> CommitError<E> {
         }
     }
 
-    /// The same, where an error says more.
+    /// Adds to the error of a failure.
     pub(crate) fn map<F>(self, more: impl FnOnce(E) -> F) -> CommitError<F> {
         match self {
             CommitError::Conflict => CommitError::Conflict,
@@ -35,16 +35,16 @@ impl<E> CommitError<E> {
     }
 }
 
-/// How often a decision may be made anew.
+/// The remaining attempts of a decision.
 pub(crate) struct Retries {
     left: usize,
 }
 
 impl Retries {
-    /// Each time, another writer got on.
+    /// A conflict means that another writer made progress.
     pub(crate) const NONE_SPENT: Retries = Retries { left: 32 };
 
-    /// What a decision comes to; nothing where it is to be made anew.
+    /// Returns the result of a decision. `None` if it must be made again.
     pub(crate) fn settled<T, E: From<ServiceError>>(
         &mut self,
         decided: Result<T, CommitError<E>>,
@@ -59,11 +59,11 @@ impl Retries {
     }
 }
 
-/// Decides, and decides anew for as long as another writer comes first. `decide` loads what it decides about. It is no
-/// `AsyncFnMut`: of the future of one, the compiler cannot tell that it may be sent to another thread.
+/// Decides, and decides again while another writer comes first. `decide` loads the run that it decides about. It is no
+/// `AsyncFnMut`, because the compiler cannot prove that the future of one is `Send`.
 ///
 /// # Errors
-/// What is decided cannot be kept, or other writers came first again and again.
+/// The decision cannot be stored, or other writers came first again and again.
 pub(crate) async fn retrying<T, E, F>(mut decide: impl FnMut() -> F) -> Result<T, E>
 where
     E: From<ServiceError>,
@@ -77,7 +77,7 @@ where
     }
 }
 
-/// The refusal where other writers came first again and again.
+/// Returns the error for repeated conflicts.
 pub(crate) fn too_busy() -> ServiceError {
     ServiceError::refused(
         "stale",

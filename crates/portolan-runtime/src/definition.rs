@@ -1,6 +1,6 @@
-//! A definition that a run is held to: its text and the texts of every workflow that it runs, under one digest.
+//! The definition of a run: its text and the texts of every workflow that it runs, under one digest.
 //!
-//! A run is pinned to this bundle. Whatever becomes of the files afterwards, the run goes on as it began.
+//! A run is pinned to this bundle. It continues unchanged if the files change.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,17 +26,17 @@ use crate::trust;
 /// The texts of a workflow and its subflows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
-    /// The workflow that runs begin in.
+    /// The workflow in which runs begin.
     pub root: String,
     /// Every text, by the id of its workflow.
     pub workflows: BTreeMap<String, String>,
-    /// The texts of activities that are files of their own, in their order, by the id of their workflow.
+    /// The texts of activity files, in their order, by the id of their workflow.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub activities: BTreeMap<String, Vec<String>>,
-    /// The texts of workflows that others take fragments over from, by the id of each of these, and then by their own.
+    /// The texts of workflows whose fragments others reuse, by the id of the reusing workflow, and then by their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, BTreeMap<String, String>>,
-    /// What the project attaches to the workflows: the entries that add something, each as JSON, in their order.
+    /// The project's attachments to the workflows: the entries that add something, each as JSON, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
 }
@@ -48,32 +48,32 @@ pub struct Definition {
     pub digest: Digest,
     /// The bundle.
     pub bundle: Bundle,
-    /// The bundle, as it is stored.
+    /// The stored form of the bundle.
     pub text: Arc<str>,
-    /// What the engine runs.
+    /// The workflow for the engine.
     pub workflow: Arc<Workflow>,
-    /// The digest of the commands that it may run; nothing when it runs none.
+    /// The digest of the commands that it may run. `None` if it runs none.
     pub commands: Option<trust::Digest>,
-    /// The digests of the commands that the project attaches to it, one for each entry that has some.
+    /// The digests of the commands that the project attaches to it, one for each entry with commands.
     pub attached_commands: Vec<trust::Digest>,
-    /// The file that it was read from, as that was named; nothing for one that was stored.
+    /// The file from which it was read, by its given name. `None` for a stored definition.
     pub file: Option<Arc<str>>,
 }
 
-/// What came of reading definitions: everything that was found, by the source it was found in.
+/// The findings in definitions, each with its source.
 pub type Findings = Vec<(Source, Diagnostic)>;
 
-/// Why definitions cannot be used, or a request about them was not done.
+/// The reason why definitions cannot be used, or a request about them failed.
 #[derive(Debug)]
 pub struct DefinitionError {
-    /// Why, and what to do.
+    /// The error, with its remedy.
     pub error: Box<ServiceError>,
-    /// What is wrong with them, by the source it stands in; nothing where that is not why.
+    /// The faults, each with its source. Empty if they are not the reason.
     pub findings: Findings,
 }
 
 impl DefinitionError {
-    /// Definitions with faults.
+    /// Returns the error for definitions with faults.
     pub(crate) fn faulty(message: impl Into<String>, help: &str, findings: Findings) -> DefinitionError {
         let error = ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, help);
         DefinitionError { error: Box::new(error), findings }
@@ -87,7 +87,7 @@ impl From<ServiceError> for DefinitionError {
 }
 
 impl fmt::Display for DefinitionError {
-    /// Each fault in a line of its own, with its place; the error where there are none.
+    /// Writes each fault on its own line, with its place, or the error if there are no faults.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults = self.findings.iter().filter(|(_, fault)| fault.is_error());
         let lines: Vec<String> = faults.map(|(source, fault)| placed(source, fault)).collect();
@@ -97,14 +97,14 @@ impl fmt::Display for DefinitionError {
 
 impl std::error::Error for DefinitionError {}
 
-/// A finding in one line: its place, what it says, and its code.
+/// Returns a finding in one line: its place, its message, and its code.
 pub fn placed(source: &Source, fault: &Diagnostic) -> String {
     let place = source.place(fault.span.map_or(0, |span| span.start));
     format!("{place}: {} ({})", fault.message, fault.code)
 }
 
 impl Bundle {
-    /// The bundle of `root` with what it runs, as far as `find` knows it.
+    /// Returns the bundle of `root` with what it runs, as far as `find` knows it.
     pub fn of<'a>(root: &'a ParsedText, find: &dyn Fn(&str) -> Option<&'a ParsedText>) -> Bundle {
         let mut workflows = BTreeMap::new();
         let (mut activities, mut beside, mut attached) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -130,9 +130,9 @@ impl Bundle {
         Bundle { root: root.graph.id.value.clone(), workflows, activities, beside, attached }
     }
 
-    /// The text of a workflow with those of its activities.
+    /// Returns the text of a workflow with those of its activities.
     ///
-    /// The names have no extension that says how they are spelt: each text was read once, so that it tells itself.
+    /// The names have no extension for the format: each text was read before, so its format can be detected.
     fn source(&self, id: &str, text: &str) -> Source {
         let named = |(other, text): (&String, &String)| Beside {
             id: other.clone(),
@@ -147,7 +147,7 @@ impl Bundle {
         source.joined(pieces.collect(), Vec::new())
     }
 
-    /// What is attached to the workflows.
+    /// Returns the attachments to the workflows.
     fn attachments(&self) -> (Attachments, Vec<Diagnostic>) {
         match self.attached.as_slice() {
             [] => Default::default(),
@@ -155,12 +155,12 @@ impl Bundle {
         }
     }
 
-    /// The workflows, as far as they can be read; leniently, for they were found to be sound.
+    /// Returns the workflows that can be read. They are read leniently, because they were found to be sound.
     fn read(&self) -> BTreeMap<&str, ParsedText> {
         let (mut parsed, (attachments, _)) = (BTreeMap::new(), self.attachments());
         for (id, text) in &self.workflows {
             if let Ok(mut read) = ParsedText::read(&self.source(id, text), id, Strictness::Lenient) {
-                // What it went by, whatever it calls itself.
+                // The id by which it is run, even if its text names another.
                 read.graph.id.value.clone_from(id);
                 read.attach(&attachments);
                 parsed.insert(id.as_str(), read);
@@ -169,7 +169,7 @@ impl Bundle {
         parsed
     }
 
-    /// The stored form. The same texts give the same bytes.
+    /// Returns the stored form. The same texts give the same bytes.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("a map of strings is JSON")
     }
@@ -184,32 +184,32 @@ fn owned(texts: &[&str]) -> Vec<String> {
 pub struct ParsedText {
     /// The text.
     pub source: Source,
-    /// What it says.
+    /// Its graph.
     pub graph: Graph,
-    /// What was found while reading it.
+    /// The findings in it.
     pub faults: Vec<Diagnostic>,
-    /// What the project attaches to it.
+    /// The project's attachments to it.
     pub attached: AttachedEntries,
 }
 
-/// What a project attaches to a workflow.
+/// A project's attachments to a workflow.
 #[derive(Clone, Debug, Default)]
 pub struct AttachedEntries {
-    /// The entries that add something, each as JSON, by their places.
+    /// The entries that add something, each as JSON, by their positions.
     entries: BTreeMap<usize, String>,
-    /// Why what they add cannot stand there.
+    /// The faults of the attached parts.
     faults: Vec<Diagnostic>,
 }
 
 impl ParsedText {
-    /// Adds what the project attaches to it.
+    /// Adds the project's attachments.
     pub(crate) fn attach(&mut self, attachments: &Attachments) {
         let AttachmentResult { entries, faults } = attachments.attach(&mut self.graph);
         let entries = entries.into_iter().map(|nth| (nth, attachments.entries[nth].text.clone())).collect();
         self.attached = AttachedEntries { entries, faults };
     }
 
-    /// Reads every workflow of a text, in the order written, and what was found meanwhile.
+    /// Reads every workflow of a text, in order, and returns the findings.
     pub fn all(source: &Source, strictness: Strictness) -> (Vec<ParsedText>, Vec<Diagnostic>) {
         let dialect::File { graphs, faults } = dialect::parse(source, strictness);
         let attached = AttachedEntries::default;
@@ -217,21 +217,21 @@ impl ParsedText {
         (graphs.into_iter().map(parsed).collect(), faults)
     }
 
-    /// Reads the workflow called `id` out of a text that may hold several; the first, where none is called so.
+    /// Reads the workflow called `id` from a text that may contain several, or the first if none has this id.
     ///
     /// # Errors
-    /// The findings, when none of it can even be drawn.
+    /// The findings, if nothing of it can even be drawn.
     pub fn read(source: &Source, id: &str, strictness: Strictness) -> Result<ParsedText, Vec<Diagnostic>> {
         let (file, faults) = ParsedText::all(source, strictness);
         ParsedText::called(&file, id).cloned().ok_or(faults)
     }
 
-    /// The one called `id` among those of a file; the first, where none is called so.
+    /// Returns the one called `id` among those of a file, or the first if none has this id.
     pub(crate) fn called<'f>(file: &'f [ParsedText], id: &str) -> Option<&'f ParsedText> {
         file.iter().find(|one| one.graph.id.value == id).or(file.first())
     }
 
-    /// Everything found in it, and the workflow if it may be run.
+    /// Returns all findings, and the workflow if it can be run.
     pub fn check<'a>(
         &'a self,
         find: &'a dyn Fn(&str) -> Option<&'a ParsedText>,
@@ -246,13 +246,13 @@ impl ParsedText {
 }
 
 impl Definition {
-    /// A bundle and the workflow that it was found to be.
+    /// Returns the definition of a bundle and its checked workflow.
     pub fn new(bundle: Bundle, workflow: Workflow) -> Definition {
         let text: Arc<str> = bundle.text().into();
         Definition::checked(bundle, text, workflow)
     }
 
-    /// A workflow that was read with what it runs, as far as `find` knows that.
+    /// Returns the definition of a workflow that was read with what it runs, as far as `find` knows that.
     pub(crate) fn read<'a>(
         root: &'a ParsedText,
         find: &dyn Fn(&str) -> Option<&'a ParsedText>,
@@ -262,12 +262,12 @@ impl Definition {
         Arc::new(Definition { file, ..Definition::new(Bundle::of(root, find), workflow) })
     }
 
-    /// What the project attaches to it.
+    /// Returns the project's attachments to it.
     pub fn attachments(&self) -> Attachments {
         self.bundle.attachments().0
     }
 
-    /// The digest of its texts, whatever the project attaches to it.
+    /// Returns the digest of its texts, without the project's attachments.
     pub fn texts_digest(&self) -> Digest {
         match self.bundle.attached.as_slice() {
             [] => self.digest.clone(),
@@ -275,21 +275,21 @@ impl Definition {
         }
     }
 
-    /// Its graphs with what is attached to them, by their names: for drawing.
+    /// Returns its graphs with their attachments, by name, for drawing.
     pub fn graphs(&self) -> BTreeMap<String, Graph> {
         let read = self.bundle.read().into_iter();
         read.map(|(id, parsed)| (id.to_owned(), parsed.graph)).collect()
     }
 
-    /// What expressions are written in, in the text of one of its workflows.
+    /// Returns the expression language of one of its workflows.
     pub fn language(&self, workflow: &WorkflowId) -> Language {
         let text = self.bundle.workflows.get(workflow.as_str());
         let dialect = text.and_then(|text| dialect::of(&Source::new(workflow.as_str(), text.as_str())));
-        // Of activities in files of their own, the first text alone need not tell.
+        // The main text alone may not determine the format of a workflow with activity files.
         dialect.map_or(Language::When, |dialect| dialect.language)
     }
 
-    /// The folder of its file, from which the paths of its servers start.
+    /// Returns the folder of its file, the base of its servers' paths.
     pub fn folder(&self) -> &Path {
         self.file.as_deref().map_or(Path::new("."), |file| disk::folder_of(Path::new(file)))
     }
@@ -301,13 +301,13 @@ impl Definition {
         Definition { digest, bundle, text, workflow, commands, attached_commands, file: None }
     }
 
-    /// Takes up a stored bundle.
+    /// Reads a stored bundle.
     ///
-    /// It was checked when the run began, perhaps by an earlier release with fewer rules, perhaps leniently. It is
-    /// read leniently again, which changes nothing where there was nothing to repair.
+    /// It was checked when the run began, perhaps leniently, perhaps by an earlier release with fewer rules. It is read
+    /// leniently again, which changes nothing in a sound definition.
     ///
     /// # Errors
-    /// A sentence, when the text is no bundle or can no longer be read.
+    /// A sentence, if the text is no bundle or can no longer be read.
     pub fn from_text(text: &str) -> Result<Definition, String> {
         let bundle: Bundle =
             serde_json::from_str(text).map_err(|error| format!("the stored definition is damaged: {error}"))?;

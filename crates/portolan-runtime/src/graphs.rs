@@ -1,8 +1,8 @@
-//! Files of functions, as they are served and run: read again when they change, and the last sound version kept when
-//! the new one is not.
+//! Files of functions that are served and run: read again when they change. If the new version has faults, the last
+//! sound version is kept.
 //!
 //! # Example
-//! A function is called by a program:
+//! A program calls a function:
 //!
 //! ```
 //! use portolan_core::run::Actor;
@@ -69,9 +69,9 @@ pub struct Graphs {
 
 struct State {
     loaded: Arc<GraphVersion>,
-    /// What was read last.
+    /// The lookups of the last reading.
     seen: Arc<Lookups>,
-    /// What is wrong with the files as they are now, when that is not what is served.
+    /// The faults of the present files, if they are not what is served.
     faulty: Option<Arc<DefinitionError>>,
 }
 
@@ -84,19 +84,19 @@ pub struct GraphVersion {
 }
 
 impl GraphVersion {
-    /// What is not shown of the runs of a function, with what its servers are told in confidence.
+    /// Returns the redaction for the runs of a function, including the secrets of its servers.
     pub fn redaction(&self, definition: &Definition) -> Redaction {
         redaction(definition, &self.functions.servers)
     }
 }
 
-/// What is not shown of the runs of a definition that calls these servers.
+/// Returns the redaction for the runs of a definition that calls these servers.
 pub fn redaction(definition: &Definition, servers: &[ServerSetup]) -> Redaction {
     Redaction::of_workflow(&definition.workflow).hiding(servers.iter().flat_map(ServerSetup::confidential))
 }
 
 impl Graphs {
-    /// Reads files of functions. `mcp` is the user's own file of servers: it adds those that a file does not define.
+    /// Reads files of functions. `mcp` is the user's own file of servers: it adds servers that a file does not define.
     ///
     /// # Errors
     /// A file cannot be read, or has faults.
@@ -113,23 +113,24 @@ impl Graphs {
         Ok(Graphs { files, mcp, options, state: Mutex::new(state) })
     }
 
-    /// What is served now: read again first, when a file has changed and is sound.
+    /// Returns the version that is served, after reading changed files again.
     pub fn current(&self, library: &Library) -> Arc<GraphVersion> {
         self.refresh(library);
         self.loaded()
     }
 
-    /// What is served now. The files are not looked at.
+    /// Returns the version that is served, without checking the files.
     pub fn loaded(&self) -> Arc<GraphVersion> {
         self.state().loaded.clone()
     }
 
-    /// What is wrong with the files as they are now, when that is not what is served.
+    /// Returns the faults of the present files, if they are not what is served.
     pub fn faulty(&self) -> Option<Arc<DefinitionError>> {
         self.state().faulty.clone()
     }
 
-    /// Reads the files again when they have changed; whether something else is served now, or something new is wrong.
+    /// Reads the files again if they have changed. Returns whether another version is served now, or there is a new
+    /// fault.
     pub fn refresh(&self, library: &Library) -> bool {
         let before = self.state().seen.clone();
         if before.is_current(library) {
@@ -138,13 +139,13 @@ impl Graphs {
         let (seen, read) = library.functions_seen(FunctionFiles::served(&self.files, self.mcp.as_deref()));
         let mut state = self.state();
         if !Arc::ptr_eq(&state.seen, &before) {
-            // Somebody else has read them meanwhile, and tells of it.
+            // Another caller has read them meanwhile, and reports the change.
             return false;
         }
         state.seen = Arc::new(seen);
         match read {
             Ok(functions) => {
-                // Servers whose entries are what they were go on: what they remember is not lost.
+                // Unchanged servers keep running, so that they keep their state.
                 let servers = if ServerSetup::same(&functions.servers, &state.loaded.functions.servers) {
                     state.loaded.servers.clone()
                 } else {
@@ -156,14 +157,14 @@ impl Graphs {
             }
             Err(error) => {
                 let faulty = Arc::new(self.placed(error));
-                // A file that was looked at while it was written is read again, and has the same faults.
+                // A file that was read while it was written is read again, and has the same faults.
                 let known = state.faulty.replace(faulty.clone());
                 known.is_none_or(|known| known.to_string() != faulty.to_string())
             }
         }
     }
 
-    /// That a file cannot be read is a fault at its beginning.
+    /// Reports an unreadable file as a fault at its beginning.
     fn placed(&self, mut error: DefinitionError) -> DefinitionError {
         if error.findings.is_empty() {
             let name = self.files.first().map_or_else(String::new, |file| file.display().to_string());

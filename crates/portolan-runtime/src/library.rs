@@ -1,8 +1,8 @@
-//! The definitions that can be run: the project's, those given on the command line, those of other folders under a
-//! namespace of their own, and the catalogue.
+//! The definitions that can be run: the project's, those given on the command line, those of other folders under their
+//! own namespaces, and the catalogue.
 //!
-//! Files are looked at when they are asked for, so that a change counts for the next run that begins; a run that has
-//! begun is held to its bundle. What does not look changed is not read again.
+//! Files are checked on each request, so that a change counts for the next run that begins. A run that has begun keeps
+//! its bundle. A file that seems unchanged is not read again.
 
 mod activities;
 mod attached;
@@ -45,7 +45,7 @@ pub(crate) use sketch::rewritten;
 pub use sketch::{Marks, Sketch, file_called, named_texts};
 use sources::Sources;
 
-/// Where a workflow comes from.
+/// The origin of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The project's `.flow/workflows`, or the command line.
@@ -57,7 +57,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The word that `ListWorkflows` knows it by.
+    /// Returns the word that `ListWorkflows` uses.
     pub fn word(self) -> &'static str {
         match self {
             Origin::Project => "project",
@@ -67,21 +67,21 @@ impl Origin {
     }
 }
 
-/// What came of loading a folder.
+/// The result of loading a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderContents {
-    /// The workflows that can be run, as `Init` calls them.
+    /// The workflows that can be run, by the names that `Init` uses.
     pub ids: Vec<String>,
-    /// Those that cannot, each with its reasons.
+    /// The workflows that cannot be run, each with its reasons.
     pub errors: Vec<(String, String)>,
 }
 
-/// A definition and everything that was found in it.
+/// A definition and all its findings.
 #[derive(Clone, Debug)]
 pub struct Reviewed {
     /// The definition.
     pub source: Source,
-    /// What was found, in the order of the text.
+    /// The findings, in the order of the text.
     pub faults: Vec<Diagnostic>,
 }
 
@@ -96,10 +96,11 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library of a project. `given` are files and folders named on the command line, which count as the project's.
+    /// Returns the library of a project. `given` are files and folders named on the command line, which count as the
+    /// project's.
     ///
     /// # Errors
-    /// A given path that cannot be read, or two files that give the same id.
+    /// A given path cannot be read, or two files have the same id.
     pub fn new(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
         let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
         for path in given {
@@ -125,20 +126,20 @@ impl Library {
         })
     }
 
-    /// The project.
+    /// Returns the project folder.
     pub fn project(&self) -> &Path {
         &self.project
     }
 
-    /// The project's own folder of workflows.
+    /// Returns the project's own folder of workflows.
     pub fn folder(&self) -> PathBuf {
         self.project.join(".flow").join("workflows")
     }
 
-    /// The workflow called `id`, checked and bundled with what it runs.
+    /// Returns the workflow called `id`, checked and bundled with what it runs.
     ///
     /// # Errors
-    /// It is not known, cannot be read, or has faults; the message says which, all at once.
+    /// It is unknown, cannot be read, or has faults. The message lists all of them.
     pub fn definition(&self, id: &str) -> Result<Arc<Definition>, ServiceError> {
         let known = lock(&self.checked).get(id).cloned();
         if let Some((definition, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
@@ -170,18 +171,18 @@ impl Library {
         Ok(Examined { source, origin, workflow, faults, family })
     }
 
-    /// What is looked for, taking note of it.
+    /// Looks up a source, and notes the lookup.
     fn note(&self, seen: &mut Lookups, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
         let found = self.look_up(&lookup);
         seen.note(lookup, found.as_ref().ok().map(|(source, _)| source.clone()));
         found
     }
 
-    /// The text that is looked for. A workflow from another folder runs what lies beside it first.
+    /// Returns the source of a lookup. A workflow of another folder prefers the files beside it.
     fn look_up(&self, lookup: &Lookup) -> Result<(Source, Origin), ServiceError> {
         match lookup {
             Lookup::File(path) => Ok((self.sources.read(path)?, Origin::Project)),
-            // A file that is not there says as much as an empty one.
+            // A missing file is the same as an empty one.
             Lookup::Attachments => {
                 let source = attachments::source(&self.project)?;
                 Ok((source.unwrap_or_else(|| Source::new(attachments::FILE, "")), Origin::Project))
@@ -196,14 +197,14 @@ impl Library {
         }
     }
 
-    /// The file called `name` in the folder around the one that a workflow of the command line has to itself.
+    /// Returns the file called `name` in the folder around a workflow of the command line that has a folder of its own.
     fn around(&self, by: &str, name: &str) -> Option<PathBuf> {
         let path = self.given.get(by).filter(|path| path.file_stem().is_some_and(|stem| stem == "workflow"))?;
         let around = disk::folder_of(path).join("..");
         places(&around, name).find(|path| is_plain(name) && !name.contains(':') && path.is_file())
     }
 
-    /// The file called `name` beside the one of an external workflow.
+    /// Returns the file called `name` beside that of an external workflow.
     fn beside(&self, id: &str, name: &str) -> Option<PathBuf> {
         let known = lock(&self.external).get(id).cloned();
         let path = known.filter(|_| is_plain(name))?;
@@ -215,10 +216,10 @@ impl Library {
         places(around, name).find(|path| stands(path))
     }
 
-    /// The text of a workflow and where it comes from. The project's own comes before the catalogue's.
+    /// Returns the text of a workflow and its origin. The project's workflows take precedence over the catalogue's.
     ///
     /// # Errors
-    /// It is not known, or its file cannot be read.
+    /// It is unknown, or its file cannot be read.
     pub fn text(&self, id: &str) -> Result<(Source, Origin), ServiceError> {
         if !is_plain(id) {
             return Err(ServiceError::refused(
@@ -228,7 +229,7 @@ impl Library {
             ));
         }
         if id.contains(':') {
-            // Unlocked before anything else is asked: what is not known is looked for in the list, which locks it too.
+            // The lock is released first: the search for similar names locks it too.
             let known = lock(&self.external).get(id).cloned();
             return match known {
                 Some(path) => Ok((self.sources.read(&path)?, Origin::External)),
@@ -247,7 +248,7 @@ impl Library {
         }
     }
 
-    /// The file that a workflow comes from; nothing for the catalogue's.
+    /// Returns the file of a workflow. `None` for the catalogue's.
     pub fn path(&self, id: &str) -> Option<PathBuf> {
         self.text(id)
             .ok()
@@ -256,7 +257,7 @@ impl Library {
     }
 
     fn unknown(&self, id: &str) -> ServiceError {
-        // Names alone: to look at what they name could come back here.
+        // Only names: a check of the workflows could recurse to here.
         let mut ids = self.project_ids();
         ids.extend(lock(&self.external).keys().cloned());
         ids.extend(catalog::all().map(|entry| entry.id.to_owned()));
@@ -268,7 +269,7 @@ impl Library {
         ServiceError::refused("unknown_workflow", format!("workflow `{id}` is not known"), help)
     }
 
-    /// The ids of the project's own workflows.
+    /// Returns the ids of the project's own workflows.
     pub fn project_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.given.keys().cloned().collect();
         ids.extend(workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.id));
@@ -277,7 +278,7 @@ impl Library {
         ids
     }
 
-    /// Makes workflows of another folder, all or some, known under `namespace:`, which is the folder's own name.
+    /// Loads all or some workflows of another folder under `namespace:`, the name of the folder.
     ///
     /// # Errors
     /// The folder does not exist or cannot be read.
@@ -311,34 +312,34 @@ impl Library {
         Ok(loaded)
     }
 
-    /// The ids of the definitions named on the command line.
+    /// Returns the ids of the definitions named on the command line.
     pub fn given_ids(&self) -> Vec<String> {
         self.given.keys().cloned().collect()
     }
 
-    /// Everything that is found in a workflow.
+    /// Returns all findings in a workflow.
     ///
     /// # Errors
-    /// It is not known, or its file cannot be read.
+    /// It is unknown, or its file cannot be read.
     pub fn review(&self, id: &str) -> Result<Reviewed, ServiceError> {
         let Examined { source, faults, .. } = self.examine(id, self.strictness)?;
         Ok(Reviewed { source, faults })
     }
 
-    /// A workflow for drawing. It may be one that has faults: the picture shows what lenient reading makes of it.
+    /// Returns a workflow for drawing. It may have faults: it is read leniently.
     ///
     /// # Errors
-    /// It is not known, or cannot even be drawn.
+    /// It is unknown, or cannot even be drawn.
     pub fn drawable(&self, id: &str) -> Result<(Workflow, Origin), ServiceError> {
         let Examined { source, origin, workflow, faults, .. } = self.examine(id, Strictness::Lenient)?;
         workflow.map(|workflow| (workflow, origin)).ok_or_else(|| faulty(id, &source, &faults))
     }
 }
 
-/// A definition that is sound, and what was looked up for it.
+/// A sound definition, and its lookups.
 type Checked = (Arc<Definition>, Arc<Lookups>);
 
-/// What came of reading and checking a workflow.
+/// The result of reading and checking a workflow.
 struct Examined {
     source: Source,
     origin: Origin,
@@ -347,23 +348,24 @@ struct Examined {
     family: Family,
 }
 
-/// Whether there is something that is meant to be a file. What cannot be looked at is: reading it says why.
+/// Checks whether something exists that is meant to be a file. An inaccessible path counts, because reading it reports
+/// why.
 fn stands(path: &Path) -> bool {
     match std::fs::metadata(path) {
         Ok(metadata) => !metadata.is_dir(),
-        // A link that leads nowhere is there all the same.
+        // A dangling link exists nevertheless.
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.symlink_metadata().is_ok(),
         Err(error) => !matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename),
     }
 }
 
-/// Whether an id can be part of a path without leaving the folder it is looked for in.
+/// Checks whether an id can be part of a path without leaving its folder.
 pub fn is_plain(id: &str) -> bool {
     let bad = |c: char| matches!(c, '/' | '\\' | '\0') || c.is_control();
     !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && !id.contains("..") && !id.contains(bad)
 }
 
-/// All faults of a definition in one message, each with its place.
+/// Returns all faults of a definition in one error, each with its place.
 fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
     let errors: Vec<String> = faults
         .iter()
@@ -381,7 +383,7 @@ fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
     )
 }
 
-/// A lock whose holder panicked guards a map that is whole all the same: every change to it is one insertion.
+/// Locks a map. A poisoned lock still guards a consistent map, because every change to it is one insertion.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! The OODA loop: observe, orient, decide, act, cycle after cycle, until a task is done. It is a workflow of the catalogue,
-//! `ooda`, and other workflows run it by that name; this runs it from Rust, with tools.
+//! The OODA loop: observe, orient, decide, act, in cycles until a task is done. It is the workflow `ooda` of the
+//! catalogue, and other workflows run it by that name. This module runs it from Rust, with tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use crate::definition::{Bundle, Definition, ParsedText};
 use crate::error::{ErrorKind, ServiceError};
 use crate::service::{Finished, FunctionRun, How, Service};
 
-/// The name under which the catalogue has it.
+/// The id in the catalogue.
 pub const ID: &str = "ooda";
-/// The line of the shipped workflow that has the tools.
+/// The line of the shipped workflow that lists the tools.
 const NO_TOOLS: &str = "    tools: []\n";
 
-/// What is to be done, and how.
+/// The task and its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ooda {
-    /// What is to be done.
+    /// The task.
     pub task: String,
-    /// What is known already; null where nothing is.
+    /// The known facts, or null.
     pub known: Value,
-    /// After how many cycles without an end it has failed, from 1 to 100; nothing means 5.
+    /// The number of cycles after which it has failed, from 1 to 100. `None` means 5.
     pub max_cycles: Option<u32>,
-    /// The tools that may be used to act: `server/tool`, or the names of functions.
+    /// The tools for acting: `server/tool`, or the names of functions.
     pub tools: Vec<String>,
 }
 
 impl Ooda {
-    /// A task, without tools.
+    /// Returns a task without tools.
     pub fn of(task: impl Into<String>) -> Ooda {
         Ooda { task: task.into(), ..Ooda::default() }
     }
 
-    /// The workflow that does it: that of the catalogue, with the tools.
+    /// Returns the catalogue's workflow with the tools.
     ///
     /// # Errors
-    /// A tool has a name that none can have.
+    /// A tool has an invalid name.
     pub fn definition(&self) -> Result<Arc<Definition>, ServiceError> {
         let parsed = ParsedText::read(&source(&self.tools), ID, Strictness::Strict);
         let parsed = parsed.map_err(|faults| faulty(&faults[0].message))?;
@@ -51,7 +51,7 @@ impl Ooda {
         Ok(Arc::new(Definition::new(Bundle::of(&parsed, &|_| None), workflow)))
     }
 
-    /// What the workflow is given.
+    /// Returns the input of the workflow.
     pub fn input(&self) -> Value {
         let mut input = BTreeMap::from([("task", json!(self.task))]);
         input.extend(self.max_cycles.map(|most| ("max_cycles", json!(most))));
@@ -60,10 +60,10 @@ impl Ooda {
     }
 }
 
-/// The workflow of the catalogue, with the tools that it acts by.
+/// Returns the catalogue's workflow with these tools.
 pub fn source(tools: &[String]) -> Source {
     let entry = catalog::workflow(ID).expect("the catalogue has it");
-    // JSON is YAML, whatever the names are.
+    // JSON is YAML, with any names.
     let text = entry.text.replacen(NO_TOOLS, &format!("    tools: {}\n", json!(tools)), 1);
     Source::new(format!("{ID}.yaml"), text)
 }
@@ -73,10 +73,10 @@ fn faulty(why: &str) -> ServiceError {
     ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "correct the names of the tools")
 }
 
-/// Runs a loop to its end: an object with the `answer` and the number of `cycles`.
+/// Runs a loop to its end. Its output is an object with the `answer` and the number of `cycles`.
 ///
 /// # Errors
-/// The task is empty, or a tool has a name that none can have. That no cycle is left is no error here: the outcome is then
+/// The task is empty, or a tool has an invalid name. Running out of cycles is no error here: the outcome is then
 /// [`Outcome::Failed`](crate::drive::Outcome::Failed).
 ///
 /// ```

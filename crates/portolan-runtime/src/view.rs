@@ -1,4 +1,4 @@
-//! What a call about a run is answered with: the situation, and beside it the fields that Navigator's clients know.
+//! The response to a call about a run: the situation, and the fields for Navigator's clients.
 
 pub use portolan_core::present::Checked;
 use portolan_core::present::Situation;
@@ -9,32 +9,32 @@ use serde_json::{Map, Value};
 
 use crate::address::Address;
 
-/// Where a run is, for whoever asked.
+/// The state of a run, for a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// How calls name the run.
+    /// The address of the run in calls.
     pub address: Address,
-    /// What an agent holds of it that is led through it; for others, what the address is.
+    /// The state that a navigating agent holds; for other callers, their address of the run.
     pub state: String,
-    /// Whether that is a token: all that there is of the run, or of a run that is in the store too.
+    /// Whether the state is a token. The run is either only in the token, or in the store too.
     pub is_token: bool,
-    /// What calls call its workflow.
+    /// The workflow's name in calls.
     pub workflow: String,
-    /// The identifier of the task, by which others name it as their parent; nothing for a run in the store.
+    /// The id of the task, by which others name it as their parent. `None` for a run in the store.
     pub task: Option<String>,
     /// The situation.
     pub situation: Situation,
     /// The step, as Navigator's clients know it.
     pub current_step: String,
-    /// Navigator's class of the step: nothing while work is to be done.
+    /// Navigator's class of the step. `None` while there is work to do.
     pub terminal: Option<&'static str>,
     /// Navigator's metadata.
     pub metadata: Map<String, Value>,
-    /// Whether the run waits for an answer that is no agent's to give.
+    /// Whether the run waits for an answer that no agent may give.
     pub asks_person: bool,
-    /// What became of the claim that the call made, when it was checked.
+    /// The result of the call's claim, if it was checked.
     pub claim: Option<Claim>,
-    /// What the caller should know besides.
+    /// Notes for the caller.
     pub notes: Vec<String>,
 }
 
@@ -43,11 +43,11 @@ pub struct View {
 pub struct Claim {
     /// The step.
     pub step: String,
-    /// The outcome that was reported.
+    /// The reported outcome.
     pub reported: String,
-    /// Whether every check held.
+    /// Whether every check passed.
     pub held: bool,
-    /// Each check.
+    /// The checks.
     pub checks: Vec<Checked>,
 }
 
@@ -60,7 +60,7 @@ impl Claim {
 }
 
 impl Claim {
-    /// That it was not believed, and why; nothing where it was.
+    /// Returns why the claim was not accepted. `None` if it was.
     pub fn refused(&self) -> Option<String> {
         let named = |asked: bool| {
             let open = self.checks.iter().filter(|check| !check.held && check.asked == asked);

@@ -1,4 +1,4 @@
-//! The tools of a file, and what a change makes of it.
+//! The tools of a file, and the result of a change.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use super::{checks, refused};
 use crate::definition::DefinitionError;
 use crate::digest::Digest;
 
-/// The dialect whose files are changed here.
+/// The dialect of the files that are changed here.
 pub(super) const GRAPHS: &str = "toolgraph";
 
-/// What is to be done to a file.
+/// A change of a file.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// A tool is appended.
+    /// Appends a tool.
     Add(Value),
-    /// A tool becomes another one, perhaps of another name.
+    /// Replaces a tool, perhaps with a new name.
     Update(String, Value),
-    /// A tool goes.
+    /// Deletes a tool.
     Delete(String),
 }
 
-/// A file as it is.
+/// The present file.
 pub struct Present {
     pub(super) source: Source,
-    /// What the text begins with that no reader counts.
+    /// The byte order mark of the text, if any.
     mark: &'static str,
     exists: bool,
     tree: Option<Tree>,
@@ -36,24 +36,24 @@ pub struct Present {
 
 /// A tool of a file.
 pub struct ToolName<'p> {
-    /// Its name.
+    /// The name.
     pub name: &'p str,
-    /// What it does.
+    /// The description.
     pub description: &'p str,
     at: usize,
 }
 
-/// A file as it would become.
+/// A file after a change.
 pub(super) struct Planned {
-    /// The text, without a mark before it.
+    /// The text, without a byte order mark.
     pub(super) text: String,
-    /// The tool that the change is about, by the name that it has afterwards.
+    /// The name of the changed tool after the change.
     pub(super) name: String,
-    /// Where it would stand.
+    /// The position of the tool after the change.
     pub(super) span: Option<Span>,
 }
 
-/// How many digits of a digest tell two versions of a tool apart.
+/// The number of digest digits in a tool's revision.
 const REVISION_DIGITS: usize = 16;
 
 impl Present {
@@ -70,7 +70,7 @@ impl Present {
             let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
             return Err(checks::faulty(&message, findings));
         }
-        // The document may hold nothing but its marks.
+        // The document may contain only its markers.
         let tree = tree.filter(|tree| tree.span.end > tree.span.start || !matches!(tree.kind, TreeKind::Null));
         let present = Present { source, mark, exists, tree };
         present.is_of_graphs()?;
@@ -98,18 +98,18 @@ impl Present {
         }
     }
 
-    /// Whether there is a file.
+    /// Checks whether the file exists.
     pub fn exists(&self) -> bool {
         self.exists
     }
 
-    /// What the file says of itself: its `server`.
+    /// Returns the file's `server` field.
     pub fn face(&self) -> Map<String, Value> {
         let server = self.tree.as_ref().and_then(|tree| tree.get("server")).map(Tree::value);
         server.and_then(|server| server.as_object().cloned()).unwrap_or_default()
     }
 
-    /// What the file says under `key`.
+    /// Returns the value of the file under `key`.
     pub(super) fn field(&self, key: &str) -> Option<Value> {
         self.tree.as_ref().and_then(|tree| tree.get(key)).map(Tree::value)
     }
@@ -121,7 +121,7 @@ impl Present {
         }
     }
 
-    /// The tools, in the order written. What has no name is none yet.
+    /// Returns the tools, in the order of the file. Items without a name are skipped.
     pub fn tools(&self) -> Vec<ToolName<'_>> {
         let tools = self.items().iter().enumerate().filter_map(|(at, item)| {
             let name = item.get("name")?.as_str()?;
@@ -131,7 +131,7 @@ impl Present {
         tools.collect()
     }
 
-    /// The tool called `name`.
+    /// Returns the tool called `name`.
     ///
     /// # Errors
     /// There is none of that name.
@@ -147,7 +147,7 @@ impl Present {
         tools.into_iter().find(|tool| tool.name == name).ok_or_else(unknown)
     }
 
-    /// The definition of a tool, with its nodes wherever they stand.
+    /// Returns the definition of a tool, with its nodes even if they are beside the tools.
     pub fn definition(&self, tool: &ToolName<'_>) -> Value {
         let mut definition = self.items()[tool.at].value();
         if let (Some(nodes), Some(fields), 1) = (self.beside(), definition.as_object_mut(), self.items().len()) {
@@ -156,7 +156,7 @@ impl Present {
         definition
     }
 
-    /// What the text of a tool is known by: it changes with every byte of it.
+    /// Returns the revision of a tool: it changes with every byte of its text.
     pub fn revision(&self, tool: &ToolName<'_>) -> Option<String> {
         let text = |tree: &Tree| self.source.text.get(tree.span.start..tree.span.end).unwrap_or_default().as_bytes();
         let own = self.items().get(tool.at)?;
@@ -166,17 +166,17 @@ impl Present {
         Some(digest.as_str()[..REVISION_DIGITS].to_owned())
     }
 
-    /// The nodes beside the tools, in the shape of the design document.
+    /// Returns the nodes beside the tools, in the shape of the design document.
     fn beside(&self) -> Option<&Tree> {
         self.tree.as_ref().and_then(|tree| tree.get("nodes"))
     }
 
-    /// The text with the mark that the file begins with.
+    /// Returns the text with the byte order mark of the file.
     pub(super) fn whole(&self, text: &str) -> String {
         [self.mark, text].concat()
     }
 
-    /// Whether a tool is still what its caller knows.
+    /// Checks that a tool has the revision that the caller knows.
     pub(super) fn expect(&self, change: &Change, revision: Option<&str>) -> Result<(), DefinitionError> {
         let (Change::Update(name, _) | Change::Delete(name), Some(known)) = (change, revision) else { return Ok(()) };
         if self.revision(&self.tool(name)?).as_deref() == Some(known) {
@@ -186,7 +186,7 @@ impl Present {
         Err(refused("stale", message, "look at it again with getGraphTool, and change what is there now"))
     }
 
-    /// The text that a change makes of the file.
+    /// Returns the text of the file after a change.
     pub(super) fn planned(&self, change: &Change) -> Result<Planned, DefinitionError> {
         let (wanted, name) = self.wanted(change)?;
         let text = self.written(&wanted).map_err(|unfit| {
@@ -200,13 +200,13 @@ impl Present {
         Ok(Planned { text, name, span })
     }
 
-    /// Where what belongs to a tool stands: all of the file, where nodes beside the tools are its own.
+    /// Returns the position of a tool's text: the whole file if the nodes are beside the tools.
     pub(super) fn span_of(&self, name: &str) -> Option<Span> {
         let item = self.tool(name).ok().map(|tool| self.items()[tool.at].span);
         self.beside().and(self.tree.as_ref()).map(|tree| tree.span).or(item)
     }
 
-    /// The text of the file with another value.
+    /// Returns the text of the file with another value.
     pub(super) fn written(&self, wanted: &Value) -> Result<String, SpliceError> {
         match &self.tree {
             Some(tree) => spliced(&self.source, tree, wanted),
@@ -214,7 +214,7 @@ impl Present {
         }
     }
 
-    /// The value that a change makes of the file, and the name of the tool afterwards.
+    /// Returns the value of the file after a change, and the name of the changed tool.
     fn wanted(&self, change: &Change) -> Result<(Value, String), DefinitionError> {
         let mut file = self.value();
         let name = match change {
@@ -234,7 +234,7 @@ impl Present {
         Ok((file, name))
     }
 
-    /// The value of the file; of one that does not exist, what it begins with.
+    /// Returns the value of the file, or the initial value of a new file.
     pub(super) fn value(&self) -> Value {
         match &self.tree {
             Some(tree) => tree.value(),
@@ -288,7 +288,7 @@ impl Present {
         Ok(new)
     }
 
-    /// Puts the nodes of a definition where the file has them: beside its tool.
+    /// Moves the nodes of a definition beside its tool if the file has them there.
     fn spread(&self, file: &mut Value, tool: &mut Value) -> Result<(), DefinitionError> {
         let nodes = tool.as_object_mut().and_then(|fields| fields.shift_remove("nodes"));
         match (nodes, self.items().len()) {
@@ -308,7 +308,7 @@ impl Present {
     }
 }
 
-/// The list of tools, made where there is none.
+/// Returns the list of tools, which is created if there is none.
 pub(super) fn tools(file: &mut Value) -> &mut Vec<Value> {
     if !file["tools"].is_array() {
         file["tools"] = json!([]);
@@ -316,7 +316,7 @@ pub(super) fn tools(file: &mut Value) -> &mut Vec<Value> {
     file["tools"].as_array_mut().expect("it was made one")
 }
 
-/// The name of a definition; nothing where it has none.
+/// Returns the name in a definition. `None` if it has none.
 pub(super) fn name_of(tool: &Value) -> Result<Option<String>, DefinitionError> {
     let Some(fields) = tool.as_object() else {
         let help = "send an object with `name`, `description`, `inputSchema`, `outputSchema` and `nodes`";
@@ -329,7 +329,7 @@ pub(super) fn name_of(tool: &Value) -> Result<Option<String>, DefinitionError> {
     }
 }
 
-/// Whether a text holds nothing but comments.
+/// Checks whether a text contains only comments.
 fn is_blank(text: &str) -> bool {
     text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }

@@ -1,4 +1,4 @@
-//! What a change brings: it is refused with every error that was not there before.
+//! Checks of a change: it is refused if it brings any new error.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use super::{Author, refused};
 use crate::definition::{DefinitionError, Findings};
 use crate::library::Library;
 
-/// Warnings of texts that another tool of the file made something else of.
+/// Warnings about texts whose meaning depends on other tools of the file.
 const READ_OTHERWISE: [&str; 2] = ["literal-expression", "old-spelling"];
 
-/// What is found in a file as it would become.
+/// The findings in a file after a change.
 pub(super) struct Checked {
     pub(super) findings: Findings,
     pub(super) sound: bool,
 }
 
-/// A refusal for faults of a definition.
+/// Returns the error for faults of a definition.
 pub(super) fn faulty(message: &str, findings: Findings) -> DefinitionError {
     let faults: Findings = findings.into_iter().filter(|(_, fault)| fault.is_error()).collect();
     DefinitionError::faulty(message, "mend every fault that is listed, then call again", faults)
 }
 
 impl Author {
-    /// Checks the file as it would become.
+    /// Checks the file after a change.
     pub(super) fn checked(
         &self,
         library: &Library,
@@ -49,7 +49,7 @@ impl Author {
     }
 }
 
-/// Refuses a change that brings errors, or that turns texts outside of what is `changed`.
+/// Refuses a change that brings errors, or that changes the meaning of texts outside of `changed`.
 pub(super) fn accept(before: &Findings, after: &Findings, changed: Option<Span>) -> Result<(), DefinitionError> {
     let new = brought(before, after);
     if new.iter().any(|(_, fault)| fault.is_error()) {
@@ -63,13 +63,14 @@ pub(super) fn accept(before: &Findings, after: &Findings, changed: Option<Span>)
     Ok(())
 }
 
-/// Whether the rest of the file changes its meaning: whether `$…` is an expression depends on all tools of the file.
+/// Checks whether a fault shows a changed meaning elsewhere: whether `$…` is an expression depends on all tools of the
+/// file.
 fn reads_otherwise(fault: &Diagnostic, changed: Option<Span>) -> bool {
     let inside = |span: Span| changed.is_some_and(|tool| tool.start <= span.start && span.end <= tool.end);
     READ_OTHERWISE.contains(&fault.code) && fault.message.contains("`$") && !fault.span.is_some_and(inside)
 }
 
-/// The findings that were not there before. Places move, so that they are known by what they say.
+/// Returns the new findings. Positions move, so findings are compared by their codes and messages.
 fn brought(before: &Findings, after: &Findings) -> Findings {
     let mut known: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for (_, fault) in before {

@@ -1,4 +1,4 @@
-//! Definitions that are tried out: they stand in the file only in thought.
+//! Definitions that are tried out: they are never written to the file.
 
 use portolan_core::source::Source;
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ pub(super) struct Draft {
     pub(super) name: String,
 }
 
-/// What a draft without a name is called.
+/// The name of a draft without a name.
 const UNNAMED: &str = "draft";
 
 impl Present {
-    /// The file with `tool` in the place of the one of its name, or behind all others.
+    /// Returns the file with `tool` in the place of the one of its name, or after all others.
     pub(super) fn draft(&self, mut tool: Value) -> Result<Draft, DefinitionError> {
         let name = match name_of(&tool)? {
             Some(name) => name,
@@ -29,7 +29,8 @@ impl Present {
         Ok(Draft { source: Source::new(&*self.source.name, text), name })
     }
 
-    /// As it would be written, so that faults have the places that they would have; else in any way that says the same.
+    /// Returns the text as it would be written, so that faults have their later positions, or else any text of the same
+    /// value.
     fn with_draft(&self, name: &str, tool: &Value) -> String {
         let known = self.tools().iter().any(|known| known.name == name);
         let change = match known {
@@ -41,7 +42,7 @@ impl Present {
         }
         let mut file = self.value();
         if let Some(fields) = file.as_object_mut().filter(|fields| fields.contains_key("nodes")) {
-            // Where nodes stand beside the tools there is room for one: the draft is run with the file's servers alone.
+            // Nodes beside the tools allow only one tool: the draft runs with only the servers of the file.
             fields.shift_remove("nodes");
             fields.insert("tools".to_owned(), json!([]));
         }

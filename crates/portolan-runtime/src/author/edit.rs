@@ -1,4 +1,4 @@
-//! A definition is edited by operations: all of them are done, or nothing is.
+//! Edits a definition by operations: all of them are performed, or none.
 
 use std::collections::BTreeMap;
 
@@ -16,40 +16,40 @@ use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::library::{Library, rewritten};
 
-/// What is to be done to a definition.
+/// An edit of a definition.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
-    /// What its texts are known by to whoever wants it.
+    /// The revision of the texts that the caller knows.
     pub revision: String,
-    /// Which of its graphs is meant, by its name; nothing where it holds only one.
+    /// The name of the graph to edit. `None` if there is only one.
     pub graph: Option<String>,
-    /// The operations, in order: [`editing::Operation`]s, whose edges go by their names.
+    /// The operations, in order: [`editing::Operation`]s that name their edges.
     pub operations: Vec<Value>,
-    /// Whether nothing is to be written.
+    /// Whether nothing is written.
     pub is_trial: bool,
 }
 
-/// What an edit comes to.
+/// The result of an edit.
 #[derive(Debug)]
 pub struct Edited {
-    /// What the texts on disk are known by: after a trial still what they were, for the edit that follows it.
+    /// The revision of the texts on disk. A trial does not change it, so the following edit can use it.
     pub revision: Digest,
-    /// The files that are others by it: each with its name, its text before, and after; nothing where it is not there.
+    /// The changed files: each with its name, its text before, and after. `None` if it does not exist.
     pub files: Vec<(String, Option<String>, Option<String>)>,
-    /// For each operation, the node to look at.
+    /// The node to show for each operation.
     pub nodes: Vec<Option<String>>,
-    /// Everything that is found in the definition afterwards.
+    /// All findings in the definition after the edit.
     pub findings: Findings,
-    /// Whether it can be run: what was wrong with it before may still be.
+    /// Whether it can be run: earlier faults may remain.
     pub sound: bool,
 }
 
 impl Author {
-    /// Does all of the operations, or nothing.
+    /// Performs all of the operations, or none.
     ///
     /// # Errors
-    /// The definition is no more what the caller knows, an operation cannot be done, or they would bring faults. Nothing was
-    /// written.
+    /// The definition has another revision, an operation cannot be performed, or the operations would bring faults.
+    /// Nothing was written.
     pub async fn edit(&self, library: &Library, wanted: &Edit) -> Result<Edited, DefinitionError> {
         let steps = operations::read(&wanted.operations)?;
         let before = self.whole(library)?;
@@ -83,8 +83,7 @@ impl Author {
         refused("stale", message, "look at it again with getDefinition, and edit what is there now")
     }
 
-    /// Refuses what a definition would become where that is none of the operations' business, or has faults that it does
-    /// not have now.
+    /// Refuses a result that changes servers or the format, or that has new faults.
     fn accept(&self, before: &Whole, after: &Whole, graph: Option<&str>) -> Result<(), DefinitionError> {
         if servers(&before.source) != servers(&after.source) {
             let message = "the change was not written: the servers of the file would be others";
@@ -96,7 +95,7 @@ impl Author {
             let message = "the change was not written: the file would be of another format, or of none";
             return Err(refused("another_format", message, "leave the fields alone that say of which format it is"));
         }
-        // Whether `$…` is an expression is said by the whole file in graphs of tool calls only.
+        // Only in graphs of tool calls, the whole file determines whether `$…` is an expression.
         let changed = match format {
             Some(GRAPHS) => {
                 let place = before.graph(graph)?;
@@ -109,7 +108,7 @@ impl Author {
     }
 }
 
-/// The text after all of the operations, and the node that each of them is about.
+/// Returns the text after all of the operations, and the node that each of them concerns.
 fn performed(
     before: &Whole,
     graph: Option<&str>,
@@ -129,7 +128,7 @@ fn performed(
             refused("not_editable", format!("{}: {message}; nothing was written", step.title), help)
         };
         let graphs = graphs_of(&source);
-        // An operation before may have given it another name; its place stays.
+        // An earlier operation may have renamed it; its position does not change.
         let named = graphs.iter().find(|graph| graph.id.value == target);
         let Some(graph) = named.or_else(|| graphs.get(place).filter(|_| graphs.len() == before.graphs.len())) else {
             let message = format!("after the operations before it, `{target}` can no longer be read");
@@ -150,7 +149,7 @@ fn performed(
     Ok((source, nodes))
 }
 
-/// The files of two sources, each with its text in the one and in the other.
+/// Returns the files of two sources, each with its text in the one and in the other.
 fn between(before: &Source, after: &Source) -> Vec<(String, Option<String>, Option<String>)> {
     let mut after: BTreeMap<String, String> = after.texts().into_iter().collect();
     let known = before.texts().into_iter().map(|(name, text)| {
@@ -162,7 +161,7 @@ fn between(before: &Source, after: &Source) -> Vec<(String, Option<String>, Opti
     files
 }
 
-/// The servers that a file brings along, as they are written.
+/// Returns the servers that a file brings along, as they are written.
 fn servers(source: &Source) -> [Option<Value>; 2] {
     let (tree, _) = source::parse(&source.main());
     ["mcpServers", "servers"].map(|key| tree.as_ref().and_then(|tree| tree.get(key)).map(Tree::value))

@@ -1,4 +1,4 @@
-//! The file itself: read as a whole, written as a whole, one writer at a time.
+//! The file itself: read as a whole, written as a whole, by one writer at a time.
 
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
@@ -9,13 +9,13 @@ use crate::carrier::task_file::{WriteDurability, exchange, sync_folder, write_ne
 use crate::disk::{self, NoTurn, WAIT, turn_unseen};
 use crate::error::{ServiceError, plain};
 
-/// How often a change is tried again because somebody who takes no lock was faster.
+/// The number of attempts to write a change, if writers without the lock come first.
 const TRIES: u32 = 5;
 
-/// Where a file really lies: what a symlink leads to is what is replaced.
+/// Returns the real path of a file: the target of a symlink is replaced, not the link.
 ///
 /// # Errors
-/// It is no file, leads nowhere, or its folder does not exist.
+/// It is no file, is a dangling link, or its folder does not exist.
 pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
     let name = file.display();
     match fs::symlink_metadata(file) {
@@ -49,7 +49,7 @@ fn not_a_file(file: &Path) -> ServiceError {
     ServiceError::refused("not_a_file", message, "name the one file of graphs that is written; it need not exist yet")
 }
 
-/// The text of a file; nothing when it does not exist.
+/// Returns the text of a file. `None` if it does not exist.
 pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -57,13 +57,13 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
     }
 }
 
-/// A file whose turn to be written it is. Dropping it gives the turn to the next.
+/// A file locked for writing. Dropping it releases the lock.
 pub(crate) struct Locked {
     file: PathBuf,
     target: PathBuf,
     folder: PathBuf,
     tries: u32,
-    /// Files of one folder that are written together share it.
+    /// Files of one folder that are written together share the lock.
     turn: Arc<File>,
 }
 
@@ -72,7 +72,7 @@ impl Locked {
         Locked::among(&[], file).await
     }
 
-    /// The same, beside others that are held: whoever waits for several holds them all until the last is written.
+    /// Locks a file in addition to others: a writer of several files holds all locks until the last is written.
     pub(super) async fn among(held: &[Locked], file: &Path) -> Result<Locked, ServiceError> {
         let target = place(file)?;
         let folder = disk::folder_of(&target).to_owned();
@@ -95,7 +95,7 @@ impl Locked {
         read(&self.target)
     }
 
-    /// Replaces the file by `text`; false when it is no more what was read, so that it has to be read again.
+    /// Replaces the file with `text`. Returns false if the file differs from `read`, so that it must be read again.
     pub(crate) fn replace(&mut self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
         if self.read()?.as_deref() != read {
             self.tries += 1;
@@ -115,13 +115,13 @@ impl Locked {
         written.map_err(|error| unwritable(&self.file, &error))
     }
 
-    /// Takes the file away; false when it is no more what was read. Of a symlink it is the link that goes.
+    /// Removes the file. Returns false if the file differs from `read`. For a symlink, the link is removed.
     pub(super) fn remove(&mut self, read: &str) -> Result<bool, ServiceError> {
         if self.read()?.as_deref() != Some(read) {
             return Ok(false);
         }
         fs::remove_file(&self.file).map_err(|error| unwritable(&self.file, &error))?;
-        // It is gone, whatever becomes of this: only a power cut could still undo it.
+        // The file is removed even if this fails: only a power cut could still undo it.
         let _ = sync_folder(disk::folder_of(&self.file));
         Ok(true)
     }
@@ -132,7 +132,7 @@ impl Locked {
         self.folder_may_be_written()
     }
 
-    /// What the file looks like. A rename would not mind that it is read-only, but whoever made it so meant it.
+    /// Returns the metadata of the file. A rename would succeed, but a read-only file is read-only on purpose.
     fn like(&self) -> Result<Option<Metadata>, ServiceError> {
         match fs::metadata(&self.target) {
             Ok(meta) if meta.permissions().readonly() => {
@@ -145,7 +145,7 @@ impl Locked {
         }
     }
 
-    /// A file is replaced by another one of its folder.
+    /// Checks that the folder is writable: a file is replaced by another one of its folder.
     #[cfg(unix)]
     fn folder_may_be_written(&self) -> Result<(), ServiceError> {
         let access = rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK);

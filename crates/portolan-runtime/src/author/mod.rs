@@ -1,8 +1,8 @@
-//! A definition is written by somebody who cannot see it: an agent, one tool of a file of graphs at a time, or one piece
+//! Writes definitions for an author who cannot see them: an agent, one tool of a file of graphs at a time, or one piece
 //! of a file of any format.
 //!
-//! Every change is checked before it is written, as `portolan check` does; the file is replaced as a whole, and keeps
-//! whatever the change does not concern. What is tried out is never written. Knows files and graphs, and no protocol.
+//! Every change is checked before it is written, as `portolan check` does. The file is replaced as a whole, and the
+//! rest of its text does not change. Drafts are never written. Knows files and graphs, and no protocol.
 
 mod change;
 mod checks;
@@ -42,7 +42,7 @@ pub use servers::ServerList;
 pub use template::template;
 pub use whole::{Whole, edge_names};
 
-/// One definition, and who may be called to try things out.
+/// One definition, and the servers for trying things out.
 pub struct Author {
     file: PathBuf,
     mcp: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Author {
     pool: Mutex<Option<servers::Pool>>,
 }
 
-/// A request that was not done. Nothing was written.
+/// Returns the error for a request that was not performed. Nothing was written.
 fn refused(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> DefinitionError {
     ServiceError::refused(code, message, help).into()
 }
@@ -60,32 +60,32 @@ fn refused(code: &'static str, message: impl Into<String>, help: impl Into<Strin
 pub struct AppliedChange {
     /// The tool.
     pub name: String,
-    /// What its text is known by afterwards; nothing when it is gone.
+    /// The revision of the tool's text after the change. `None` if the tool was deleted.
     pub revision: Option<String>,
-    /// What was found in the file that keeps nothing from being written: what the change brings, and what was there.
+    /// The findings in the file that did not prevent the change, new and old.
     pub findings: Findings,
-    /// Whether it can be run: what was wrong with the file before may still be.
+    /// Whether it can be run: earlier faults of the file may remain.
     pub sound: bool,
 }
 
 impl Author {
-    /// The author of a file, which need not exist yet, or of the one definition of a folder. `mcp` is the user's own file
-    /// of servers.
+    /// Returns the author of a file, which need not exist yet, or of the one definition of a folder. `mcp` is the
+    /// user's own file of servers.
     ///
     /// # Errors
-    /// What stands there is no file, its folder does not exist, or there is not one definition in the folder.
+    /// The path is no file, its folder does not exist, or the folder has not exactly one definition.
     pub fn new(file: PathBuf, mcp: Option<PathBuf>, options: PoolOptions) -> Result<Author, ServiceError> {
         let file = if file.is_dir() { whole::file_in(&file)? } else { file };
         file::place(&file)?;
         Ok(Author { file, mcp, options, pool: Mutex::default() })
     }
 
-    /// The file as it was named.
+    /// Returns the file as it was named.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The file as it is now.
+    /// Returns the present file.
     ///
     /// # Errors
     /// It cannot be read, or is no file of graphs.
@@ -94,10 +94,10 @@ impl Author {
         Present::of(&self.file, text.as_deref())
     }
 
-    /// Writes a change, when the file is sound with it. `revision` is that of the tool as the caller knows it.
+    /// Writes a change, unless it brings errors. `revision` is that of the tool as the caller knows it.
     ///
     /// # Errors
-    /// The change cannot be made, has faults, or somebody else has changed the tool. Nothing was written.
+    /// The change cannot be made, brings errors, or the tool has been changed meanwhile. Nothing was written.
     pub async fn write(
         &self,
         library: &Library,
@@ -120,7 +120,7 @@ impl Author {
         }
     }
 
-    /// What the file comes to as it is now.
+    /// Returns the functions and servers of the present file.
     ///
     /// # Errors
     /// It has faults.
@@ -128,7 +128,8 @@ impl Author {
         self.load(service, &self.present()?, None)
     }
 
-    /// What the file would come to with `tool` in it, in the place of one of the same name; and its function.
+    /// Returns the functions and servers of the file with `tool` in it, in the place of one of the same name, and the
+    /// tool's definition.
     ///
     /// # Errors
     /// The draft, or the rest of the file, has faults.
@@ -156,7 +157,7 @@ impl Author {
         }
     }
 
-    /// What a text comes to, as if it stood in the file.
+    /// Reads the functions of a text, as if it were in the file.
     fn functions(&self, library: &Library, text: &Source) -> Result<FunctionSet, DefinitionError> {
         let files = std::slice::from_ref(&self.file);
         library.functions(FunctionFiles { text: Some(text), ..FunctionFiles::served(files, self.mcp.as_deref()) })

@@ -1,4 +1,4 @@
-//! What is to be done to a definition, as it is sent: operations whose edges go by their names.
+//! The operations of an edit as they are sent, with edges by name.
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_core::dialect::editing::{EditError, Operation};
@@ -9,25 +9,25 @@ use serde_json::Value;
 use super::{edge_names, refused};
 use crate::definition::DefinitionError;
 
-/// The most operations of one edit.
+/// The maximum number of operations in one edit.
 pub const MAX_OPERATIONS: usize = 100;
 
-/// What an operation may be: the words of [`Operation`].
+/// The words of [`Operation`].
 const WORDS: [&str; 11] =
     ["set", "add", "connect", "disconnect", "reconnect", "outcome", "label", "rename", "delete", "duplicate", "kind"];
-/// How many characters say why an operation cannot be read.
+/// The maximum length in characters of the reason why an operation cannot be read.
 const MAX_WHY: usize = 300;
 
 /// One operation.
 pub(super) struct Step {
-    /// Its place among them, from 1, and what it is, for whoever is told that it cannot be done.
+    /// Its number, from 1, and its word, for error messages.
     pub(super) title: String,
     operation: Operation,
     /// The name of its edge.
     edge: Option<String>,
 }
 
-/// The operations, when all of them can be understood.
+/// Reads the operations, if all of them are valid.
 pub(super) fn read(operations: &[Value]) -> Result<Vec<Step>, DefinitionError> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         let message = format!("`do` has {} operations, and takes 1 to {MAX_OPERATIONS}", operations.len());
@@ -63,20 +63,20 @@ impl Step {
             Some(place) => match place.take() {
                 Value::String(name) => {
                     edge = Some(name);
-                    // Which one it is can be said only when its turn has come.
+                    // The number of the edge is known only when the operation is performed.
                     *place = Value::from(0);
                 }
                 _ => return Err(unread("its `edge` is a text, the name that getDefinition gives the edge")),
             },
         }
         let operation = serde_json::from_value(operation).map_err(|error| {
-            // It repeats what was sent, of any length.
+            // The message repeats the input, of any length.
             unread(&error.to_string().chars().take(MAX_WHY).collect::<String>())
         })?;
         Ok(Step { title, operation, edge })
     }
 
-    /// The operation on a graph as it is when its turn has come.
+    /// Returns the operation for the graph as it is when the operation is performed.
     pub(super) fn on(&self, graph: &Graph) -> Result<Operation, EditError> {
         let mut operation = self.operation.clone();
         let Some(name) = &self.edge else { return Ok(operation) };

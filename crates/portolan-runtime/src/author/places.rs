@@ -1,5 +1,5 @@
-//! Where a person has moved the nodes of definitions to. It is kept beside the project, in one file, and never in the
-//! definitions: how a picture looks is nobody's change of what is run.
+//! The positions to which a person has moved the nodes of definitions. They are stored beside the project, in one file,
+//! and never in the definitions, because the layout of a picture does not change what is run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,38 +17,39 @@ use crate::project_folder::{turn_in, unwritable};
 const FILE: &str = "layout.json";
 /// The form of the file.
 const FORM: &str = "layout/1";
-/// The largest file that is read, and written.
+/// The maximum size of the file for reading and writing.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many nodes of one definition can have been moved.
+/// The maximum number of moved nodes of one definition.
 const MOST_NODES: usize = 2_000;
-/// How long the name of a node may be.
+/// The maximum length of a node's name.
 const LONGEST_NAME: usize = 1_000;
 
-/// What a person has moved by hand, in all definitions of a project.
+/// The nodes that were moved by hand, in all definitions of a project.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Places {
     form: String,
-    /// By the path of the definition's file, from the project's folder on, and by the flow that is drawn.
+    /// The offsets by the path of the definition's file, relative to the project, and by the drawn flow.
     definitions: BTreeMap<String, BTreeMap<String, NodeOffsets>>,
 }
 
-/// A definition of which something is moved: the file and the flow of it.
+/// The file and the flow whose nodes are moved.
 #[derive(Clone, Copy, Debug)]
 pub struct Moving<'m> {
     /// The project.
     pub project: &'m Path,
     /// The file.
     pub file: &'m Path,
-    /// The flow that is drawn.
+    /// The drawn flow.
     pub flow: &'m str,
 }
 
 impl Places {
-    /// What is kept of a project; nothing where nothing is.
+    /// Returns the stored offsets of a project. Empty if none are stored.
     ///
     /// # Errors
-    /// The file cannot be read, or is none of ours. Nobody need fail for that: all stands where it is laid out.
+    /// The file cannot be read, or has another form. A caller may ignore this: the nodes then keep their automatic
+    /// layout.
     pub fn of(project: &Path) -> Result<Places, ServiceError> {
         let path = path_in(project);
         let bytes = match disk::bytes(&path, MOST_BYTES) {
@@ -66,23 +67,24 @@ impl Places {
         }
     }
 
-    /// Whether something was moved in a file.
+    /// Checks whether nodes of a file were moved.
     pub fn has(&self, project: &Path, file: &Path) -> bool {
         self.definitions.contains_key(&name_of(project, file))
     }
 
-    /// What was moved in a flow of a file.
+    /// Returns the offsets in a flow of a file.
     pub fn moved(&self, of: Moving<'_>) -> NodeOffsets {
         let flows = self.definitions.get(&name_of(of.project, of.file));
         flows.and_then(|flows| flows.get(of.flow)).cloned().unwrap_or_default()
     }
 }
 
-/// Keeps how far nodes were moved, by the identifiers that they are drawn with; a node that was moved by nothing stands
-/// where it is laid out again.
+/// Stores the offsets of nodes, by the ids with which they are drawn. An offset of zero returns a node to its automatic
+/// position.
 ///
-/// # Errors
-/// A move is too far, or there are too many; what is kept cannot be read, or not be written.
+/// An offset is too large, a name is too long, or there are too many nodes. The stored offsets cannot be read or
+/// written.
+/// An offset is too large, or there are too many. The stored offsets cannot be read or written.
 pub async fn keep(of: Moving<'_>, moves: &NodeOffsets) -> Result<(), ServiceError> {
     may_be_kept(moves)?;
     change(of, |moved| {
@@ -96,10 +98,10 @@ pub async fn keep(of: Moving<'_>, moves: &NodeOffsets) -> Result<(), ServiceErro
     .await
 }
 
-/// Forgets what was moved in a flow: all of it stands where it is laid out again.
+/// Removes the offsets in a flow, which returns all its nodes to their automatic positions.
 ///
 /// # Errors
-/// What is kept cannot be read, or not be written.
+/// The stored offsets cannot be read or written.
 pub async fn forget(of: Moving<'_>) -> Result<(), ServiceError> {
     change(of, |moved| {
         moved.clear();
@@ -152,7 +154,7 @@ fn path_in(project: &Path) -> PathBuf {
     project.join(".portolan").join(FILE)
 }
 
-/// The name of a file, from the project's folder on where it lies in it, spelled alike on all systems.
+/// Returns the name of a file, relative to the project if the file is in it, with the same separators on all systems.
 fn name_of(project: &Path, file: &Path) -> String {
     let within = file.strip_prefix(project).unwrap_or(file);
     let parts = within.components().map(|part| part.as_os_str().to_string_lossy());

@@ -1,4 +1,4 @@
-//! The files of a definition are written as a person wants them, and never over what somebody else has written meanwhile.
+//! Writes the files of a definition for a person, and never overwrites changes that were made meanwhile.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use crate::library::{Library, Origin, read_definition, rewritten};
 /// A definition on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnDisk {
-    /// What its texts are known by: it changes with every byte of them.
+    /// The revision of its texts: it changes with every byte of them.
     pub revision: Digest,
     /// Its files, each with its name and its text.
     pub files: Vec<(String, String)>,
 }
 
-/// What became of a wish to write.
+/// The result of a save.
 #[derive(Debug)]
 pub enum Saved {
-    /// It is written.
+    /// The files are written.
     Written(OnDisk),
-    /// Somebody else has written it meanwhile: it is like this now, and was left so.
+    /// The files have been changed meanwhile. They are returned, and were not overwritten.
     Changed(OnDisk),
 }
 
 impl OnDisk {
-    /// A definition as it is now.
+    /// Returns a definition as it is now.
     ///
     /// # Errors
-    /// It is not known, is none of a file that may be written, or cannot be read.
+    /// It is unknown, is in no file that may be written, or cannot be read.
     pub fn of(library: &Library, id: &str) -> Result<OnDisk, ServiceError> {
         let (known, origin) = library.text(id)?;
         if origin == Origin::Catalog {
@@ -42,31 +42,30 @@ impl OnDisk {
         OnDisk::at(Path::new(&*known.name))
     }
 
-    /// The definition in a file as it is now: what is remembered of it may be older than what stands there.
+    /// Reads the definition in a file: a cached text may be outdated.
     pub(super) fn at(file: &Path) -> Result<OnDisk, ServiceError> {
         Ok(OnDisk::read(&read_definition(file)?))
     }
 
-    /// The files of a source that was read.
+    /// Returns the files of a source.
     pub fn read(source: &Source) -> OnDisk {
         OnDisk { revision: Digest::of(&*source.text), files: source.texts() }
     }
 }
 
-/// Writes the files of a definition, where these are still what `revision` names: only those that are others. An activity
-/// that is a file of its own comes where there was none, and goes where it has no text any more. A text may have faults;
-/// whoever wants it has seen them.
+/// Writes the changed files of a definition, if it still has this revision. An activity file is created if there was
+/// none, and removed if it has no text. A text may have faults: the caller has seen them.
 ///
 /// # Errors
-/// It is not known, may not be written, or these cannot be its files: then none is written. Where the disk refuses in the
-/// middle, each file is whole, as it was or as it is wanted.
+/// It is unknown, may not be written, or these cannot be its files: then none is written. If the disk fails in the
+/// middle, each file is intact, with its old or its new text.
 pub async fn save(library: &Library, id: &str, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
     let before = OnDisk::of(library, id)?;
     let file = PathBuf::from(&before.files[0].0);
     save_at(&file, revision, files).await
 }
 
-/// The same for the definition in a file, whether or not it is one of the library's.
+/// Does the same for the definition in a file, which need not belong to the library.
 pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
     let source = read_definition(file)?;
     let before = OnDisk::read(&source);
@@ -79,7 +78,7 @@ pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) 
         return Err(ServiceError::refused("too_large", message, "move parts of it into another definition"));
     }
     rewritten(&source, files.clone())?;
-    // All of them are held and looked at before any is written.
+    // All of them are locked and checked before any is written.
     let (mut held, mut changes) = (Vec::new(), Vec::new());
     for (name, text) in files {
         let known = before.files.iter().find(|(known, _)| *known == name).map(|(_, text)| text);
@@ -95,8 +94,7 @@ pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) 
         changes.push(Change { nth: held.len(), name, text: text.map(|text| marked(raw.as_deref(), text)), raw });
         held.push(locked);
     }
-    // Nothing names an activity that is not there, whenever this ends: what comes is written first, and what goes is
-    // taken away last.
+    // New files are written first and removed files last, so that no file refers to a missing activity at any time.
     changes.sort_by_key(|change| (change.raw.is_some(), change.text.is_none()));
     for Change { nth, name, raw, text } in &changes {
         let is_done = match (text, raw) {
@@ -111,7 +109,7 @@ pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) 
     Ok(Saved::Written(OnDisk::at(file)?))
 }
 
-/// A file that is to be written: as it was read, and as it is wanted.
+/// A file to write: its old and its new text.
 struct Change {
     nth: usize,
     name: String,
@@ -119,8 +117,8 @@ struct Change {
     text: Option<String>,
 }
 
-/// Somebody else has written the file called `name`. One that is not read as a part of the definition is in the way: to look
-/// at the definition again would not show it.
+/// Returns the result if the file called `name` has been changed meanwhile. A file that is not read as a part of the
+/// definition is an error, because reading the definition again would not show it.
 fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
     let now = OnDisk::at(file)?;
     let is_in_the_way = now.files.iter().all(|(known, _)| known != name) && Path::new(name).symlink_metadata().is_ok();
@@ -136,7 +134,7 @@ fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
     Ok(Saved::Changed(now))
 }
 
-/// What a text may begin with that no reader counts.
+/// The byte order mark, which a text may begin with.
 pub(crate) const MARK: &str = "\u{feff}";
 
 fn marked(before: Option<&str>, text: String) -> String {

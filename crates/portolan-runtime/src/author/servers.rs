@@ -1,4 +1,4 @@
-//! The servers that can be tried: the user's own, those of the file, and ours. They go on running from call to call.
+//! The servers that can be tried: the user's own, those of the file, and built-in ones. They run on between calls.
 
 use std::sync::{Arc, PoisonError};
 
@@ -15,31 +15,31 @@ use crate::error::ServiceError;
 use crate::servers::{ServerSetup, Servers};
 use crate::service::Service;
 
-/// The pool, and which servers it is of.
+/// The pool, and the servers that it is for.
 pub(super) struct Pool {
     setups: Vec<ServerSetup>,
     servers: Arc<Servers>,
 }
 
-/// The servers as they are now.
+/// The present servers.
 pub struct ServerList {
     /// The pool that starts them.
     pub servers: Arc<Servers>,
-    /// What must not be shown of what they say.
+    /// The redaction of their output.
     pub hidden: Redaction,
-    /// Which of them the file brings along.
+    /// The servers that the file brings along.
     brought: Vec<String>,
-    /// Which are the person's own.
+    /// The person's own servers.
     own: Vec<String>,
-    /// Why those may not be started.
+    /// The reason why those of the file may not be started.
     untrusted: Option<ServiceError>,
 }
 
 impl ServerList {
-    /// Whether a server may be started, or asked.
+    /// Checks whether a server may be started and called.
     ///
     /// # Errors
-    /// It comes with the file, and nobody has trusted it yet.
+    /// It comes with the file, and is not trusted yet.
     pub fn may_start(&self, server: &str) -> Result<(), ServiceError> {
         match &self.untrusted {
             Some(error) if self.brought.iter().any(|name| name == server) => Err(error.clone()),
@@ -47,7 +47,7 @@ impl ServerList {
         }
     }
 
-    /// Who defines a server: the `graph`, the `person`, or nobody, so that it is `builtin`.
+    /// Returns who defines a server: the `graph`, the `person`, or `builtin`.
     pub fn defined_in(&self, server: &str) -> &'static str {
         let among = |names: &[String]| names.iter().any(|name| name == server);
         match (among(&self.brought), among(&self.own)) {
@@ -59,7 +59,7 @@ impl ServerList {
 }
 
 impl Author {
-    /// The servers that can be called now.
+    /// Returns the servers that can be called now.
     ///
     /// # Errors
     /// A file of servers cannot be read.
@@ -75,7 +75,7 @@ impl Author {
         Ok(ServerList { servers, hidden, brought, own, untrusted })
     }
 
-    /// The pool of the servers that can be called: the one there was, as long as they are the same.
+    /// Returns the pool of the servers that can be called. An existing pool is reused while the servers are the same.
     pub(super) fn servers(&self, service: &Service, present: &Present) -> Result<Arc<Servers>, DefinitionError> {
         let setups = self.setups(service, present)?;
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl Author {
         Ok(self.mcp.as_deref().map(|path| service.library().own_servers(path)).transpose()?.unwrap_or_default())
     }
 
-    /// The servers of the file, as far as they can be understood.
+    /// Returns the servers of the file, as far as they can be read.
     fn brought(&self, present: &Present) -> Vec<ServerSetup> {
         if present.field("mcpServers").or_else(|| present.field("servers")).is_none() {
             return Vec::new();
@@ -117,9 +117,9 @@ impl Author {
         dialect::servers(&present.source).0.iter().map(|server| ServerSetup::of(server, folder)).collect()
     }
 
-    /// Why the servers of the file may not be started.
+    /// Returns why the servers of the file may not be started.
     fn untrusted(&self, service: &Service, present: &Present) -> Option<ServiceError> {
-        // A function that calls nobody stands for all: trust is given to all servers of a file together.
+        // One function without calls suffices: trust is given to all servers of a file together.
         let mut probe = json!({
             "version": "1.0",
             "server": { "name": "probe", "version": "1.0" },

@@ -1,16 +1,16 @@
-//! Arguments as a node has them: a value, in which `{expr: …}` stands for what it comes to.
+//! The arguments of a node: a value in which `{expr: …}` is replaced by its result.
 
 use portolan_core::expr::{Expr, Jsonata, ParseFault};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How deep arguments may nest.
+/// The maximum nesting depth of arguments.
 const MAX_DEPTH: usize = 128;
 
-/// The template that a value is, and whether there is anything in it to evaluate.
+/// Returns the template for a value, and whether it has an expression to evaluate.
 ///
 /// # Errors
-/// An expression cannot be read, or stands beside other members.
+/// An expression cannot be parsed, or has other members beside it.
 pub fn template(value: &Value) -> Result<(Expr, bool), ParseFault> {
     read(value, 0)
 }

@@ -1,4 +1,4 @@
-//! The definition of the file, whatever its format: what of it can be looked at, and edited piece by piece.
+//! The definition of the file, in any format: its parts for viewing and editing.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,35 +16,35 @@ use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::library::{Library, WorkflowFile, read_definition, workflow_files};
 
-/// A definition as it is, or as it would become.
+/// A definition, as it is or after an edit.
 pub struct Whole {
     /// Its text, with those of its activities.
     pub source: Source,
-    /// What its texts are known by: it changes with every byte of them.
+    /// The revision of its texts: it changes with every byte of them.
     pub revision: Digest,
-    /// Its format; nothing where it is of none that is known.
+    /// Its format. `None` if unknown.
     pub dialect: Option<&'static Dialect>,
-    /// What it holds, in the order written: as much as can be understood.
+    /// Its graphs, in the order of the text, as far as they can be read.
     pub graphs: Vec<Graph>,
-    /// Everything that is found in it.
+    /// All findings in it.
     pub faults: Vec<Diagnostic>,
 }
 
 impl Whole {
     pub(super) fn of(library: &Library, source: Source, mcp: Option<&Path>) -> Whole {
         let sketch = library.sketch_of(source, mcp);
-        // A sketch calls them as others run them; here they go by the names that they have in the text.
+        // A sketch names them as others run them; here they have the names of the text.
         let graphs = graphs_of(&sketch.source);
         let revision = OnDisk::read(&sketch.source).revision;
         Whole { source: sketch.source, revision, dialect: sketch.dialect, graphs, faults: sketch.faults }
     }
 
-    /// The names of what it holds.
+    /// Returns the names of its graphs.
     pub fn names(&self) -> Vec<&str> {
         self.graphs.iter().map(|graph| graph.id.value.as_str()).collect()
     }
 
-    /// Which of its graphs is meant: the one of that name, or the only one.
+    /// Returns the index of a graph: the one of that name, or the only one.
     ///
     /// # Errors
     /// There is none of that name, or there are several and none is named.
@@ -68,24 +68,24 @@ impl Whole {
         }
     }
 
-    /// Whether it is in order.
+    /// Checks whether it has no errors.
     pub fn is_sound(&self) -> bool {
         !self.faults.iter().any(Diagnostic::is_error)
     }
 
-    /// What is found in it, with where it stands.
+    /// Returns the findings with their source.
     pub fn findings(&self) -> Findings {
         self.faults.iter().map(|fault| (self.source.clone(), fault.clone())).collect()
     }
 }
 
-/// What a text holds, in the order written.
+/// Returns the graphs of a text, in order.
 pub(super) fn graphs_of(source: &Source) -> Vec<Graph> {
     dialect::parse(source, Strictness::Strict).graphs
 }
 
-/// What the edges of a graph are called, in their order: their ends, the outcome between them, and a number where several
-/// would be called the same. Their places would be others after each edit.
+/// Returns the names of a graph's edges, in order: their ends, the outcome between them, and a number if several would
+/// have the same name. Indices would change with each edit.
 pub fn edge_names(graph: &Graph) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(graph.edges.len());
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
@@ -106,7 +106,7 @@ fn plain_name(Edge { from, to, on, .. }: &Edge) -> String {
 }
 
 impl Author {
-    /// The definition as it is now.
+    /// Returns the present definition.
     ///
     /// # Errors
     /// There is none yet, or it cannot be read.
@@ -120,14 +120,15 @@ impl Author {
         Ok(Whole::of(library, read_definition(&self.file)?, self.mcp.as_deref()))
     }
 
-    /// Whether the file is one of graphs of tool calls, or may become one: there is none yet, or none that can be read.
+    /// Checks whether the file is one of graphs of tool calls, or may become one because it does not exist or cannot be
+    /// read.
     pub fn is_of_graphs(&self) -> bool {
         let dialect = read_definition(&self.file).ok().and_then(|source| dialect::of(&source));
         dialect.is_none_or(|dialect| dialect.name == GRAPHS)
     }
 }
 
-/// The one file that is meant by a folder: the `workflow` in it, or that of its only workflow.
+/// Returns the definition file of a folder: the `workflow` in it, or that of its only workflow.
 pub(super) fn file_in(folder: &Path) -> Result<PathBuf, ServiceError> {
     let mut files = workflow_files(folder)?;
     let own = |file: &WorkflowFile| {

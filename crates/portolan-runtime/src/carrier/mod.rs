@@ -1,4 +1,4 @@
-//! Where a run carrier: in the store under a short handle, or written through to a task file. The engine cannot tell.
+//! The carriers of runs: the store under a short handle, a task file, or a token. The engine does not know which.
 
 pub(crate) mod compact;
 pub mod task_file;

@@ -1,7 +1,7 @@
-//! The journal of runs that live in task files: `.portolan/tasks.jsonl` in the project, one line for each record.
+//! The journal of runs in task files: `.portolan/tasks.jsonl` in the project, one line for each record.
 //!
-//! Appended before the task file is written, without waiting for the disk: it survives the process, and shares the
-//! fate of the task file itself when the machine loses power. A run in the store has a journal that waits.
+//! A record is appended before the task file is written, without a wait for the disk. It survives the process. In a
+//! power cut it is as safe as the task file itself. The journal of a run in the store waits for the disk.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -16,10 +16,10 @@ use crate::nested;
 use crate::project_folder;
 use crate::store::Record;
 
-/// One line.
+/// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// The task file, as an absolute path.
+    /// The absolute path of the task file.
     pub task: String,
     /// The record.
     #[serde(flatten)]
@@ -33,20 +33,20 @@ pub struct TaskJournal {
 }
 
 impl TaskJournal {
-    /// The journal in a `.portolan` folder, which is made when the first record comes.
+    /// Returns the journal in a `.portolan` folder, which is created with the first record.
     pub fn new(folder: &Path) -> TaskJournal {
         TaskJournal { path: folder.join("tasks.jsonl"), open: Mutex::new(None) }
     }
 
-    /// Where it is.
+    /// Returns the path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a record.
+    /// Appends a record.
     ///
     /// # Errors
-    /// The file cannot be made or written; nothing of the record counts then.
+    /// The file cannot be created or written. The record does not count then.
     pub fn append(&self, record: &TaskRecord) -> Result<(), ServiceError> {
         let mut line = serde_json::to_vec(record).expect("a record is JSON");
         line.push(b'\n');
@@ -55,7 +55,7 @@ impl TaskJournal {
             *open = Some(self.create().map_err(|error| self.failed(&error))?);
         }
         let Some(file) = open.as_mut() else { unreachable!("it was opened above") };
-        // One write of one line: other processes append to the same file.
+        // One write for one line: other processes append to the same file.
         end_line(file).and_then(|()| file.write_all(&line)).map_err(|error| self.failed(&error))
     }
 
@@ -80,11 +80,11 @@ impl TaskJournal {
         ServiceError::failed("journal_failed", message, "make the project's folder readable")
     }
 
-    /// The records of a task file, in order. A record that a crash left unacknowledged is superseded by the one that
-    /// took its number.
+    /// Returns the records of a task file, in order. A later record with the same number supersedes one that a crash
+    /// left unacknowledged.
     ///
     /// # Errors
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     pub fn records(&self, task: &str) -> Result<Vec<Record>, ServiceError> {
         let mut records: Vec<Record> = Vec::new();
         let (mut places, wanted) = (Places::default(), place(task));
@@ -97,10 +97,10 @@ impl TaskJournal {
         Ok(records)
     }
 
-    /// The last record of each task file, by its path.
+    /// Returns the last record of each task file, by its path.
     ///
     /// # Errors
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     pub fn tasks(&self) -> Result<Vec<(String, Record)>, ServiceError> {
         let mut places = Places::default();
         let mut last: BTreeMap<PathBuf, (String, Record)> = BTreeMap::new();
@@ -116,10 +116,10 @@ impl TaskJournal {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(self.unreadable(&error)),
         };
-        // Bytes and not text: a line that was cut off may end in the middle of a character.
+        // Bytes, not text: a truncated line may end within a character.
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|error| self.unreadable(&error))?;
-            // A line that was cut off by a crash was never acknowledged.
+            // A line that a crash truncated was never acknowledged.
             if let Ok(found) = nested::read(&line) {
                 take(found);
             }
@@ -128,7 +128,7 @@ impl TaskJournal {
     }
 }
 
-/// Where task files are, by what they were called: the same file may have been reached by several names.
+/// The canonical paths of task files: the same file may have several names.
 #[derive(Default)]
 struct Places(BTreeMap<String, PathBuf>);
 
@@ -138,7 +138,8 @@ impl Places {
     }
 }
 
-/// Where a task file is. Its folder's links are followed and its own are not: it is called by its own name.
+/// Returns the path of a task file with the links of its folder resolved. A link at the file itself is kept: the task
+/// has that name.
 fn place(task: &str) -> PathBuf {
     let path = Path::new(task);
     match (path.parent().map(Path::canonicalize), path.file_name()) {
@@ -147,20 +148,20 @@ fn place(task: &str) -> PathBuf {
     }
 }
 
-/// Whether somebody has deleted the file meanwhile: what is written there, nobody reads.
+/// Checks whether the file has been deleted: nothing written to it would be read.
 #[cfg(unix)]
 fn is_gone(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
     file.metadata().is_ok_and(|meta| meta.nlink() == 0)
 }
 
-/// Elsewhere a file that is open cannot be deleted.
+/// Elsewhere an open file cannot be deleted.
 #[cfg(not(unix))]
 fn is_gone(_file: &File) -> bool {
     false
 }
 
-/// Ends the line that a crash or a full disk has cut off, so that the next record does not go down with it.
+/// Ends a line that a crash or a full disk has truncated, so that the next record does not become part of it.
 fn end_line(file: &mut File) -> std::io::Result<()> {
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(0))? > 0 {

@@ -1,4 +1,4 @@
-//! What a task file says of its run: `metadata.portolan`, or, in files that Navigator wrote, the keys that it left.
+//! The run in a task file: `metadata.portolan`, or the keys of a file that Navigator wrote.
 
 use portolan_core::graph::{Kind, Workflow};
 use portolan_core::run::{Branches, Form, Frame, Human, Opening, Place, Rules, Run, Spent, WaitingFor};
@@ -9,19 +9,19 @@ use serde_json::{Map, Value};
 use crate::error::ServiceError;
 use crate::store::Digest;
 
-/// The state under `metadata.portolan`.
+/// The state in `metadata.portolan`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskState {
     /// The version of this form.
     pub version: u32,
     /// The number of the last record.
     pub seq: u64,
-    /// Which run this is: another one may live in the same file later. A run that Navigator began has none.
+    /// The id of the run: a later run may use the same file. A run that Navigator began has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The definition that the run is held to.
+    /// The definition of the run.
     pub definition: Digest,
-    /// The visit of a fork that this task is a branch of.
+    /// The visit of the fork of which this task is a branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
     /// The run.
@@ -31,7 +31,7 @@ pub struct TaskState {
 /// A visit of a fork in another task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// The run.
+    /// The id of the parent's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The revision at which the parent reached the fork.
@@ -41,7 +41,7 @@ pub struct Parent {
 /// The version that is written.
 pub(crate) const VERSION: u32 = 1;
 
-/// What was found in a task file.
+/// The content of a task file.
 pub(crate) enum TaskFileState {
     /// No workflow yet.
     Nothing,
@@ -62,7 +62,7 @@ pub(crate) struct Legacy {
     completed: bool,
 }
 
-/// Reads the state out of a task file.
+/// Reads the state from a task file.
 pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileState, ServiceError> {
     let Some(metadata) = file.get("metadata").and_then(Value::as_object) else { return Ok(TaskFileState::Nothing) };
     let text = |key: &str| metadata.get(key).and_then(Value::as_str);
@@ -80,7 +80,7 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileStat
             completed: file.get("status").and_then(Value::as_str) == Some("completed"),
         }));
     };
-    // Before the rest is read, of which a newer release may write more than this one knows.
+    // Checked before the rest is read: a newer release may write fields that this one does not know.
     if let Some(version) = state.get("version").and_then(Value::as_u64).filter(|version| *version != u64::from(VERSION))
     {
         let message = format!("`{path}` was written by a release that knows version {version} of its state");
@@ -111,7 +111,7 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileStat
     }
 }
 
-/// Whether a task is a branch of another.
+/// Checks whether a task is a branch of another.
 pub(crate) fn is_child(metadata: &Map<String, Value>) -> bool {
     match metadata.get("parentTaskId") {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -122,7 +122,7 @@ pub(crate) fn is_child(metadata: &Map<String, Value>) -> bool {
 }
 
 impl Legacy {
-    /// The run that a position of Navigator's comes to.
+    /// Returns the run for a position of Navigator.
     pub(crate) fn adopt(&self, workflow: &Workflow, human: Human) -> Result<Run, ServiceError> {
         let node = NodeId::from(self.step.as_str());
         let Some(step) = workflow.root().steps.get(&node) else {
@@ -141,7 +141,7 @@ impl Legacy {
                 let outcome = if self.completed { Outcome::passed() } else { Outcome::failed() };
                 Place::Arrived { node: node.clone(), outcome }
             }
-            // Navigator rested here and at subflows, which it did not run: a person says how to go on.
+            // Navigator waited here and at subflows, which it did not run: a person decides how to continue.
             Kind::Join { .. }
             | Kind::Subflow { .. }
             | Kind::Compute(_)

@@ -1,4 +1,4 @@
-//! A run that outlives the process: each of its events is kept before what follows from it is done.
+//! Stores a driven run: each of its events is stored before its effects are performed.
 
 use std::pin::Pin;
 
@@ -8,19 +8,20 @@ use crate::conflict::CommitError;
 use crate::logging;
 use crate::store::{Record, RunId, Store, StoreError, store_error};
 
-/// Something that a [`Keep`] does.
+/// The future of a [`Keep`] method.
 pub type Keeping<'k, T = ()> = Pin<Box<dyn Future<Output = Result<T, CommitError>> + Send + 'k>>;
 
-/// Keeps the events of one run.
+/// Stores the events of one run.
 pub trait Keep: Send + Sync {
-    /// Keeps an event with what it changed, and the run as it is after it. Where another writer came first, that is
-    /// [`CommitError::Conflict`], and nothing is kept.
+    /// Stores an event with its changes and the resulting run. If another writer came first, the error is
+    /// [`CommitError::Conflict`] and nothing is stored.
     fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k>;
 
-    /// The run as it is kept now, before `next` is decided about it: after a conflict, and where it was released.
+    /// Returns the run as it is stored now, before `next` is decided: after a conflict, and after a release.
     fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run>;
 
-    /// Checks are performed, which may take long: whether others may move the run meanwhile, until it is taken up again.
+    /// Releases the run while checks are performed, which may take long. Returns whether others may move it until it is
+    /// taken up again.
     fn release(&mut self) -> bool {
         false
     }
@@ -34,7 +35,7 @@ pub struct StoreRun<'s> {
 }
 
 impl<'s> StoreRun<'s> {
-    /// The run `id`, whose last record has the number `seq`.
+    /// Returns the run `id`, whose last record has the number `seq`.
     pub fn new(store: &'s dyn Store, id: RunId, seq: u64) -> StoreRun<'s> {
         StoreRun { store, id, seq }
     }

@@ -1,18 +1,18 @@
-//! A run is driven as far as it goes without anybody: what the engine executes is executed, everything else that is
-//! pending is performed by those who take it, and whoever watches is told.
+//! Drives a run as far as it goes without an agent or a person: executes automatic nodes, performs the pending effects
+//! that its performers take, and notifies observers.
 //!
 //! ```text
 //! pending ─┬─ advance ────────────→ decide → keep → apply → pending …
 //!          └─ perform → settled → decide → keep → apply → …
 //! ```
-//! Where a run is kept, every event is kept before what follows from it is done. Knows no protocol and no terminal.
+//! Each event of a stored run is stored before its effects are performed. Knows no protocol and no terminal.
 //!
-//! [`Drive`] drives every run: functions, and the checks of what agents report. Who performs is a [`Perform`], where the
-//! run is kept a [`Keep`]; [`Performers`] and [`StoreRun`] are those of this crate. A worker on another machine is a `Drive`
-//! that takes what it can perform there.
+//! [`Drive`] drives every run: functions, and the checks of agents' reports. A [`Perform`] performs the effects, a
+//! [`Keep`] stores the run. [`Performers`] and [`StoreRun`] are the implementations of this crate. A worker on another
+//! machine is a `Drive` that takes the effects which it can perform there.
 //!
 //! # Example
-//! What an agent reports is checked by performers of one's own, over any store:
+//! Custom performers check an agent's report, over any store:
 //!
 //! ```
 //! use portolan_core::engine::{Effect, EffectKind};
@@ -120,84 +120,87 @@ pub use watch::{Began, ExecutionObserver, NodeEnd, Talked};
 
 use spans::Spans;
 
-/// After how many nodes a run lets others have their turn.
+/// The number of nodes after which a run yields to other tasks.
 const TURN: u64 = 64;
-/// And after how long, whatever the number: an expression may take its second, and what it woke waits on this thread.
+/// The time after which it yields in any case: an expression may take a second, and tasks that it woke wait on this
+/// thread.
 const TURN_TIME: Duration = Duration::from_millis(5);
 
 /// What drives a run besides its definition.
 #[derive(Clone)]
 pub struct DriveSetup {
-    /// Who performs its effects.
+    /// The performers of its effects.
     pub performers: Arc<dyn Perform>,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Clock,
-    /// What chance is drawn from.
+    /// The seed of random numbers.
     pub seed: u64,
-    /// Who is told of each node.
+    /// The observer of each node.
     pub watch: Option<ExecutionObserver>,
-    /// Who may stop it, pause it and step through it.
+    /// The control that can stop, pause and step the run.
     pub control: Option<Control>,
-    /// The trace that it belongs to.
+    /// The trace to which the run belongs.
     pub trace: TraceContext,
-    /// How long steps have taken lately, of all runs.
+    /// The recent durations of steps, of all runs.
     pub pace: Arc<StepTimer>,
 }
 
 impl DriveSetup {
-    /// It is driven without anybody looking on, by the machine's clock. `seed` is what chance is drawn from.
+    /// Returns a setup without an observer and a control, with the system's clock. `seed` is the seed of random
+    /// numbers.
     pub fn of(performers: Arc<dyn Perform>, seed: u64) -> DriveSetup {
         let (clock, trace, pace) = (Clock::System, TraceContext::fresh(), Arc::default());
         DriveSetup { performers, clock, seed, watch: None, control: None, trace, pace }
     }
 }
 
-/// What a run has come to.
+/// The result of driving a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It is done, with its output; nothing is JSONata's `undefined`.
+    /// The run is done, with its output. `None` is JSONata's `undefined`.
     Done(Option<Arc<Value>>),
-    /// It failed.
+    /// The run failed.
     Failed(Fault),
-    /// It was called off.
+    /// The run was called off.
     Cancelled,
-    /// It waits for an agent or a person.
+    /// The run waits for an agent or a person.
     Waiting {
-        /// The node at which it does.
+        /// The waiting node.
         node: String,
-        /// Why a state waits, in one sentence; nothing of other nodes.
+        /// Why a state waits, in one sentence. `None` for other nodes.
         why: Option<String>,
     },
 }
 
 impl Outcome {
-    /// It waits at the first of its positions.
+    /// Returns the outcome of a run that waits at the first of its positions.
     fn waits(run: &Run) -> Outcome {
         let place = &run.positions()[0].1.place;
         Outcome::Waiting { node: place.node().to_string(), why: place.held().map(WaitReason::text) }
     }
 }
 
-/// A run under way.
+/// A run that is being driven.
 pub struct Drive<'d> {
     workflow: Arc<Workflow>,
     run: Run,
     setup: DriveSetup,
-    /// Whether a step may take long whatever it is given.
+    /// Whether a step may take long for any input.
     heavy: bool,
     keep: Option<Box<dyn Keep + 'd>>,
     spans: Spans,
     flights: JoinSet<(EffectId, (EffectResult, Duration))>,
     flying: BTreeMap<EffectId, AbortHandle>,
-    /// Whether somebody else may have moved the run since it was last decided about.
+    /// Whether others may have moved the run since the last decision.
     released: bool,
     drawn: u64,
-    /// When this run was last given its turn.
+    /// The time of the last yield.
     turn: Instant,
 }
 
 impl<'d> Drive<'d> {
-    /// A run that is to be driven on from where it is. With `keep`, nothing is done that is not kept first.
+    /// Returns a run to be driven from its present position. With `keep`, no effect is performed before its event is
+    /// stored.
     pub fn new(workflow: Arc<Workflow>, run: Run, setup: DriveSetup, keep: Option<Box<dyn Keep + 'd>>) -> Drive<'d> {
         let spans = Spans::new(&setup.trace);
         let heavy = workflow.flows().any(|(_, flow)| flow.heavy);
@@ -216,16 +219,16 @@ impl<'d> Drive<'d> {
         }
     }
 
-    /// The run as it is now.
+    /// Returns the present run.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Drives it until it is over, or until somebody else must act. Dropping the future drops what is under way: calls
-    /// are then cancelled.
+    /// Drives the run until it is over, or until an agent or a person must act. Dropping the future drops the effects
+    /// under way, which cancels calls.
     ///
     /// # Errors
-    /// A run that is kept could not be kept.
+    /// The run could not be stored.
     pub async fn until_over(&mut self) -> Result<Outcome, ServiceError> {
         loop {
             if let Some(outcome) = self.outcome() {
@@ -241,7 +244,7 @@ impl<'d> Drive<'d> {
         }
     }
 
-    /// Does everything that needs no answer; whether there was anything.
+    /// Does everything that needs no result of an effect. Returns whether there was anything.
     async fn go_on(&mut self) -> Result<bool, ServiceError> {
         let mut went_on = false;
         let pending = self.run.pending(&self.workflow);
@@ -260,7 +263,7 @@ impl<'d> Drive<'d> {
                         }
                         Permit::TakeUp(wanted) => {
                             self.take_up(wanted).await;
-                            // What is pending may be something else by now.
+                            // Other effects may be pending now.
                             return Ok(true);
                         }
                     }
@@ -275,7 +278,7 @@ impl<'d> Drive<'d> {
                     }
                 }
                 EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => {}
-                // Commands of one claim may work on the same files: one after the other.
+                // Commands of one claim may use the same files, so they run one after the other.
                 EffectKind::Check(_) if self.is_checked(&effect.id.frame) => {}
                 _ => self.begin(effect),
             }
@@ -290,7 +293,7 @@ impl<'d> Drive<'d> {
         control.permit(Next { path: frame, node: at.place.node(), run, workflow, at: self.setup.clock.now() }).await
     }
 
-    /// Takes up what somebody wants to happen while the run waits. That it is refused stops nothing.
+    /// Applies an event that was requested while the run waits. A refused event does not stop the run.
     async fn take_up(&mut self, wanted: Box<PendingEvent>) {
         let result = self.happened(wanted.by.clone(), wanted.what.clone()).await;
         if let Some(control) = &self.setup.control {
@@ -299,14 +302,14 @@ impl<'d> Drive<'d> {
         wanted.became(result);
     }
 
-    /// Whether a check of what was claimed in a frame is under way.
+    /// Checks whether a check of a frame's claim is under way.
     fn is_checked(&self, frame: &FramePath) -> bool {
         let is_claimed = |frame: &Frame| matches!(frame.place, Place::Checking { .. });
         let is_check = |id: &EffectId| id.check().is_some() && id.frame == *frame;
         self.run.frame(frame).is_some_and(is_claimed) && self.flying.keys().any(is_check)
     }
 
-    /// Begins what is performed outside, unless it is under way.
+    /// Begins an effect that is performed outside, unless it is under way.
     fn begin(&mut self, effect: Effect) {
         if self.flying.contains_key(&effect.id) {
             return;
@@ -341,7 +344,7 @@ impl<'d> Drive<'d> {
         self.flying.insert(id, handle);
     }
 
-    /// What nobody waits for any more: its branch was cancelled, or the run has failed elsewhere.
+    /// Drops effects that are no longer needed: their branch was cancelled, or the run has failed elsewhere.
     fn drop_unwanted(&mut self, pending: &[Effect]) {
         if self.flying.is_empty() {
             return;
@@ -379,7 +382,7 @@ impl<'d> Drive<'d> {
                 }
             }
         };
-        // What was aborted has nothing to say.
+        // An aborted effect has no result.
         let Some(Ok((id, (result, waited)))) = answered else { return Ok(()) };
         if self.flying.remove(&id).is_none() {
             return Ok(());
@@ -401,11 +404,10 @@ impl<'d> Drive<'d> {
         self.happened(Actor::Engine, what).await
     }
 
-    /// Has the run take up what somebody did: it is kept like everything else, and nothing follows from it until the run is
-    /// driven on.
+    /// Applies an event of an actor. It is stored like every other event, and its effects wait until the run is driven.
     ///
     /// # Errors
-    /// It is not among what may happen to the run now, or could not be kept.
+    /// The event is not possible now, or could not be stored.
     pub async fn happened(&mut self, by: Actor, what: EventKind) -> Result<(), ServiceError> {
         let mut retries = Retries::NONE_SPENT;
         loop {
@@ -441,7 +443,7 @@ impl<'d> Drive<'d> {
         Ok(())
     }
 
-    /// The next number of the run's own sequence: splitmix64, so that one seed serves a whole run.
+    /// Returns the next random number of the run: splitmix64, so that one seed serves a whole run.
     fn chance(&mut self) -> u64 {
         self.drawn = self.drawn.wrapping_add(1);
         let mut mixed = self.setup.seed.wrapping_add(self.drawn.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -480,7 +482,7 @@ impl Drive<'_> {
         });
     }
 
-    /// Tells of every node that was executed, and of every one that began and takes its time.
+    /// Notifies the observer of every node that was executed, and of every long-running node that began.
     fn tell(&mut self, event: &Event, changes: &[Change]) {
         let Some(watch) = self.setup.watch.clone() else { return };
         if let EventKind::Settled { result: EffectResult::Reply(Reply::Output(Some(answer))), .. } = &event.what {
@@ -538,19 +540,19 @@ impl Drive<'_> {
     }
 }
 
-/// When an effect is due that waits for its time; never after the end of the run.
+/// Returns when a delayed effect is due: never after the end of the run.
 fn due(effect: &Effect) -> Option<Timestamp> {
     let due = effect.not_before?;
     Some(Timestamp(due.0.min(effect.deadline.map_or(i64::MAX, |deadline| deadline.0))))
 }
 
-/// How long it is until then.
+/// Returns the time until then.
 fn until(due: Timestamp, clock: &Clock) -> Option<Duration> {
     let wait = u64::try_from(due.0.saturating_sub(clock.now().0)).ok()?;
     (wait > 0).then(|| Duration::from_millis(wait))
 }
 
-/// Where a node led that was executed: what the same decision makes of its frame next.
+/// Returns the node to which an executed node led: the next place of its frame in the same decision.
 fn led_to<'c>(changes: &'c [Change], this: &Change, path: &FramePath) -> Option<&'c NodeId> {
     let after = changes.iter().skip_while(|change| !std::ptr::eq(*change, this)).skip(1);
     let mut places = after.filter_map(|change| match change {
@@ -560,7 +562,7 @@ fn led_to<'c>(changes: &'c [Change], this: &Change, path: &FramePath) -> Option<
     places.next().filter(|place| !matches!(place, Place::Ended { .. } | Place::Forked { .. })).map(Place::node)
 }
 
-/// How many nodes the same decision executed before this one.
+/// Returns the number of nodes that the same decision executed before this one.
 fn executed_before(changes: &[Change], this: &Change) -> u64 {
     let before = changes.iter().take_while(|change| !std::ptr::eq(*change, this));
     before.filter(|change| matches!(change, Change::Executed { .. })).count() as u64

@@ -1,29 +1,29 @@
-//! Long steps hold up nobody else.
+//! Keeps long steps from blocking other tasks.
 //!
-//! A step of the engine is computed on the thread that came to it: handing it to another costs more than most steps take.
-//! A step may take long all the same, an expression up to its second. So where a definition's expressions can go on for
-//! long whatever they are given, the thread's other work is handed over first; and everywhere once a step was long, which
-//! depends on the data, until enough of them were short.
+//! A step of the engine is computed on the thread that reached it, because handing it to another thread costs more than
+//! most steps take. But a step may take long, an expression up to a second. So the thread's other work is handed over
+//! first for definitions whose expressions can take long for any input. It is also handed over after any long step,
+//! which depends on the data, until enough steps were short.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// What takes longer than this holds up others.
+/// A step that takes longer blocks others.
 const LONG: Duration = Duration::from_millis(2);
-/// How many steps are taken with care after a long one.
+/// The number of steps with handover after a long one.
 const CAREFUL: u32 = 256;
 
-/// How long steps have taken lately.
+/// The recent durations of steps.
 #[derive(Debug, Default)]
 pub struct StepTimer {
-    /// How many of the next steps are to be taken with care.
+    /// The number of next steps with handover.
     careful: AtomicU32,
 }
 
 impl StepTimer {
-    /// Takes a step, of a definition that may be heavy. On a runtime of a single thread there is nobody to hand over to.
+    /// Takes a step of a definition that may be heavy. A single-threaded runtime has no thread for a handover.
     pub(crate) fn take<T>(&self, heavy: bool, step: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let hands_over = (heavy || self.careful.load(Ordering::Relaxed) > 0) && may_hand_over();
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a task that was just spawned is heard during a step on the only thread there is, by this way of listening.
+    /// Checks whether a spawned task runs during a step on the only thread. `listen` is the way of waiting for it.
     fn is_heard(pace: StepTimer, heavy: bool, listen: fn(&Receiver<()>) -> bool) -> bool {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         runtime.block_on(async {

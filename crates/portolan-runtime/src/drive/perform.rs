@@ -1,5 +1,5 @@
-//! Effects are performed: by servers, models, functions, and whoever looks at a project. Whoever performs one knows
-//! nothing of journals, and of whether anybody still waits for its result.
+//! Performs effects: by servers, models, functions, and checks of a project. A performer knows nothing of journals, or
+//! of whether its result is still needed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,59 +15,59 @@ use crate::tools::Tools;
 
 /// Performs the effects of runs.
 pub trait Perform: Send + Sync {
-    /// Whether it performs an effect of a workflow. What it does not take stays pending, for somebody else. Automatic nodes
-    /// are executed by the engine, where it takes them.
+    /// Checks whether this performer takes an effect of a workflow. An effect that it does not take stays pending for
+    /// others. The engine executes automatic nodes that are taken.
     fn takes(&self, effect: &Effect, workflow: &Workflow) -> bool;
 
-    /// Begins to perform an effect that it takes. It may be performed before, and its result lost: see
+    /// Begins to perform an effect that it takes. The effect may have been performed before, with a lost result: see
     /// [`Effect::after_crash`].
     fn perform(&self, wanted: EffectRequest) -> EffectFuture;
 }
 
-/// An effect that is to be performed.
+/// An effect to perform.
 #[derive(Clone, Debug)]
 pub struct EffectRequest {
     /// The effect.
     pub effect: Effect,
-    /// The workflow that it belongs to.
+    /// The workflow of the effect.
     pub workflow: Arc<Workflow>,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Clock,
-    /// What the server of a tool call is told of the trace.
+    /// The trace metadata for the server of a tool call.
     pub meta: Map<String, Value>,
 }
 
-/// An effect while it is performed.
+/// An effect that is being performed.
 pub struct EffectFuture {
-    /// Whether it is performed only when its time has come.
+    /// Whether it is performed only when it is due.
     pub(super) waits: bool,
-    /// Its result. Dropping it gives the effect up.
+    /// The result. Dropping it gives the effect up.
     pub(super) result: Pin<Box<dyn Future<Output = EffectResult> + Send>>,
 }
 
 impl EffectFuture {
-    /// It is performed when the effect's time has come.
+    /// Returns an effect that is performed when it is due.
     pub fn when_due(result: impl Future<Output = EffectResult> + Send + 'static) -> EffectFuture {
         EffectFuture { waits: true, result: Box::pin(result) }
     }
 
-    /// It is performed at once, whatever the effect's time: for answers that are written nobody waits.
+    /// Returns an effect that is performed at once, even if it is due later: written answers need no wait.
     pub fn at_once(result: impl Future<Output = EffectResult> + Send + 'static) -> EffectFuture {
         EffectFuture { waits: false, result: Box::pin(result) }
     }
 
-    /// Its result.
+    /// Returns the result.
     pub async fn result(self) -> EffectResult {
         self.result.await
     }
 }
 
-/// Those who perform effects here. They are told nothing of trust: whoever has them perform something has asked.
+/// The performers of this crate. They do not check trust: the caller has done so.
 #[derive(Clone, Default)]
 pub struct Performers {
-    /// Who answers tool calls.
+    /// The handlers of tool calls.
     pub tools: Arc<Tools>,
-    /// Who works on states, and looks at the project for checks.
+    /// The workers of states, and the workspace of checks.
     pub workers: Workers,
 }
 
@@ -79,7 +79,7 @@ impl Perform for Performers {
         };
         match &effect.what {
             EffectKind::Instruct | EffectKind::Ask | EffectKind::TimeOut => false,
-            // Where no project is at hand, the work of agents and people is checked by whoever has one.
+            // Without a project, checks of agents' and people's work are left to other performers.
             EffectKind::Check(_) => self.workers.ground.is_some() || is_of_state(),
             EffectKind::Advance
             | EffectKind::Call(_)
@@ -95,7 +95,7 @@ impl Perform for Performers {
         let node = effect.node().clone();
         match effect.what.clone() {
             EffectKind::Call(call) => {
-                // Of several calls of a node, the one that begins first has the first of its written answers.
+                // Of several calls of a node, the one that begins first takes the first of its written answers.
                 let turn = tools.turn(&effect);
                 let is_written = turn.is_answered() || !tools.has_servers();
                 let result = async move { tools.call((&effect, &call), turn, &clock, meta).await.into() };

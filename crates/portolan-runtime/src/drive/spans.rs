@@ -1,5 +1,5 @@
-//! Which spans of a trace a run consists of. The identifiers are made here, because a call carries its own to the
-//! server before anybody knows how the node will end.
+//! The trace spans of a run. Their ids are created here, because a call sends its own to the server before the node has
+//! ended.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 
 use crate::trace::{SpanId, TraceContext};
 
-/// A call of a tool that was made.
+/// A tool call that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSpan {
-    /// Its span.
+    /// The span of the call.
     pub span: SpanId,
     /// The server.
     pub server: String,
     /// The tool.
     pub tool: String,
-    /// How long after the node it began; a retry waits first.
+    /// The time from the start of the node to the call. A retry waits first.
     pub after: Duration,
-    /// How long it took.
+    /// The duration of the call.
     pub took: Duration,
     /// The code of its failure.
     pub error: Option<String>,
@@ -49,7 +49,7 @@ impl Open {
     }
 }
 
-/// The spans that are open, one for each frame.
+/// The open spans, one for each frame.
 pub(super) struct Spans {
     context: TraceContext,
     open: BTreeMap<FramePath, Open>,
@@ -64,18 +64,18 @@ impl Spans {
         self.open.insert(path.clone(), Open::new());
     }
 
-    /// The span of the node that is done in a frame. A join is left by its last branch and begins with that.
+    /// Ends the span of a frame's node and returns it. A join is left by its last branch, and its span begins then.
     pub(super) fn end(&mut self, path: &FramePath) -> Open {
         self.open.remove(path).unwrap_or_else(Open::new)
     }
 
-    /// The span around a frame: the node that opened it, or the run.
+    /// Returns the span around a frame: the node that opened it, or the run.
     pub(super) fn parent(&self, path: &FramePath) -> SpanId {
         let around = (0..path.0.len()).rev().map(|depth| FramePath(path.0[..depth].to_vec()));
         around.filter_map(|outer| self.open.get(&outer)).map(|open| open.span).next().unwrap_or(self.context.root)
     }
 
-    /// A call begins: what the server is told of the trace.
+    /// Begins a call. Returns its trace metadata for the server.
     pub(super) fn meta(&mut self, path: &FramePath, call: &ToolCall) -> Map<String, Value> {
         let span = SpanId::fresh();
         let (server, tool) = (call.server.clone(), call.tool.clone());
@@ -84,12 +84,12 @@ impl Spans {
         self.context.meta(span)
     }
 
-    /// The node that is open in a frame: its span, when it began, and the span of the call that it makes.
+    /// Returns the open node of a frame: its span, its start, and the span of its call.
     pub(super) fn begun(&self, path: &FramePath) -> Option<(SpanId, Instant, Option<SpanId>)> {
         self.open.get(path).map(|open| (open.span, open.began, open.calling.as_ref().map(|calling| calling.span)))
     }
 
-    /// A call is answered that was held back for so long before it was made.
+    /// Ends a call with its reply. `waited` is the delay before the call was made.
     pub(super) fn answered(&mut self, path: &FramePath, waited: Duration, reply: &Reply) {
         let Some(open) = self.open.get_mut(path) else { return };
         let Some(Calling { span, began, server, tool }) = open.calling.take() else { return };

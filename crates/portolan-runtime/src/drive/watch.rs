@@ -1,4 +1,4 @@
-//! What whoever watches a run is told: of every node, when it begins and takes its time, and when it is done.
+//! Observers of a run: notified of each long-running node that begins, and of each node that ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::spans::CallSpan;
 use crate::trace::SpanId;
 
-/// A watcher. It is called in the middle of a run, and must not keep it.
+/// An observer. It is called in the middle of a run, and must not block.
 #[derive(Clone)]
 pub struct ExecutionObserver {
     began: Arc<dyn Fn(&Began<'_>) + Send + Sync>,
@@ -23,7 +23,7 @@ pub struct ExecutionObserver {
 }
 
 impl ExecutionObserver {
-    /// A watcher that is told of nodes that begin, and of nodes that are done.
+    /// Returns an observer of nodes that begin and of nodes that end.
     pub fn new(
         began: impl Fn(&Began<'_>) + Send + Sync + 'static,
         ended: impl Fn(&NodeEnd<'_>) + Send + Sync + 'static,
@@ -37,8 +37,8 @@ impl ExecutionObserver {
         }
     }
 
-    /// A watcher that teaches `hidden` what must not be shown of what the run meets; nothing where it marks no field.
-    /// Watchers that show what they are told come after it.
+    /// Returns an observer that teaches `hidden` the values of the run that must not be shown. `None` if it marks no
+    /// field. Observers that show values must come after it.
     pub fn learning(hidden: &Redaction) -> Option<ExecutionObserver> {
         let (begins, ends, answers) = (hidden.clone(), hidden.clone(), hidden.clone());
         let watch = ExecutionObserver::new(
@@ -48,19 +48,19 @@ impl ExecutionObserver {
         hidden.marks().then(|| ExecutionObserver { answered: Arc::new(move |answer| answers.learn(answer)), ..watch })
     }
 
-    /// The same, told also of nodes that began and that nobody waits for any more: they are never done.
+    /// Adds a callback for nodes that began and are no longer needed: they never end.
     #[must_use]
     pub fn dropping(self, dropped: impl Fn(SpanId) + Send + Sync + 'static) -> ExecutionObserver {
         ExecutionObserver { dropped: Arc::new(dropped), ..self }
     }
 
-    /// The same, told also of everything that becomes true of states at work.
+    /// Adds a callback for every change of a working state.
     #[must_use]
     pub fn talking(self, talked: impl Fn(&Talked<'_>) + Send + Sync + 'static) -> ExecutionObserver {
         ExecutionObserver { talked: Arc::new(talked), ..self }
     }
 
-    /// Both of two watchers.
+    /// Combines two observers.
     #[must_use]
     pub fn and(self, other: ExecutionObserver) -> ExecutionObserver {
         let both = Arc::new((self, other));
@@ -98,7 +98,7 @@ impl ExecutionObserver {
         (self.ended)(ended);
     }
 
-    /// A tool answered, before anything is made of it.
+    /// Notifies of a tool's answer, before it is processed.
     pub(super) fn answered(&self, answer: &Value) {
         (self.answered)(answer);
     }
@@ -112,71 +112,71 @@ impl ExecutionObserver {
     }
 }
 
-/// A node that takes its time has begun: a call, a `forEach`, another workflow.
+/// The start of a long-running node: a call, a `forEach`, another workflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Began<'a> {
-    /// In which frame.
+    /// The frame.
     pub path: &'a FramePath,
-    /// The flow whose node it is.
+    /// The flow of the node.
     pub flow: &'a WorkflowId,
     /// The node.
     pub node: &'a NodeId,
     /// The word for its kind.
     pub kind: &'static str,
-    /// How many times a call was made before, on this visit.
+    /// The number of earlier attempts of a call, on this visit.
     pub retries: u32,
     /// The arguments of a call.
     pub arguments: Option<&'a Value>,
-    /// When the node began; before its first call, where it makes several.
+    /// The start of the node: before its first call, if it makes several.
     pub since: Instant,
     /// The span of the node.
     pub span: SpanId,
-    /// The span that it stands in.
+    /// The parent span.
     pub parent: SpanId,
     /// The span of the call.
     pub call: Option<SpanId>,
 }
 
-/// Something became true of a state at work.
+/// A change of a working state.
 #[derive(Clone, Copy, Debug)]
 pub struct Talked<'a> {
-    /// In which frame.
+    /// The frame.
     pub path: &'a FramePath,
     /// The state.
     pub node: &'a NodeId,
-    /// What.
+    /// The change.
     pub said: &'a ModelStateChange,
-    /// What the run had used up before.
+    /// The run's usage before the change.
     pub spent: Spend,
 }
 
-/// A node is done.
+/// The end of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeEnd<'a> {
-    /// Its number among the nodes that the run executed, from 0.
+    /// Its number among the executed nodes of the run, from 0.
     pub index: u64,
-    /// In which frame.
+    /// The frame.
     pub path: &'a FramePath,
-    /// The flow whose node it is.
+    /// The flow of the node.
     pub flow: &'a WorkflowId,
     /// The node.
     pub node: &'a Node,
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
     /// The arguments of a call.
     pub input: Option<&'a Value>,
-    /// What it came to.
+    /// The result.
     pub output: Option<&'a Value>,
-    /// Why it failed.
+    /// The reason of its failure.
     pub fault: Option<&'a Fault>,
-    /// The node that it led to, where it led to one.
+    /// The next node, if there is one.
     pub next: Option<&'a NodeId>,
     /// The span of the node.
     pub span: SpanId,
-    /// The span that it stands in.
+    /// The parent span.
     pub parent: SpanId,
-    /// The calls that it made, retries included.
+    /// The calls that it made, including retries.
     pub calls: &'a [CallSpan],
 }

@@ -1,6 +1,6 @@
 //! The files of a workflow's activities: those of one folder inside that of the workflow, ordered by their names.
 //!
-//! Nothing is left out in silence: what is there and cannot be read is a fault of the workflow.
+//! Nothing is left out silently: a file that cannot be read is a fault of the workflow.
 
 use std::fs::{canonicalize, read_dir};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use super::folder::{MAX_ENTRIES, is_definition};
 use crate::disk;
 use crate::error::plain;
 
-/// The most files of activities that a workflow has.
+/// The maximum number of activity files of a workflow.
 pub(super) const MAX_FILES: usize = 100;
-/// The folder of activities where a workflow names none.
+/// The default folder of activities.
 const USUAL_FOLDER: &str = "activities";
 
-/// The source with its activities behind it, where they are files of their own.
+/// Appends the activities to the source, if they are files of their own.
 pub(super) fn joined(path: &Path, source: Source) -> Source {
     let source = beside::listed(path, &source).unwrap_or_else(|| in_folder(path, source));
     beside::with_fragments(path, source)
@@ -27,12 +27,12 @@ pub(super) fn joined(path: &Path, source: Source) -> Source {
 
 fn in_folder(path: &Path, source: Source) -> Source {
     let around = disk::folder_of(path);
-    // Most texts have no such folder; they are not read twice.
+    // Most workflows have no such folder, and are not parsed twice.
     if !source.text.contains("activitiesDir") && around.join(USUAL_FOLDER).symlink_metadata().is_err() {
         return source;
     }
     let Some(folder) = activities_folder(&source) else { return source };
-    // A file in a folder with others has nothing of that folder to itself.
+    // A workflow file among others does not own their folder.
     let owns_folder = path.file_stem().is_some_and(|stem| stem == "workflow");
     let may_share = folder.is_sure && folder.own.is_none();
     if !owns_folder && !may_share {
@@ -45,8 +45,8 @@ fn in_folder(path: &Path, source: Source) -> Source {
     }
 }
 
-/// Where a file called `name` would hold an activity of a workflow whose activities are files of their own; nothing where
-/// no activity is called so.
+/// Returns the path of an activity file called `name` of a workflow with activity files. `None` if that is no name of
+/// an activity.
 pub(super) fn place_in(source: &Source, name: &str) -> Option<PathBuf> {
     let main = source.main();
     let folder = activities_folder(&main).filter(|_| source.is_joined())?;
@@ -54,7 +54,7 @@ pub(super) fn place_in(source: &Source, name: &str) -> Option<PathBuf> {
     (path.file_name()? == name && is_activity_file(name) && is_definition(&path)).then_some(path)
 }
 
-/// The folders whose entries decide which files of activities a source has, whether they are there or not.
+/// Returns the folders whose entries determine the activity files of a source, existing or not.
 pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
     let around = disk::folder_of(path);
     let named = activities_folder(&source.main()).map(|folder| folder.path).filter(|path| path != USUAL_FOLDER);
@@ -62,16 +62,16 @@ pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
 }
 
 struct Gathering<'g> {
-    /// The folder of the workflow, which nothing leads out of.
+    /// The folder of the workflow. No path may lead out of it.
     around: &'g Path,
     folder: &'g ActivitiesFolder,
-    /// How much was read.
+    /// The number of bytes read.
     size: usize,
     faults: Vec<Diagnostic>,
 }
 
 impl Gathering<'_> {
-    /// The files in order and what was found; nothing where there is no folder and none was named.
+    /// Returns the files in order, and the findings. `None` if there is no folder and none was named.
     fn pieces(mut self) -> Option<(Vec<Piece>, Vec<Diagnostic>)> {
         let path = self.around.join(&self.folder.path);
         if self.folder.named.is_none() && path.symlink_metadata().is_err() {
@@ -106,7 +106,7 @@ impl Gathering<'_> {
         Some((pieces, self.faults))
     }
 
-    /// What of the folder is called like a definition, ordered by name.
+    /// Returns the entries of the folder with the name of a definition, ordered by name.
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Refusal> {
         self.is_within(path)?;
         let unreadable = |error: &std::io::Error| {
@@ -128,7 +128,7 @@ impl Gathering<'_> {
         Ok(files)
     }
 
-    /// Whether a path stays in the workflow's folder when its links are followed.
+    /// Checks that a path stays in the workflow's folder when its links are resolved.
     fn is_within(&self, path: &Path) -> Result<(), Refusal> {
         let found = canonicalize(path).and_then(|path| Ok((path, canonicalize(self.around)?)));
         match found {
@@ -165,7 +165,7 @@ impl Gathering<'_> {
         Ok(text)
     }
 
-    /// A fault of the folder stands where it is named.
+    /// Reports a fault of the folder where the folder is named.
     fn fault(&mut self, code: &'static str, message: String, help: &'static str) {
         let at = self.folder.named.unwrap_or(Span { start: 0, end: 0 });
         self.faults.push(Diagnostic::error(code, message).at(at).help(help));

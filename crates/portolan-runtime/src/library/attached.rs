@@ -1,4 +1,4 @@
-//! What is found in what the project attaches to workflows, over all workflows that there are.
+//! The findings in the project's attachments to workflows, across all workflows.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use crate::definition::ParsedText;
 use crate::error::ServiceError;
 
 impl Library {
-    /// Where what the project attaches to workflows is written now.
+    /// Returns the places where the project's attachments are written now.
     pub fn origins(&self) -> Origins {
         Origins::of(&self.project)
     }
 
-    /// Everything that is found in the file; nothing where the project has none. `functions` are files of functions besides
-    /// those of the project. Entries that match nothing are told once the file has no faults.
+    /// Returns all findings in the file. `None` if the project has none. `functions` are files of functions besides
+    /// those of the project. Entries that match nothing are reported once the file has no faults.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn review_attachments(&self, functions: &[PathBuf]) -> Result<Option<Reviewed>, ServiceError> {
         let Some(source) = attachments::source(&self.project)? else { return Ok(None) };
         let (attachments, mut faults) = verify::read(&source);
@@ -32,7 +32,7 @@ impl Library {
         Ok(Some(Reviewed { source, faults }))
     }
 
-    /// Every workflow that can be drawn, as it is written, by the name that it is run by.
+    /// Returns every workflow that can be drawn, as it is written, under the name by which it is run.
     fn all_graphs(&self, functions: &[PathBuf]) -> Vec<Graph> {
         let known = self.ids().into_iter().filter_map(|(id, _)| Some((Some(id.clone()), self.text(&id).ok()?.0)));
         let read = |path: &Path| read_definition(path).ok();

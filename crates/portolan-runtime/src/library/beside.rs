@@ -1,4 +1,4 @@
-//! What a workflow takes over from others, which lie beside it: whole activities, and rules and checkpoints that they share.
+//! Parts that a workflow reuses from others beside it: whole activities, and shared rules and checkpoints.
 //!
 //! Others are the folders and files around the workflow's own folder. Nothing is read from anywhere else.
 
@@ -14,12 +14,12 @@ use super::folder::places;
 use super::is_plain;
 use crate::disk;
 
-/// The most workflows that one takes something over from.
+/// The maximum number of workflows whose parts one reuses.
 const MAX_BESIDE: usize = 32;
 
-/// The source with the activities that it lists by their files behind it; nothing where it lists none.
+/// Returns the source with the activities that it lists by their files. `None` if it lists none.
 pub(super) fn listed(path: &Path, source: &Source) -> Option<Source> {
-    // Most texts name no file; they are not read twice.
+    // Most texts name no file, and are not parsed twice.
     let may_list =
         source.text.contains("activities") && [".yaml", ".yml", ".json"].iter().any(|end| source.text.contains(end));
     let files = if may_list { activity_files(source) } else { Vec::new() };
@@ -62,7 +62,7 @@ fn text(workflow: &Path, path: &Path, size: &mut usize) -> Result<String, Diagno
     Ok(text)
 }
 
-/// Where the file of an activity may be that a workflow lists: its own, or in the folder of another workflow.
+/// Returns the possible paths of a listed activity file: the workflow's own, or in the folder of another workflow.
 fn places_of(workflow: &Path, file: &str) -> Vec<PathBuf> {
     let around = disk::folder_of(workflow);
     if !file.split('/').all(is_plain) {
@@ -75,7 +75,7 @@ fn places_of(workflow: &Path, file: &str) -> Vec<PathBuf> {
     places
 }
 
-/// The folder that has the workflow's own folder and the others.
+/// Returns the folder that contains the workflow's own folder and the others.
 fn others_of(workflow: &Path) -> Option<PathBuf> {
     let around = disk::folder_of(workflow);
     match workflow.file_stem().is_some_and(|stem| stem == "workflow") {
@@ -84,7 +84,7 @@ fn others_of(workflow: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Whether a path stays among the workflows around when its links are followed.
+/// Checks that a path stays among the workflows around when its links are resolved.
 fn is_around(workflow: &Path, path: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     match (others_of(workflow).as_deref().and_then(real), real(path)) {
@@ -93,13 +93,13 @@ fn is_around(workflow: &Path, path: &Path) -> bool {
     }
 }
 
-/// The source with the workflows that it takes fragments over from, as far as they are there.
+/// Returns the source with the existing workflows whose fragments it reuses.
 pub(super) fn with_fragments(path: &Path, source: Source) -> Source {
     let found: Vec<Beside> = wanted(&source).into_iter().filter_map(|id| other(path, &id)).collect();
     if found.is_empty() { source } else { source.with_beside(found) }
 }
 
-/// The workflows that a source takes fragments over from.
+/// Returns the workflows whose fragments a source reuses.
 pub(super) fn wanted(source: &Source) -> BTreeSet<String> {
     if !source.text.contains("ref") {
         return BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Workflows are read with all that they run, by the names that they run it by.
+//! Reads workflows with all that they run, under the names by which they are run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use crate::attachments;
 use crate::definition::ParsedText;
 use crate::error::ServiceError;
 
-/// Workflows and what they run.
+/// Workflows and those that they run.
 #[derive(Default)]
 pub(super) struct Family {
-    /// Those that could be read, by the name that they are run by.
+    /// The workflows that could be read, by the names by which they are run.
     pub(super) members: BTreeMap<String, ParsedText>,
-    /// Why others could not be. They are there, so that nothing else may take their place.
+    /// The errors of the others. They exist, so no other workflow may take their place.
     pub(super) broken: Vec<ServiceError>,
-    /// That names mean one function here and another there.
+    /// The messages about names that mean different functions in different files.
     pub(super) ambiguous: BTreeSet<String>,
-    /// What was looked up.
+    /// The lookups.
     pub(super) seen: Lookups,
-    /// What the project attaches to them.
+    /// The project's attachments.
     pub(super) attachments: Attachments,
 }
 
 impl Family {
-    /// Takes in the workflow called `name` out of those of its file, with the functions beside it that it calls: they come
-    /// first. The names of what else they run.
+    /// Adds the workflow called `name` from those of its file, with the functions of the same file that it calls, which
+    /// take precedence. Returns the names of the other workflows that they run.
     pub(super) fn add(&mut self, name: &str, file: &[ParsedText]) -> Vec<String> {
         let root = ParsedText::called(file, bare(name)).cloned();
         let (mut elsewhere, mut waiting) = (Vec::new(), Vec::from_iter(root.map(|root| (name.to_owned(), root))));
@@ -54,7 +54,7 @@ impl Family {
 }
 
 impl Library {
-    /// A family without members. Where nobody understands what the project attaches to workflows, none can be run.
+    /// Returns a family without members. If the project's attachments cannot be read, no workflow can be run.
     pub(super) fn family(&self) -> Family {
         let mut family = Family::default();
         let source = self.note(&mut family.seen, Lookup::Attachments);
@@ -65,8 +65,8 @@ impl Library {
         family
     }
 
-    /// Reads what members of a family run, and what that runs, as far as it can be read. What lies beside the file of the
-    /// workflow called `by` comes first.
+    /// Reads the workflows that members of a family run, recursively, as far as they can be read. Files beside that of
+    /// the workflow called `by` take precedence.
     pub(super) fn complete(&self, family: &mut Family, by: &str, mut waiting: Vec<String>) {
         while let Some(name) = waiting.pop() {
             if family.members.contains_key(&name) {
@@ -75,7 +75,7 @@ impl Library {
             let (source, _) = match self.note(&mut family.seen, Lookup::Name { by: by.to_owned(), name: name.clone() })
             {
                 Ok(found) => found,
-                // That it is not known is said where it is named.
+                // An unknown workflow is reported where it is named.
                 Err(error) if ["unknown_workflow", "bad_id"].contains(&error.code) => continue,
                 Err(error) => {
                     family.broken.push(error);
@@ -91,17 +91,17 @@ impl Library {
     }
 }
 
-/// That a name means one function here and another there, in workflows that run together.
+/// Returns the message that a name means different functions in workflows that run together.
 pub(super) fn both_define(name: &str, one: &Source, other: &Source) -> String {
     format!("`{}` and `{}` both define the tool `{name}`", one.name, other.name)
 }
 
-/// What a workflow is called in its own file.
+/// Returns the name of a workflow in its own file.
 pub(crate) fn bare(id: &str) -> &str {
     id.rsplit_once(':').map_or(id, |(_, name)| name)
 }
 
-/// The names of the workflows that one runs.
+/// Returns the names of the workflows that one runs.
 pub(super) fn subflows(parsed: &ParsedText) -> Vec<String> {
     let named = parsed.graph.nodes.iter().flat_map(|node| node.kind.workflows());
     named.map(|(workflow, _)| workflow.to_owned()).collect()

@@ -1,6 +1,6 @@
-//! Files of a folder of workflows: `<id>.json`, `<id>.yaml` or `<id>.yml`, or a file `workflow` with one of these endings
-//! in a folder `<id>`. Where several are there, the first in this order counts. A workflow's activities may be files of a
-//! folder beside it.
+//! Files of a folder of workflows: `<id>.json`, `<id>.yaml` or `<id>.yml`, or a file `workflow` with one of these
+//! extensions in a folder `<id>`. If there are several, the first in this order counts. A workflow's activities may be
+//! files of a folder beside it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use portolan_core::source::Source;
 use crate::disk;
 use crate::error::ServiceError;
 
-/// A file that holds a workflow.
+/// A file with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkflowFile {
-    /// The id that its name gives it.
+    /// The id from its name.
     pub id: String,
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
 }
 
-/// How files of definitions end.
+/// The extensions of definition files.
 const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
-/// The most entries of a folder that are looked at.
+/// The maximum number of entries of a folder that are read.
 pub(super) const MAX_ENTRIES: usize = 10_000;
 
-/// The workflows at a path: the file itself, or those of the folder, in alphabetical order.
+/// Returns the workflows at a path: the file itself, or those of the folder, in alphabetical order.
 ///
 /// # Errors
-/// There is nothing at the path, or it cannot be read.
+/// Nothing exists at the path, or it cannot be read.
 pub fn workflow_files(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, &error))?;
     if !metadata.is_dir() {
@@ -48,7 +48,7 @@ pub fn workflow_files(path: &Path) -> Result<Vec<WorkflowFile>, ServiceError> {
     Ok(found)
 }
 
-/// Where a folder may have the workflow called `id`, the place that counts first.
+/// Returns the possible paths of the workflow called `id` in a folder, in their order of precedence.
 pub(super) fn places(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
     let stems = [folder.join(id), folder.join(id).join("workflow")];
     stems.into_iter().flat_map(with_endings)
@@ -63,7 +63,8 @@ fn with_endings(stem: PathBuf) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Whether a file's name is that of a definition: tests of graphs and lists of servers are spelt like one.
+/// Checks whether a file's name is that of a definition. Tests of graphs and lists of servers have the same extensions,
+/// and are excluded.
 pub(super) fn is_definition(path: &Path) -> bool {
     let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
     let stem = path.file_stem().unwrap_or_default();
@@ -71,7 +72,7 @@ pub(super) fn is_definition(path: &Path) -> bool {
     path.extension().is_some_and(is_ending) && !is_other
 }
 
-/// The name of the file, or of its folder, also where that goes by `.`.
+/// Returns the name of the file, or of its folder, even if that is written as `.`.
 pub(super) fn id_of(path: &Path) -> String {
     let named = |path: &Path| Source::new(path.to_string_lossy().into_owned(), "").stem().map(str::to_owned);
     let around = || path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
@@ -79,12 +80,12 @@ pub(super) fn id_of(path: &Path) -> String {
     named(path).or_else(|| named(&whole()?)).unwrap_or_else(|| "workflow".to_owned())
 }
 
-/// Reads a definition with the files of its activities, but never more than may be read.
+/// Reads a definition with the files of its activities, up to the size limit.
 ///
-/// What is wrong with a file of an activity is a finding in the source, which reading it tells.
+/// A fault of an activity's file becomes a finding in the source, and parsing reports it.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is not UTF-8.
+/// The file cannot be read, is too large, or is not UTF-8.
 pub fn read_definition(path: &Path) -> Result<Source, ServiceError> {
     let source = Source::new(path.to_string_lossy().into_owned(), disk::source(path)?);
     Ok(super::activities::joined(path, source))

@@ -1,4 +1,4 @@
-//! Files of functions, of which each may hold several: their own, the workflows that these run, the servers that they
+//! Files of functions. Each may contain several functions, the workflows that these run, and the servers that they
 //! call.
 
 use std::path::{Path, PathBuf};
@@ -19,53 +19,53 @@ use crate::definition::{Definition, DefinitionError, Findings, ParsedText};
 use crate::disk;
 use crate::error::ServiceError;
 
-/// What the workflows of a file are run as, faults or not; nothing where it is of no known format.
+/// Returns how the workflows of a file are run, even if it has faults. `None` if the format is unknown.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn run_as(path: &Path) -> Result<Option<RunAs>, ServiceError> {
     Ok(dialect::of(&read_definition(path)?).map(|dialect| dialect.run_as))
 }
 
-/// Which files of functions are read, and what for.
+/// The files of functions to read, and how.
 #[derive(Clone, Copy)]
 pub struct FunctionFiles<'f> {
     /// The files.
     pub files: &'f [PathBuf],
-    /// The user's own file of servers: it adds those that a file does not define.
+    /// The user's own file of servers: it adds servers that a file does not define.
     pub mcp: Option<&'f Path>,
     /// Whether servers are called, so that all of them must be known.
     pub served: bool,
-    /// What counts instead of the first file's own text.
+    /// A text that replaces the first file's own.
     pub text: Option<&'f Source>,
 }
 
 impl<'f> FunctionFiles<'f> {
-    /// Files whose functions are called.
+    /// Returns files whose functions are called.
     pub fn served(files: &'f [PathBuf], mcp: Option<&'f Path>) -> FunctionFiles<'f> {
         FunctionFiles { files, mcp, served: true, text: None }
     }
 
-    /// Files of which no server will be called: they need not be known.
+    /// Returns files whose servers are not called: they need not be known.
     pub fn unserved(files: &'f [PathBuf]) -> FunctionFiles<'f> {
         FunctionFiles { files, mcp: None, served: false, text: None }
     }
 }
 
-/// The functions of files that can be run.
+/// The functions of files, ready to run.
 pub struct FunctionSet {
-    /// The functions, by name, in the order written.
+    /// The functions by name, in the order of the files.
     pub definitions: IndexMap<String, Arc<Definition>>,
-    /// How the files present themselves: as the first of them says.
+    /// The presentation of the files, as the first of them defines it.
     pub face: Face,
-    /// What was found in reading them that keeps nothing from being run.
+    /// The findings that do not prevent a run.
     pub warnings: Findings,
-    /// The servers that they call.
+    /// The servers that the functions call.
     pub servers: Vec<ServerSetup>,
 }
 
 impl FunctionSet {
-    /// The function called `name`; without a name, the only one.
+    /// Returns the function called `name`, or the only one if there is no name.
     ///
     /// # Errors
     /// There is none of that name, or there are several and none is named.
@@ -89,7 +89,7 @@ impl FunctionSet {
 }
 
 impl Library {
-    /// The functions of a name in the files of the project, each with its file. Files that have faults have none.
+    /// Returns the functions of a name in the files of the project, each with its file. Files with faults are skipped.
     pub fn functions_called(&self, name: &str) -> Vec<(PathBuf, Arc<Definition>)> {
         let paths = self.ids().into_iter().filter_map(|(id, _)| self.path(&id));
         let calls = paths.filter(|path| run_as(path).ok().flatten() == Some(RunAs::Calls));
@@ -110,17 +110,17 @@ impl Library {
         self.functions_seen(wanted).1
     }
 
-    /// The same, with what was looked up.
+    /// Does the same, and returns the lookups.
     pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Lookups, Result<FunctionSet, DefinitionError>) {
         let mut family = self.family();
         let functions = self.linked(wanted, &mut family);
         (family.seen, functions)
     }
 
-    /// Everything that is found in a file of functions, by the source it stands in.
+    /// Returns all findings in a file of functions, by their sources.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn review_functions(&self, file: &Path, mcp: Option<&Path>) -> Result<Findings, ServiceError> {
         match self.functions(FunctionFiles::served(&[file.to_owned()], mcp)) {
             Ok(functions) => Ok(functions.warnings),
@@ -129,8 +129,8 @@ impl Library {
         }
     }
 
-    /// The functions of a file for drawing, in the order written. They may have faults: the pictures show what lenient
-    /// reading makes of them; one that cannot even be drawn is left out.
+    /// Returns the functions of a file for drawing, in the order of the file. They may have faults: they are read
+    /// leniently, and functions that cannot be drawn are left out.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -142,7 +142,7 @@ impl Library {
         Ok(roots.filter_map(|root| root.check(&find, Strictness::Lenient).0).collect())
     }
 
-    /// Checks every function with what it runs, and gathers the servers.
+    /// Checks every function with what it runs, and collects the servers.
     fn linked(&self, wanted: FunctionFiles<'_>, family: &mut Family) -> Result<FunctionSet, DefinitionError> {
         let mut findings = Findings::new();
         if let Some(error) = family.broken.first() {
@@ -182,7 +182,7 @@ impl Library {
         Ok(FunctionSet { definitions, face, warnings: findings, servers })
     }
 
-    /// Reads the functions of the files into a family, with what they run: their names in the order written, each with the
+    /// Reads the functions of the files and what they run into a family. Returns their names in order, each with the
     /// folder of its file.
     fn roots(
         &self,
@@ -210,7 +210,7 @@ impl Library {
                     Some(_) => {}
                     None => {
                         roots.push((id.value.clone(), disk::folder_of(path).to_owned()));
-                        // The faults of the file are told once.
+                        // The faults of the file are reported only once.
                         let mut one = ParsedText { faults: Vec::new(), ..one };
                         one.attach(&family.attachments);
                         family.members.insert(one.graph.id.value.clone(), one);
@@ -232,7 +232,7 @@ fn no_function(graph: &Graph) -> Option<Diagnostic> {
     Some(Diagnostic::error("no-function", message).at(graph.id.span).help("serve it with `--toolset tasks`"))
 }
 
-/// Adds a server that a file brings along. Two files may bring the same one, but not two of one name.
+/// Adds a server that a file brings along. Two files may bring the same one, but not different ones of one name.
 fn add(setups: &mut Vec<ServerSetup>, setup: ServerSetup, source: &Source, findings: &mut Findings) {
     let ServerSetup { server, .. } = &setup;
     let known = setups.iter().map(|known| &known.server).find(|known| known.name == server.name);

@@ -1,4 +1,4 @@
-//! The workflows that there are, as lists of them show them.
+//! Lists of the available workflows.
 
 use std::sync::OnceLock;
 
@@ -11,20 +11,20 @@ use crate::definition::ParsedText;
 /// One line of a list of workflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkflowLine {
-    /// What `Init` calls it.
+    /// The name that `Init` uses.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// How many nodes it has.
+    /// The number of its nodes.
     pub steps: usize,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
 impl WorkflowLine {
-    /// The line of a workflow that could be read.
+    /// Returns the line of a workflow that could be read.
     pub fn of(id: &str, parsed: &ParsedText, origin: Origin) -> WorkflowLine {
         let graph = &parsed.graph;
         WorkflowLine {
@@ -37,27 +37,28 @@ impl WorkflowLine {
     }
 }
 
-/// What is known of a workflow that an agent can be led through, or could be if it had no faults.
+/// A workflow that an agent can navigate, or could if it had no faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
-    /// What begins it.
+    /// The id that begins it.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// Its version, where it names one.
+    /// Its version, if it names one.
     pub version: Option<String>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// The variables without which it cannot begin, each with what it holds.
+    /// The variables that it requires at the beginning, each with its type.
     pub required: Vec<(String, &'static str)>,
-    /// Why it cannot be run.
+    /// The reason why it cannot be run.
     pub fault: Option<String>,
 }
 
 impl Library {
-    /// Every workflow that can be run, the project's first; a project's own hides the catalogue's of the same id.
+    /// Returns every workflow that can be run, the project's first. A project's workflow hides the catalogue's of the
+    /// same id.
     pub fn list(&self) -> Vec<WorkflowLine> {
         let shipped = |id: &str| catalogue().iter().find(|known| known.id == id).cloned();
         let listed = self.ids().into_iter().map(|(id, origin)| match origin {
@@ -67,11 +68,11 @@ impl Library {
         listed.flatten().collect()
     }
 
-    /// The ids of all definitions, those that are broken included, each with where it comes from.
+    /// Returns the ids of all definitions, including broken ones, each with its origin.
     pub fn ids(&self) -> Vec<(String, Origin)> {
         let mut ids: Vec<(String, Origin)> = self.project_ids().into_iter().map(|id| (id, Origin::Project)).collect();
         ids.extend(lock(&self.external).keys().map(|id| (id.clone(), Origin::External)));
-        // A file of the project hides the catalogue's of the same id, also when it cannot be read.
+        // A file of the project hides the catalogue's of the same id, even if it cannot be read.
         let is_ours = |id: &str| self.text(id).is_ok_and(|(_, origin)| origin == Origin::Catalog);
         let shipped = catalogue().iter().filter(|known| is_ours(&known.id));
         ids.extend(shipped.map(|known| (known.id.clone(), Origin::Catalog)));
@@ -84,13 +85,12 @@ impl Library {
         Some(WorkflowLine::of(id, &parsed, found))
     }
 
-    /// Every workflow that an agent can be led through, and those that have faults with the reason: what is broken does
-    /// not vanish.
+    /// Returns every workflow that an agent can navigate, including broken ones with the reason.
     pub fn overview(&self) -> Vec<Overview> {
         self.ids().into_iter().filter_map(|(id, origin)| self.overlooked(id, origin)).collect()
     }
 
-    /// Nothing for functions: nobody is led through them.
+    /// Returns `None` for functions: agents do not navigate them.
     fn overlooked(&self, id: String, origin: Origin) -> Option<Overview> {
         let definition = match self.definition(&id) {
             Ok(definition) => definition,
@@ -113,13 +113,13 @@ impl Library {
     }
 }
 
-/// The workflows that agents are led through, as lists show them. They are read once.
+/// Returns the lines of the catalogue's workflows for agents. They are read once.
 pub fn catalogue() -> &'static [WorkflowLine] {
     static LISTED: OnceLock<Vec<WorkflowLine>> = OnceLock::new();
     LISTED.get_or_init(|| workflows().filter_map(|entry| shown(&entry)).collect())
 }
 
-/// A workflow of the catalogue, as lists show it.
+/// Returns the line of a workflow of the catalogue.
 pub fn shown(entry: &CatalogEntry) -> Option<WorkflowLine> {
     let parsed = ParsedText::read(&entry.source(), entry.id, Strictness::Strict).ok()?;
     Some(WorkflowLine::of(entry.id, &parsed, Origin::Catalog))

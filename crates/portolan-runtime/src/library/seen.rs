@@ -1,4 +1,4 @@
-//! What was looked up while definitions were read, so that a later look tells whether they would be read as the same.
+//! The lookups during the reading of definitions, to check later whether they would give the same.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,16 @@ use portolan_core::source::Source;
 
 use super::Library;
 
-/// Every lookup, and what it found: nothing where that could not be read.
+/// Every lookup and its result: `None` if it could not be read.
 #[derive(Default)]
 pub(crate) struct Lookups(Vec<(Lookup, Option<Source>)>);
 
-/// What a text is looked for by.
+/// A lookup of a text.
 #[derive(Clone)]
 pub(super) enum Lookup {
     /// A path.
     File(PathBuf),
-    /// What the project attaches to workflows.
+    /// The project's attachments to workflows.
     Attachments,
     /// The name of a workflow that the one called `by` runs, or of that one itself.
     Name { by: String, name: String },
@@ -26,7 +26,7 @@ impl Lookups {
         self.0.push((lookup, found));
     }
 
-    /// Whether the same would be found now, also where there was nothing.
+    /// Checks whether all lookups would give the same now, including those that failed.
     pub(crate) fn is_current(&self, library: &Library) -> bool {
         self.0.iter().all(|(lookup, before)| match (before, library.look_up(lookup)) {
             (Some(before), Ok((now, _))) => is_same(before, &now),
@@ -36,7 +36,7 @@ impl Lookups {
     }
 }
 
-/// Whether two texts say the same, down to the files of their activities.
+/// Checks whether two texts are the same, including their activity files.
 fn is_same(one: &Source, other: &Source) -> bool {
     one.text == other.text
         && one.is_joined() == other.is_joined()

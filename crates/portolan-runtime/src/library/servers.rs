@@ -1,4 +1,4 @@
-//! Which servers functions call, and where each entry stands.
+//! The servers that functions call, and the folders of their entries.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::definition::{Definition, Findings};
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 
-/// A server's entry, and where it stands.
+/// A server's entry, and its folder.
 #[derive(Clone, Debug)]
 pub struct ServerSetup {
     /// The entry.
     pub server: Server,
-    /// The folder that its relative paths are relative to. A server runs there, unless its entry says otherwise.
+    /// The base folder of its relative paths. The server runs there, unless its entry says otherwise.
     pub folder: PathBuf,
 }
 
@@ -26,7 +26,7 @@ impl ServerSetup {
         ServerSetup { server: server.clone(), folder: folder.to_owned() }
     }
 
-    /// The server of ours that goes by a name, on the project's own folder.
+    /// Returns the built-in server of a name, on the project's own folder.
     pub(crate) fn builtin(name: &Spanned<String>, project: &Path) -> Option<ServerSetup> {
         let builtin = match name.value.as_str() {
             "filesystem" => Builtin::Filesystem { root: ".".to_owned() },
@@ -42,14 +42,14 @@ impl ServerSetup {
         matches!(self.server.transport, Transport::Builtin(_))
     }
 
-    /// Whether these are the same servers, wherever in their files they stand.
+    /// Checks whether the servers are the same, regardless of their positions in the files.
     pub(crate) fn same(ours: &[ServerSetup], theirs: &[ServerSetup]) -> bool {
         let placeless =
             |setup: &ServerSetup| (Server { span: Span::default(), ..setup.server.clone() }, setup.folder.clone());
         ours.iter().map(placeless).eq(theirs.iter().map(placeless))
     }
 
-    /// Adds a server, unless there is one of its name.
+    /// Adds a server, unless there is one with its name.
     pub(crate) fn add(self, setups: &mut Vec<ServerSetup>) {
         if !setups.iter().any(|known| known.server.name == self.server.name) {
             setups.push(self);
@@ -57,8 +57,8 @@ impl ServerSetup {
     }
 }
 
-/// The servers that a definition calls, where all that is known of it is itself: those that it brings along, whose paths
-/// start from `folder`, and ours.
+/// Returns the servers that a stored definition calls: those that it brings along, with paths relative to `folder`, and
+/// built-in ones.
 pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec<ServerSetup> {
     let mut setups: Vec<ServerSetup> = Vec::new();
     for (_, flow) in definition.workflow.flows() {
@@ -69,7 +69,7 @@ pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec
     setups
 }
 
-/// A server that nobody defines and that is called like one of ours is that one.
+/// Adds built-in servers for names that no file defines.
 pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &Path, setups: &mut Vec<ServerSetup>) {
     for kind in kinds {
         let Kind::Call(call) = kind else { continue };
@@ -77,8 +77,8 @@ pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &
     }
 }
 
-/// The servers that the nodes of a file may call: its own, the user's, and ours. Those of another file are not among
-/// them: whoever trusted this file has not seen that one.
+/// Returns the servers that the nodes of a file may call: its own, the user's, and built-in ones. Those of another file
+/// are excluded, because trust in this file does not cover them.
 pub(super) fn known<'s>(graph: &'s Graph, own: &'s [ServerSetup], setups: &'s [ServerSetup]) -> Vec<&'s str> {
     let brought = graph.settings.servers.iter().filter(|server| !server.disabled);
     let others = own.iter().chain(setups.iter().filter(|setup| setup.is_builtin())).map(|setup| &setup.server);
@@ -86,7 +86,7 @@ pub(super) fn known<'s>(graph: &'s Graph, own: &'s [ServerSetup], setups: &'s [S
 }
 
 impl Library {
-    /// The user's own servers, of the file that other clients have them in too.
+    /// Returns the user's own servers, from the file that other clients use too.
     ///
     /// # Errors
     /// The file cannot be read, or has faults.

@@ -1,5 +1,5 @@
-//! A definition as it is written, for whoever looks at it or edits it: as many of its workflows as can be drawn, with
-//! everything that was found. It may be a text that is not on disk yet.
+//! A definition for viewing and editing: all its workflows that can be drawn, with all findings. Its text need not be
+//! on disk yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,33 +17,33 @@ use crate::definition::{DefinitionError, ParsedText};
 use crate::disk::Stamp;
 use crate::error::ServiceError;
 
-/// How many files of activities are looked at beside a workflow.
+/// The maximum number of activity files beside a workflow that are checked.
 const MOST_BESIDE: usize = 1_000;
 
 /// A definition as it is written.
 pub struct Sketch {
     /// Its text, with those of its activities.
     pub source: Source,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// Its format; nothing where it is of none that is known.
+    /// Its format. `None` if unknown.
     pub dialect: Option<&'static Dialect>,
-    /// The identifiers of the workflows that it holds, in the order written.
+    /// The ids of its workflows, in the order of the text.
     pub roots: Vec<String>,
-    /// These, and what they run, by the names that they run it by.
+    /// These workflows and those that they run, under the names by which they are run.
     pub graphs: BTreeMap<String, Graph>,
-    /// Those of them that may be run.
+    /// Those of them that can be run.
     pub workflows: BTreeMap<String, Workflow>,
-    /// Everything that was found in it.
+    /// All findings.
     pub faults: Vec<Diagnostic>,
 }
 
-/// What the files of definitions look like: another one where something about them has changed.
+/// The metadata of the definition files. Any change of the files makes it differ.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Marks(Vec<(PathBuf, Option<Stamp>)>);
 
 impl Library {
-    /// What the project's files of definitions look like now. None of them is read.
+    /// Returns the metadata of the project's definition files. None of them is read.
     pub fn marks(&self) -> Marks {
         let own = workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.path);
         let mut marks = Vec::new();
@@ -57,11 +57,11 @@ impl Library {
         Marks(marks.into_iter().map(|path| (Stamp::of(&path), path)).map(|(stamp, path)| (path, stamp)).collect())
     }
 
-    /// The definition called `id`. With `files` it is looked at as if these stood there: all that it has, and activities
-    /// that come.
+    /// Returns the definition called `id`. With `files` it is read as if these were its files: all that it has, and
+    /// possibly new activities.
     ///
     /// # Errors
-    /// It is not known or cannot be read; or these cannot be its files.
+    /// It is unknown or cannot be read, or these cannot be its files.
     pub fn sketch(&self, id: &str, files: Option<Vec<NamedText>>) -> Result<Sketch, ServiceError> {
         let (on_disk, origin) = self.look_up(&Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let source = match files {
@@ -71,7 +71,7 @@ impl Library {
         Ok(self.sketched(id, source, origin, None))
     }
 
-    /// A definition that need not be among those of the project, as if `source` stood in its files. `mcp` is the user's
+    /// Returns a definition that need not belong to the project, as if `source` were in its files. `mcp` is the user's
     /// own file of servers.
     pub(crate) fn sketch_of(&self, source: Source, mcp: Option<&Path>) -> Sketch {
         self.sketched(&id_of(Path::new(&*source.name)), source, Origin::Project, mcp)
@@ -86,14 +86,14 @@ impl Library {
             several => several.iter().map(|one| one.graph.id.value.clone()).collect(),
         };
         let mut run = Vec::new();
-        // Of two of one name the first is drawn; that there are two is found.
+        // Of two with one name the first is drawn. A finding reports the duplicate.
         for name in &roots {
             if !family.members.contains_key(name) {
                 run.extend(family.add(name, &file));
             }
         }
         self.complete(&mut family, id, run);
-        // The faults of the file are told once, and not with each of its workflows.
+        // The faults of the file are reported once, not with each of its workflows.
         family.members.values_mut().for_each(|one| one.faults.clear());
         let find = |name: &str| family.members.get(name);
         let mut workflows = BTreeMap::new();
@@ -111,7 +111,7 @@ impl Library {
         Sketch { source, origin, dialect, roots, graphs, workflows, faults }
     }
 
-    /// What is only found where servers would be called.
+    /// Adds the findings that only appear if servers may be called.
     fn add_findings_of_functions(&self, source: &Source, mcp: Option<&Path>, faults: &mut Vec<Diagnostic>) {
         let files = [Path::new(&*source.name).to_owned()];
         let wanted = FunctionFiles { text: Some(source), ..FunctionFiles::served(&files, mcp) };
@@ -125,8 +125,8 @@ impl Library {
     }
 }
 
-/// The name of the file that `named` means where it is one of `source`, or would be one of its activities. `shown` says how
-/// a file is called by whoever names it.
+/// Returns the name of the file that `named` means, if it is one of `source` or would be one of its activities. `shown`
+/// returns the name of a file as the caller knows it.
 pub fn file_called(source: &Source, named: &str, shown: &dyn Fn(&str) -> String) -> Option<String> {
     if let Some((name, _)) = source.texts().into_iter().find(|(name, _)| shown(name) == named) {
         return Some(name);
@@ -135,8 +135,8 @@ pub fn file_called(source: &Source, named: &str, shown: &dyn Fn(&str) -> String)
     Some(place.to_string_lossy().into_owned()).filter(|place| shown(place) == named)
 }
 
-/// A source with other texts in its files, the first of them its own. Each of its files is named; of its activities some
-/// may come and go. They are ordered by their names, as they are when they are read.
+/// Returns a source with other texts in its files, its main file first. Each of its files must be named. Activities may
+/// be added and removed. They are ordered by their names, as in reading.
 pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Source, ServiceError> {
     let known: Vec<String> = on_disk.texts().into_iter().map(|(name, _)| name).collect();
     let mut named = BTreeSet::new();
@@ -171,7 +171,7 @@ pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Sourc
     if !on_disk.is_joined() {
         return Ok(main);
     }
-    // In the order in which they are listed, where they are; otherwise in that of their names.
+    // In the order of the list if the workflow lists them, or else by their names.
     let is_listed = !activity_files(&main).is_empty();
     let place = |name: &str| known.iter().position(|known| known == name).filter(|_| is_listed);
     others.sort_by_cached_key(|(name, _)| (place(name), name.clone()));
@@ -184,7 +184,7 @@ pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Sourc
     Ok(main.joined(pieces, on_disk.faults().to_vec()).with_beside(on_disk.beside().to_vec()))
 }
 
-/// The files of a definition that is read, each with its text.
+/// Returns the files of a definition, each with its text.
 pub fn named_texts(source: &Source) -> Vec<NamedText> {
     source.texts().into_iter().map(|(name, text)| (name, Some(text))).collect()
 }

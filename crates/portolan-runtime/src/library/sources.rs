@@ -1,5 +1,5 @@
-//! The texts of definitions as they were read last. A file is read again when its metadata, or that of what was read
-//! with it, is not what it was.
+//! A cache of the texts of definitions. A file is read again if its metadata, or that of a file read with it, has
+//! changed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use super::{lock, read_definition};
 use crate::disk::Stamp;
 use crate::error::ServiceError;
 
-/// The most definitions whose texts are kept. Where there are more, all are read anew.
+/// The maximum number of cached definitions. Beyond that, the cache is cleared.
 const MAX_KEPT: usize = 256;
 
-/// What was read of definitions, by their paths.
+/// The cached texts, by their paths.
 #[derive(Default)]
 pub(super) struct Sources(Mutex<BTreeMap<PathBuf, Arc<Reading>>>);
 
-/// A text, and what its files and folders looked like when it was read.
+/// A text, and the metadata of its files and folders when it was read.
 struct Reading {
     source: Source,
     stamps: Vec<(PathBuf, Stamp)>,
 }
 
 impl Sources {
-    /// The text at `path` with the files of its activities, as it is now.
+    /// Returns the current text at `path` with the files of its activities.
     ///
     /// # Errors
-    /// As [`read_definition`].
+    /// As for [`read_definition`].
     pub(super) fn read(&self, path: &Path) -> Result<Source, ServiceError> {
-        // Unlocked before anything is looked at.
+        // The lock is released before any file is accessed.
         let known = lock(&self.0).get(path).cloned();
         if let Some(known) = known.filter(|known| known.is_current()) {
             return Ok(known.source.clone());
@@ -55,13 +55,13 @@ impl Sources {
 }
 
 impl Reading {
-    /// A text that was read after `begun`. Nothing where a later change might not show: after one in the same moment,
-    /// and where a fault says that something could not be read.
+    /// Returns the reading of a text that began at `begun`. `None` if a later change might not show: after a change in
+    /// the same moment, or if a fault reports that something could not be read.
     fn of(path: &Path, source: &Source, begun: SystemTime) -> Option<Reading> {
         if !source.faults().is_empty() {
             return None;
         }
-        // What is not there yet may come from anywhere around.
+        // A missing file may appear anywhere in the folders around.
         if super::beside::wanted(source).len() > source.beside().len() {
             return None;
         }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// When what was written now is settled.
+    /// Returns a time at which a file written now is settled.
     fn later() -> SystemTime {
         SystemTime::now() + Duration::from_secs(10)
     }

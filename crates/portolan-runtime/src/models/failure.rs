@@ -1,4 +1,4 @@
-//! What keeps a provider from answering, in words that say what to do, and never with a key in them.
+//! The failures of providers, as messages with a remedy and without keys.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::key::{Key, scrubbed};
 use crate::clock::Clock;
 use crate::http::explained;
 
-/// The most characters of a provider's own words that are passed on.
+/// The maximum number of characters of a provider's own message that are passed on.
 const MAX_WORDS: usize = 400;
 
-/// Whose failures are told: the provider, the model, the server.
+/// The provider, the model and the server whose failures are reported.
 #[derive(Debug)]
 pub(super) struct Speaker {
     pub(super) provider: &'static str,
@@ -22,18 +22,18 @@ pub(super) struct Speaker {
     /// The host and port.
     pub(super) host: String,
     pub(super) key: Option<Key>,
-    /// What to do about a key that is not sent.
+    /// The remedy for a key that is not sent.
     pub(super) keyless: String,
     pub(super) clock: Clock,
 }
 
-/// What a provider says of a failure.
+/// A provider's message about a failure.
 #[derive(Default)]
 struct Words {
     message: String,
-    /// `code` and `type`, joined.
+    /// `code`, `type` and `status`, joined.
     kind: String,
-    /// A status that stands in the text of it.
+    /// The numeric `code`, if it is an HTTP error status.
     status: Option<u16>,
 }
 
@@ -42,13 +42,13 @@ impl Speaker {
         ModelError::new(code, self.shown(&message))
     }
 
-    /// A text as it may be shown: one line without keys.
+    /// Returns a text as it may be shown: one line without keys.
     pub(super) fn shown(&self, text: &str) -> String {
         let line: String = text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect();
         scrubbed(&line, self.key.as_ref())
     }
 
-    /// The request was not answered at all.
+    /// Returns the failure for a request without a reply.
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let (provider, host) = (self.provider, &self.host);
         if error.is_timeout() {
@@ -58,12 +58,12 @@ impl Speaker {
         self.told("unreachable", format!("`{provider}` cannot be reached at `{host}`: {why}"))
     }
 
-    /// The answer broke off.
+    /// Returns the failure for an answer that broke off.
     pub(super) fn broken(&self, error: &reqwest::Error) -> ModelError {
         self.told("cut-off", format!("the answer of `{}` broke off: {}", self.provider, explained(error)))
     }
 
-    /// The answer ended before its end.
+    /// Returns the failure for an answer that ended too early.
     pub(super) fn cut_off(&self) -> ModelError {
         self.told("cut-off", format!("the answer of `{}` broke off before its end", self.provider))
     }
@@ -83,12 +83,12 @@ impl Speaker {
         )
     }
 
-    /// What came is no answer.
+    /// Returns the failure for a reply that is no answer.
     pub(super) fn bad(&self, why: &str) -> ModelError {
         self.told("bad-answer", format!("what `{}` answered at `{}` is no answer: {why}", self.provider, self.host))
     }
 
-    /// The status of the reply is that of a failure.
+    /// Returns the failure for a reply with an error status.
     pub(super) fn refused(&self, status: u16, headers: &HeaderMap, text: &str) -> ModelError {
         if (300..400).contains(&status) {
             let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
@@ -103,7 +103,7 @@ impl Speaker {
         failure
     }
 
-    /// A failure that is told within an answer.
+    /// Returns the failure that is reported within an answer.
     pub(super) fn within(&self, error: &Value) -> ModelError {
         let words = read(error);
         let status = words.status.unwrap_or_else(|| status_of(&words.kind));
@@ -132,7 +132,8 @@ impl Speaker {
         self.told(code, format!("{what} (status {status}){said}"))
     }
 
-    /// When the provider wants to be asked again: `retry-after-ms`, or `retry-after` in seconds or as a date.
+    /// Returns the time in milliseconds after which the provider accepts a retry: from `retry-after-ms`, or from
+    /// `retry-after` in seconds or as a date.
     fn retry_after(&self, headers: &HeaderMap) -> Option<u64> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         if let Some(time) = text("retry-after-ms").and_then(|text| text.parse().ok()) {
@@ -158,14 +159,14 @@ fn seconds(time: Duration) -> String {
     }
 }
 
-/// The text of an error that is no JSON; a page for people says nothing.
+/// Returns the text of an error that is no JSON. A page for people gives no message.
 fn plain(text: &str) -> Words {
     let text = text.trim();
     let message = if text.starts_with('<') { String::new() } else { text.to_owned() };
     Words { message, ..Words::default() }
 }
 
-/// `{"error": {"message", "type", "code"}}` and what else providers make of it.
+/// Reads `{"error": {"message", "type", "code"}}` and the variants of providers.
 fn read(value: &Value) -> Words {
     let error = value.get("error").unwrap_or(value);
     let error = error.as_array().and_then(|errors| errors.first()).unwrap_or(error);
@@ -180,7 +181,7 @@ fn read(value: &Value) -> Words {
     }
 }
 
-/// The status that a failure would have had, had it come before the answer began.
+/// Returns the status that the failure would have had before the answer began.
 fn status_of(kind: &str) -> u16 {
     const KINDS: &[(&str, u16)] = &[
         ("overloaded", 529),
@@ -220,7 +221,7 @@ fn code_of(status: u16, words: &Words) -> &'static str {
     }
 }
 
-/// How providers say that the conversation does not fit.
+/// The messages of providers about a conversation that is too long.
 const TOO_LONG: &[&str] = &[
     "context_length_exceeded",
     "maximum context length",

@@ -1,5 +1,5 @@
-//! The HTTP of providers: one request, and its reply read piece by piece up to a bound. No redirect is followed: the
-//! request has a key that is meant for one server.
+//! The HTTP of providers: one request, and its reply read piece by piece up to a limit. No redirect is followed,
+//! because the request has a key for one server.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use reqwest::{Client, Response, Url, redirect};
 use super::failure::Speaker;
 use crate::http;
 
-/// How long an answer may take, and how large it may be.
+/// The limits of an answer's time and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseLimits {
-    /// How long it may take to reach the server.
+    /// The maximum time to connect to the server.
     pub connect: Duration,
-    /// How long nothing may come of an answer that has begun, or that is to come in pieces.
+    /// The maximum time without data after the head of the reply.
     pub idle: Duration,
-    /// How long an answer may take in all.
+    /// The maximum time of the whole answer.
     pub whole: Duration,
-    /// The largest answer, in bytes of its JSON, or of what its pieces add up to.
+    /// The maximum size of an answer in bytes, of its JSON or of its combined pieces.
     pub max_bytes: usize,
 }
 
@@ -27,40 +27,40 @@ impl Default for ResponseLimits {
     fn default() -> ResponseLimits {
         ResponseLimits {
             connect: Duration::from_secs(10),
-            // Models may think for minutes before they say a word.
+            // Models may think for minutes before the first word.
             idle: Duration::from_secs(300),
             whole: Duration::from_secs(900),
-            // The longest answers of today have some 128000 tokens, which is about half a megabyte.
+            // The longest answers have some 128000 tokens at present, which is about half a megabyte.
             max_bytes: 8 << 20,
         }
     }
 }
 
-/// The most of an error's text that is read.
+/// The maximum size of an error's text that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 pub(super) fn client(limits: &ResponseLimits, base: &Url) -> Result<Client, String> {
     let client = http::client().connect_timeout(limits.connect).redirect(redirect::Policy::none());
-    // A proxy cannot know what this machine calls itself.
+    // A proxy cannot resolve the local names of this machine.
     let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let client = if is_local { client.no_proxy() } else { client };
     client.build().map_err(|error| http::explained(&error))
 }
 
-/// A reply whose status is that of success.
+/// A reply with a success status.
 pub(super) struct Reply {
     response: Response,
     idle: Duration,
 }
 
 impl Reply {
-    /// Its media type, in lower case and without parameters.
+    /// Returns the media type, in lower case and without parameters.
     pub(super) fn media_type(&self) -> String {
         let value = self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// The next piece of it; nothing at its end.
+    /// Returns the next piece. `None` at the end.
     pub(super) async fn piece(&mut self, speaker: &Speaker) -> Result<Option<Vec<u8>>, ModelError> {
         match tokio::time::timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece.map(Vec::from)),
@@ -69,7 +69,7 @@ impl Reply {
         }
     }
 
-    /// All of it.
+    /// Returns the whole body.
     pub(super) async fn whole(mut self, max: usize, speaker: &Speaker) -> Result<Vec<u8>, ModelError> {
         let announced = self.response.content_length().and_then(|length| usize::try_from(length).ok());
         if announced.is_some_and(|length| length > max) {
@@ -86,7 +86,7 @@ impl Reply {
     }
 }
 
-/// Sends a request, and waits for the head of its reply. What the provider refuses is told in its own words.
+/// Sends a request, and waits for the head of its reply. An error status becomes a failure with the provider's message.
 pub(super) async fn post(
     client: &Client,
     url: Url,
@@ -103,7 +103,7 @@ pub(super) async fn post(
         return Ok(reply);
     }
     let mut text = Vec::new();
-    // An error that breaks off is the same error.
+    // An error whose text breaks off is the same error.
     while text.len() < MAX_ERROR_BYTES
         && let Ok(Some(piece)) = reply.piece(speaker).await
     {

@@ -1,4 +1,4 @@
-//! Keys of providers. A key comes from the environment, goes to the provider that it is of, and is shown nowhere.
+//! Keys of providers. A key comes from the environment, is sent only to its provider, and is never shown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use super::name::address;
 use super::providers::Provider;
 use crate::audit::secrets;
 
-/// Where environment variables are looked up.
+/// A source of environment variables.
 #[derive(Clone)]
 pub struct Variables(Arc<Lookup>);
 
-/// What a variable is set to.
+/// Returns the value of a variable.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Variables {
-    /// Those that `lookup` finds.
+    /// Returns variables that `lookup` finds.
     pub fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Variables {
         Variables(Arc::new(lookup))
     }
 
-    /// A variable; one that is set to nothing is not set.
+    /// Returns a variable. An empty one counts as not set.
     pub(super) fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 }
 
 impl Default for Variables {
-    /// Those of the process.
+    /// Returns the variables of the process.
     fn default() -> Variables {
         Variables::new(|name| std::env::var(name).ok())
     }
@@ -62,7 +62,7 @@ impl Key {
         self.variable
     }
 
-    /// The value of a header, marked so that nothing logs it.
+    /// Returns the value of a header, marked as sensitive so that it is not logged.
     pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::try_from(format!("{before}{}", self.secret)).ok()?;
         value.set_sensitive(true);
@@ -70,25 +70,25 @@ impl Key {
     }
 }
 
-/// The text without the key, and without whatever else looks like one.
+/// Returns the text without the key, and without anything that looks like one.
 pub(super) fn scrubbed(text: &str, key: Option<&Key>) -> String {
     let text = key.map_or_else(|| text.to_owned(), |key| text.replace(&key.secret, MASK));
     secrets::text(&text)
 }
 
-/// Where a model is asked, and with which key.
+/// The address of a model, and its key.
 pub(super) struct Place {
     pub(super) base: Url,
     pub(super) key: Option<Key>,
-    /// Whether this is where the provider itself is.
+    /// Whether this is the provider itself.
     pub(super) is_own: bool,
 }
 
-/// Where a provider is asked: at the address of the model's name, else at that of the variable such as
-/// `OPENAI_BASE_URL`, else where it usually is.
+/// Returns the address of a provider: that of the model's name, else that of the variable such as `OPENAI_BASE_URL`,
+/// else the usual one.
 ///
-/// A key is sent to the provider itself, and to the server that this variable names. An address in a name is somebody's
-/// text: it gets no key, or any file that names a model could have it sent anywhere.
+/// A key is sent to the provider itself, and to the server that this variable names. An address in a name is untrusted
+/// text and gets no key. Otherwise any file that names a model could have the key sent anywhere.
 pub(super) fn place(
     provider: &'static Provider,
     named: Option<Url>,
@@ -120,7 +120,7 @@ pub(super) fn place(
     Ok(Place { base, key: secret, is_own })
 }
 
-/// `OPENAI_BASE_URL` for `openai`.
+/// Returns `OPENAI_BASE_URL` for `openai`.
 pub(super) fn base_variable(provider: &Provider) -> String {
     format!("{}_BASE_URL", provider.name.to_ascii_uppercase())
 }

@@ -1,9 +1,9 @@
-//! Language models: asked at a provider, or played from answers that were written down. What is said and answered are
-//! the words of [`portolan_core::chat`]; this module carries them, and decides nothing about them.
+//! Language models: of a provider, or played from written answers. Requests and answers are types of
+//! [`portolan_core::chat`]. This module transports them, and decides nothing about them.
 //!
-//! A model is opened by its name ([`ModelName`]) and asked through one trait, [`Model`]. [`Retrying`] asks again what
-//! may pass, [`ModelRecorder`] writes answers down, and [`prices`] tells what they cost. Dropping the future of a question
-//! gives it up.
+//! A model is opened by its name ([`ModelName`]) and called through one trait, [`Model`]. [`Retrying`] retries
+//! temporary failures, [`ModelRecorder`] records answers, and [`prices`] gives their costs. Dropping the future of a
+//! request gives it up.
 
 mod anthropic;
 mod failure;
@@ -42,35 +42,35 @@ pub use remote::RemoteModel;
 pub use retry::{RetryPolicy, Retrying};
 pub use scripted::Script;
 
-/// What a model comes to say, later.
+/// The future answer of a model.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
 
 /// A language model.
 pub trait Model: Send + Sync {
-    /// Its name, as it was opened.
+    /// Returns its name, as it was opened.
     fn name(&self) -> &str;
 
-    /// Asks it. With a sink, what is said is passed on as it comes, and the answer has it all again.
+    /// Asks the model. With a sink, the text is also passed on as it arrives. The answer contains all of it.
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a>;
 }
 
-/// What is asked of a model.
+/// A question to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelQuestion<'a> {
-    /// The request. Its own `model` is for whoever chose this model by it.
+    /// The request. Its own `model` is only for choosing the model.
     pub request: &'a Request,
-    /// The tools that its names stand for.
+    /// The specifications of its tools.
     pub tools: &'a [ToolSpec],
-    /// Who asks: the state or node, for scripts that answer by it.
+    /// The asking state or node, for scripts that answer by it.
     pub asker: Option<&'a str>,
 }
 
-/// Who hears what a model says while it says it.
+/// A listener of a model's streamed text.
 pub trait Sink: Send + Sync {
-    /// More of the text.
+    /// Receives the next part of the text.
     fn on_text(&self, text: &str);
 
-    /// What was heard so far is void: the model is asked again.
+    /// Discards the text so far: the model is asked again.
     fn on_restart(&self) {}
 }
 
@@ -80,21 +80,21 @@ impl<F: Fn(&str) + Send + Sync> Sink for F {
     }
 }
 
-/// How models are opened.
+/// The configuration for opening models.
 #[derive(Clone, Debug)]
 pub struct ModelSetup {
-    /// The folder that files of answers are relative to.
+    /// The base folder of answer files.
     pub folder: PathBuf,
-    /// Where keys are looked up.
+    /// The source of keys.
     pub variables: Variables,
-    /// How long an answer may take, and how large it may be.
+    /// The limits of an answer's time and size.
     pub limits: ResponseLimits,
-    /// The time by which providers say when to come again.
+    /// The clock for the retry dates of providers.
     pub clock: Clock,
 }
 
 impl ModelSetup {
-    /// With the environment of the process.
+    /// Returns a setup with the environment of the process.
     pub fn of(folder: impl Into<PathBuf>) -> ModelSetup {
         ModelSetup {
             folder: folder.into(),
@@ -105,10 +105,10 @@ impl ModelSetup {
     }
 }
 
-/// Opens a model by its name. Nothing is sent, and nobody is asked before [`Model::ask`].
+/// Opens a model by its name. Nothing is sent before [`Model::ask`].
 ///
 /// # Errors
-/// The name is none, its key is not set, or its file of answers cannot be read.
+/// The name is invalid, its key is not set, or its file of answers cannot be read.
 pub fn open(name: &str, setup: &ModelSetup) -> Result<Arc<dyn Model>, OpenError> {
     Ok(match ModelName::parse(name)? {
         ModelName::Scripted(file) => Arc::new(Script::open(&setup.folder.join(file), name)?),
@@ -118,14 +118,14 @@ pub fn open(name: &str, setup: &ModelSetup) -> Result<Arc<dyn Model>, OpenError>
     })
 }
 
-/// Why a model, or a file of prices, cannot be had.
+/// The reason why a model, or a file of prices, cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenError {
     /// A stable word: `bad-model-name`, `unknown-provider`, `no-key`, `unreadable`, `bad-script` or `bad-prices`.
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The fault, in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
     /// Every fault of a file, as `file:line:column: what`.
     pub faults: Vec<String>,
@@ -145,7 +145,7 @@ impl OpenError {
         OpenError { code, message: message.into(), help: help.into(), faults: Vec::new() }
     }
 
-    /// The errors of a file, all of them.
+    /// Returns the error with all faults of a file.
     fn of_faults(code: &'static str, source: &Source, faults: &[Diagnostic]) -> OpenError {
         let told = |fault: &Diagnostic| {
             let at = source.location(fault.span.map_or(0, |span| span.start));
@@ -162,7 +162,7 @@ fn counted(faults: usize) -> String {
     if faults == 1 { "a fault".to_owned() } else { format!("{faults} faults") }
 }
 
-/// Reads a file that people write, as far as it is no longer than any of them.
+/// Reads a text file up to the size limit of sources.
 fn read_file(path: &Path) -> Result<Source, OpenError> {
     use std::io::Read as _;
 

@@ -8,32 +8,32 @@ use reqwest::Url;
 use super::OpenError;
 use super::providers::{PROVIDERS, Provider, provider};
 
-/// How scripted models are named.
+/// The prefix of scripted models.
 const SCRIPTED: &str = "scripted";
-/// The longest name, in bytes.
+/// The maximum length of a name in bytes.
 const MAX_NAME_BYTES: usize = 2_048;
 
-/// The name of a model, taken apart.
+/// A parsed model name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelName {
     /// A model of a provider.
     Provided {
         /// The provider.
         provider: &'static Provider,
-        /// The model, as the provider calls it.
+        /// The provider's name of the model.
         model: String,
-        /// Where it is asked, when not where the provider usually is.
+        /// The address, if it is not the provider's usual one.
         base: Option<Url>,
     },
-    /// Answers that were written down, in this file.
+    /// Written answers in this file.
     Scripted(String),
 }
 
 impl ModelName {
-    /// Takes a name apart.
+    /// Parses a name.
     ///
     /// # Errors
-    /// It is no such name, its provider is not known, or its address is none that can be asked.
+    /// The name is invalid, its provider is unknown, or its address cannot be used.
     pub fn parse(text: &str) -> Result<ModelName, OpenError> {
         let wrong = |what: String, help: &str| OpenError::new("bad-model-name", what, help);
         let shown = clip(text);
@@ -54,7 +54,7 @@ impl ModelName {
             return Ok(ModelName::Scripted(rest.to_owned()));
         }
         let provider = provider(first).ok_or_else(|| unknown(first))?;
-        // Some models have an `@` in their names; only one with an address behind it begins the address.
+        // Some models have an `@` in their names. Only an `@` before an address begins the address.
         let (model, base) = match rest.find("@http://").or_else(|| rest.find("@https://")) {
             Some(at) => (&rest[..at], Some(address(provider, &rest[at + 1..])?)),
             None => (rest, None),
@@ -76,7 +76,7 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// An address that a model is asked at. Ollama is usually named without the path of its protocol.
+/// Parses the address of a model. Ollama's is usually given without the path of its protocol.
 pub(super) fn address(provider: &Provider, text: &str) -> Result<Url, OpenError> {
     let wrong = |why: String| {
         let help = "write it as `https://host/path`, and keep keys in the environment";
@@ -99,7 +99,7 @@ pub(super) fn address(provider: &Provider, text: &str) -> Result<Url, OpenError>
     Ok(url)
 }
 
-/// An address without what may be a password in it.
+/// Returns an address without a possible password.
 fn shown(text: &str) -> String {
     match text.split_once('@') {
         Some((_, host)) => format!("…@{}", clip(host)),

@@ -1,4 +1,4 @@
-//! What models cost: the table that comes with Portolan, changed by a project's file, and that by the user's own.
+//! The prices of models: the shipped table, overridden by the project's file, and then by the user's own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use portolan_core::source::Source;
 
 use super::{Answering, Model, ModelQuestion, OpenError, Sink, Variables, read_file};
 
-/// The table that comes with Portolan.
+/// The shipped table.
 pub const SHIPPED: &str = include_str!("prices.yaml");
 
-/// Where a project writes its prices down.
+/// The file of a project's prices.
 pub const FILE: &str = ".portolan/prices.yaml";
 
-/// Where a user does, below `$XDG_CONFIG_HOME`, or `~/.config` where that is not set.
+/// The file of a user's prices, below `$XDG_CONFIG_HOME`, or below `~/.config` if that is not set.
 pub const USER_FILE: &str = "portolan/prices.yaml";
 
-/// All that is known: the shipped prices, those of the project, and those of the user, who has the last word. An agent
-/// that works in the project can write there; what caps its spending must not be its own to change.
+/// Loads the shipped prices, those of the project, and those of the user, which take precedence. An agent in the
+/// project can change the project's file, and must not be able to change the limits of its own spending.
 ///
 /// # Errors
-/// A file cannot be read, or has faults; all of them are told.
+/// A file cannot be read, or has faults. All of them are reported.
 pub fn load(project: &Path, variables: &Variables) -> Result<Prices, OpenError> {
     let user = match variables.get("XDG_CONFIG_HOME") {
         Some(folder) => Some(Path::new(&folder).to_path_buf()),
@@ -41,14 +41,14 @@ fn read(source: &Source) -> Result<Prices, OpenError> {
     prices.ok_or_else(|| OpenError::of_faults("bad-prices", source, &faults))
 }
 
-/// A model whose answers say what they cost, where that is known.
+/// A model whose answers include their cost, if known.
 pub struct Priced {
     model: Arc<dyn Model>,
     prices: Arc<Prices>,
 }
 
 impl Priced {
-    /// What `model` says costs what `prices` have for its name.
+    /// Adds the costs that `prices` gives for the name of `model`.
     pub fn new(model: Arc<dyn Model>, prices: Arc<Prices>) -> Priced {
         Priced { model, prices }
     }

@@ -1,11 +1,11 @@
-//! The providers that are known by name: where they are, how they are spoken to, and which variable has their key.
+//! The known providers: their addresses, their protocols, and the variables of their keys.
 
 use std::fmt;
 
-/// How a provider is spoken to.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// OpenAI's chat completions, which most providers and local servers speak.
+    /// OpenAI's chat completions, which most providers and local servers support.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
@@ -16,13 +16,13 @@ pub enum Protocol {
 pub struct Provider {
     /// Its name in the names of models.
     pub name: &'static str,
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Protocol,
-    /// Where it is; the path of the protocol follows.
+    /// Its base address. The path of the protocol follows.
     pub base: &'static str,
-    /// The environment variable that has its key; nothing for one that wants none.
+    /// The environment variable of its key. `None` if it needs no key.
     pub key: Option<&'static str>,
-    /// Whether it is asked without a key where none is set.
+    /// Whether requests without a key are allowed if none is set.
     pub key_optional: bool,
 }
 
@@ -36,7 +36,7 @@ const fn at(name: &'static str, base: &'static str, key: &'static str) -> Provid
     Provider { name, protocol: Protocol::OpenAi, base, key: Some(key), key_optional: false }
 }
 
-/// All of them, by name.
+/// All providers, by name.
 pub const PROVIDERS: &[Provider] = &[
     at("aihubmix", "https://aihubmix.com/v1", "AIHUBMIX_API_KEY"),
     at("aliyun", "https://dashscope.aliyuncs.com/compatible-mode/v1", "ALIYUN_API_KEY"),
@@ -76,7 +76,7 @@ pub const PROVIDERS: &[Provider] = &[
     at("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
 ];
 
-/// The provider of a name.
+/// Returns the provider of a name.
 pub(super) fn provider(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }

@@ -1,4 +1,4 @@
-//! What a model says is written down as it comes, as a file that [`Script`](super::Script) plays.
+//! Records a model's answers as they arrive, as a file that [`Script`](super::Script) plays.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,22 +7,22 @@ use portolan_core::chat::{ModelAnswer, ModelError};
 
 use super::{Answering, Model, ModelQuestion, Sink};
 
-/// A model whose answers are written down.
+/// A model whose answers are recorded.
 ///
-/// What only its provider understands, such as signatures of thoughts, is left out: a script stands for any model.
+/// Data that only its provider understands, such as signatures of thoughts, is left out: a script replaces any model.
 pub struct ModelRecorder {
     model: Arc<dyn Model>,
-    /// One place for each request, in the order in which they came; empty until it is answered.
+    /// One place for each request, in order. It is empty until the request is answered.
     places: Mutex<Vec<Option<Scripted>>>,
 }
 
 impl ModelRecorder {
-    /// Writes down what `model` says.
+    /// Records the answers of `model`.
     pub fn new(model: Arc<dyn Model>) -> ModelRecorder {
         ModelRecorder { model, places: Mutex::new(Vec::new()) }
     }
 
-    /// What was answered so far, as the text of a file. What nobody waited for is not in it.
+    /// Returns the answers so far, as the text of a file. Dropped requests are not in it.
     pub fn text(&self) -> String {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         written(&places.iter().flatten().cloned().collect::<Vec<Scripted>>())

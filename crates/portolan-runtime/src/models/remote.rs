@@ -1,4 +1,4 @@
-//! A model of a provider, asked over HTTP.
+//! A model of a provider, called over HTTP.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use super::providers::{Protocol, Provider};
 use super::{Answering, Model, ModelQuestion, ModelSetup, OpenError, Sink, anthropic, openai};
 use crate::http::{Data, Events};
 
-/// The largest event of a stream, in bytes.
+/// The maximum size of a stream's event in bytes.
 const MAX_EVENT_BYTES: usize = 1 << 20;
-/// How many times more than the answer a stream may have: each word comes in an envelope.
+/// The maximum ratio of a stream's size to that of its answer: each word comes in an envelope.
 const ENVELOPE: usize = 64;
 
 /// A model of a provider.
@@ -26,7 +26,7 @@ pub struct RemoteModel {
     speaker: Speaker,
     client: Client,
     url: Url,
-    /// Whether it is the provider itself that is asked, and not somebody who speaks like it.
+    /// Whether the address is the provider itself, not another server with its protocol.
     is_own: bool,
     limits: ResponseLimits,
 }
@@ -37,7 +37,7 @@ impl fmt::Debug for RemoteModel {
     }
 }
 
-/// What a request is made of.
+/// The parts of a request.
 pub(super) struct RequestParts<'a> {
     pub(super) provider: &'static Provider,
     pub(super) model: &'a str,
@@ -46,18 +46,18 @@ pub(super) struct RequestParts<'a> {
     pub(super) stream: bool,
 }
 
-/// An answer that comes in pieces.
+/// An answer that arrives in pieces.
 pub(super) trait Pieces {
-    /// Takes in an event; `true` once the answer is complete.
+    /// Takes in an event. Returns `true` if the answer is complete.
     ///
     /// # Errors
-    /// It is no piece of an answer, or tells of a failure, or asks for more than is kept.
+    /// It is no piece of an answer, reports a failure, or exceeds a limit.
     fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError>;
 
-    /// How many bytes were kept so far.
+    /// Returns the number of bytes kept so far.
     fn size(&self) -> usize;
 
-    /// The answer; nothing where it was not yet complete.
+    /// Returns the answer. `None` if it is incomplete.
     fn finish(self: Box<Self>) -> Option<ModelAnswer>;
 }
 
@@ -113,7 +113,7 @@ impl RemoteModel {
         let reply = http::post(&self.client, self.url.clone(), headers, body, &self.limits, &self.speaker).await?;
         match sink {
             Some(sink) if reply.media_type() == "text/event-stream" => self.streamed(reply, sink).await,
-            // A server that does not stream answers as a whole.
+            // A server that does not stream sends the whole answer.
             Some(sink) => {
                 let answer = self.plain(reply).await?;
                 answer.message.content.iter().for_each(|text| sink.on_text(text));
@@ -162,7 +162,7 @@ impl RemoteModel {
             Protocol::Anthropic => Box::new(anthropic::Stream::of(self.provider.name)),
         };
         let mut events: Events = Events::new(MAX_EVENT_BYTES.min(self.limits.max_bytes));
-        // What came in all, and since the last event: a provider may send what says nothing, or never come to an end.
+        // The bytes read in all, and since the last event: a provider may send data without events, or never end.
         let (mut read, mut silent) = (0_usize, 0_usize);
         'reply: while let Some(piece) = reply.piece(&self.speaker).await? {
             (read, silent) = (read.saturating_add(piece.len()), silent.saturating_add(piece.len()));

@@ -1,5 +1,5 @@
-//! Asking again what may pass: with longer and longer waits, each a little different, so that many who were refused
-//! together do not come back together.
+//! Retries temporary failures, with exponential backoff and jitter, so that callers that were refused together do not
+//! return together.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{Answering, Model, ModelQuestion, Sink};
 
-/// When and how often it is asked again.
+/// The rules of retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often it is asked in all; 0 is 1.
+    /// The maximum number of attempts; 0 is 1.
     pub attempts: u32,
-    /// The wait after the first failure. Each further one is twice as long.
+    /// The wait after the first failure. It doubles with each further one.
     pub first: Duration,
-    /// The longest wait that is chosen by oneself.
+    /// The maximum wait, unless the provider asks for a longer one.
     pub longest: Duration,
-    /// How long one attempt may take.
+    /// The maximum time of one attempt.
     pub attempt: Duration,
-    /// How long all attempts and waits may take together. What a provider asks for is waited if it fits in.
+    /// The maximum time of all attempts and waits. A wait that the provider asks for must fit in.
     pub total: Duration,
-    /// What chance is drawn from: the same seed gives the same waits.
+    /// The seed of the jitter: the same seed gives the same waits.
     pub seed: u64,
 }
 
@@ -40,8 +40,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long is waited after so many failures: between half and all of what is due, or what the provider asks for
-    /// where that is longer.
+    /// Returns the wait after a number of failures: between half and all of the backoff, or longer if the provider asks
+    /// for it.
     fn wait(&self, failures: u32, asked_for: Option<u64>, chance: &mut fastrand::Rng) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(31));
         let due = self.first.saturating_mul(doubled).min(self.longest);
@@ -50,7 +50,7 @@ impl RetryPolicy {
     }
 }
 
-/// A model that is asked again where that may help.
+/// A model with retries.
 pub struct Retrying {
     model: Arc<dyn Model>,
     backoff: RetryPolicy,
@@ -58,7 +58,7 @@ pub struct Retrying {
 }
 
 impl Retrying {
-    /// Asks `model` again by these rules.
+    /// Retries `model` by these rules.
     pub fn new(model: Arc<dyn Model>, backoff: RetryPolicy) -> Retrying {
         let chance = Mutex::new(fastrand::Rng::with_seed(backoff.seed));
         Retrying { model, backoff, chance }
@@ -82,7 +82,7 @@ impl Retrying {
                 let mut chance = self.chance.lock().unwrap_or_else(PoisonError::into_inner);
                 self.backoff.wait(failures, failure.retry_after_ms, &mut chance)
             };
-            // Waiting in vain helps nobody: what may pass later is told at once.
+            // If the wait does not fit in, the failure is returned at once.
             if wait >= end.saturating_duration_since(Instant::now()) {
                 return Err(counted(failure, failures));
             }

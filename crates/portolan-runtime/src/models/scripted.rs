@@ -1,4 +1,4 @@
-//! A model whose answers were written down. It needs no provider, and says the same each time.
+//! A model with written answers. It needs no provider, and always answers the same.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -11,11 +11,11 @@ use portolan_core::source::Source;
 
 use super::{Answering, Model, ModelQuestion, OpenError, Sink, read_file};
 
-/// Answers that are played in their order: to each request the first that is left and meant for it, and where none is,
-/// the first that is left and meant for anybody.
+/// Answers that are played in their order. Each request gets the first remaining answer for it, or else the first
+/// remaining answer for any request.
 ///
-/// One that is meant for the name of whoever asks goes before one that is meant for a text. So branches that ask at the
-/// same time get the same answers in whichever order they come, as long as theirs are written for them by name.
+/// An answer for the asker's name takes precedence over one for a text. So concurrent branches get the same answers in
+/// any order, if their answers are written by name.
 pub struct Script {
     name: String,
     lines: Vec<Scripted>,
@@ -33,7 +33,7 @@ impl Script {
     /// Plays the answers of a file.
     ///
     /// # Errors
-    /// It cannot be read, or has faults; all of them are told.
+    /// It cannot be read, or has faults. All of them are reported.
     pub fn open(path: &Path, name: &str) -> Result<Script, OpenError> {
         Script::read(&read_file(path)?, name)
     }
@@ -41,14 +41,14 @@ impl Script {
     /// Plays the answers of a text.
     ///
     /// # Errors
-    /// It has faults; all of them are told.
+    /// It has faults. All of them are reported.
     pub fn read(source: &Source, name: &str) -> Result<Script, OpenError> {
         let (lines, faults) = script::answers(source);
         let lines = lines.ok_or_else(|| OpenError::of_faults("bad-script", source, &faults))?;
         Ok(Script::new(name, lines))
     }
 
-    /// How many answers nobody has asked for.
+    /// Returns the number of answers that were not requested.
     pub fn left(&self) -> usize {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
@@ -69,7 +69,7 @@ impl Script {
     }
 }
 
-/// The last thing that the user said.
+/// Returns the last message of the user.
 fn last_words<'q>(question: &ModelQuestion<'q>) -> &'q str {
     let user = question.request.messages.iter().rfind(|message| message.role == Role::User);
     user.and_then(|message| message.content.as_deref()).unwrap_or_default()
@@ -89,7 +89,7 @@ impl Model for Script {
     }
 
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
-        // Whoever asks first is answered first, whenever its future is looked at.
+        // Chosen before the future is polled, so that answers follow the order of the calls.
         let line = self.next(&question);
         Box::pin(async move {
             let line = line?;

@@ -1,4 +1,4 @@
-//! Whatever a provider sends is an answer or a failure, and never a panic.
+//! Anything that a provider sends gives an answer or a failure, and never a panic.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -20,7 +20,7 @@ fn speaker() -> Speaker {
     }
 }
 
-/// What the protocols say, each thing once.
+/// Returns one example of each message of the protocols.
 fn sound() -> Vec<Value> {
     let call = json!({"id": "c", "index": 0, "function": {"name": "n", "arguments": "{}"}, "extra_content": {"a": 1}});
     let said = json!({"content": [{"text": "a"}], "refusal": "no", "tool_calls": [call], "reasoning_content": "r",
@@ -46,7 +46,7 @@ fn sound() -> Vec<Value> {
     ]
 }
 
-/// The places of a value, itself among them.
+/// Collects the pointers to all places of a value, including itself.
 fn places(value: &Value, at: &str, all: &mut Vec<String>) {
     all.push(at.to_owned());
     match value {
@@ -73,7 +73,7 @@ fn odd() -> impl Strategy<Value = Value> {
     select(odd.to_vec())
 }
 
-/// One of what the protocols say, with something else in one place of it.
+/// Returns a message of the protocols with an odd value in one place.
 fn twisted() -> impl Strategy<Value = Value> {
     (select(sound()), any::<prop::sample::Index>(), odd()).prop_map(|(mut value, place, odd)| {
         let mut all = Vec::new();

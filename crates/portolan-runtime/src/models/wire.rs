@@ -1,14 +1,14 @@
-//! What the protocols have in common: numbers that may be anything, and what a provider wants back as it was.
+//! Common parts of the protocols: lenient numbers, and data that a provider wants back unchanged.
 
 use portolan_core::chat::{Finish, Message, ModelSettings, ToolUse};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
-/// The most tools that one answer may ask for.
+/// The maximum number of tool calls in one answer.
 pub(super) const MAX_CALLS: usize = 128;
 
-/// A number of tokens. Whatever is none is unknown: a wrong count must not cost the answer that it stands beside.
+/// A number of tokens. Any other value counts as unknown: a wrong count must not invalidate its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count(pub(super) Option<u64>);
 
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for Counting {
     }
 }
 
-/// A value that may have another shape than it should: then it counts as absent.
+/// Reads a value. One of the wrong shape counts as absent.
 pub(super) fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -70,7 +70,7 @@ pub(super) fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>
     Ok(T::deserialize(value).ok())
 }
 
-/// Why a text is no answer, in words of its own: those of the reader name what is in here, and not what came.
+/// Returns why a text is no answer. The parser's own message names internal types, so it is not used.
 pub(super) fn unread(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Data => "its JSON is not that of an answer",
@@ -80,32 +80,32 @@ pub(super) fn unread(error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
-/// What is kept for a provider: under its name, so that no other is given what only this one understands.
+/// Returns the data kept for a provider, under its name, so that no other provider receives it.
 pub(super) fn kept(provider: &str, extra: Map<String, Value>) -> Option<Value> {
     (!extra.is_empty()).then(|| json!({ provider: extra }))
 }
 
-/// What was kept for a provider.
+/// Returns the data that was kept for a provider.
 pub(super) fn given_back<'m>(provider: &str, extra: Option<&'m Value>) -> Option<&'m Map<String, Value>> {
     extra?.get(provider)?.as_object()
 }
 
-/// A model that asks for tools waits for them, whatever its provider calls that.
+/// Corrects the end of an answer: a model with tool calls waits for them, whatever its provider reports.
 pub(super) fn ended(finish: Finish, message: &Message) -> Finish {
     if finish == Finish::Stop && !message.tool_calls.is_empty() { Finish::Tools } else { finish }
 }
 
-/// A call that nobody gave a name gets one by its place.
+/// Returns the id of a call, or one by its position if it has none.
 pub(super) fn call_id(id: Option<String>, before: &[ToolUse]) -> String {
     id.filter(|id| !id.is_empty()).unwrap_or_else(|| format!("call_{}", before.len() + 1))
 }
 
-/// How much a model is to think first.
+/// The amount of thinking before an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// So many tokens.
+    /// A number of tokens.
     Tokens(u32),
-    /// As much as this word says.
+    /// An effort word.
     Effort(String),
 }
 
@@ -115,7 +115,7 @@ impl Thinking {
         Some(text.parse().map_or_else(|_| Thinking::Effort(text.to_ascii_lowercase()), Thinking::Tokens))
     }
 
-    /// As one of the words, for providers that do not count.
+    /// Returns the amount as an effort word, for providers without token budgets.
     pub(super) fn effort(&self) -> &str {
         match self {
             Thinking::Effort(word) => word,
@@ -125,7 +125,7 @@ impl Thinking {
         }
     }
 
-    /// As a number of tokens, for models that know no words; nothing where it is not to think.
+    /// Returns the amount in tokens, for models without effort words. `None` if the model must not think.
     pub(super) fn tokens(&self) -> Option<u32> {
         match self {
             Thinking::Tokens(tokens) => Some(*tokens).filter(|tokens| *tokens > 0),

@@ -1,7 +1,7 @@
-//! An HTTP client whose replies may be too large: the one call is answered by an error, and the connection stands.
+//! An HTTP client that turns an oversized reply into an error of its call, and keeps the connection.
 //!
-//! rmcp reads the events of a reply up to their bound, and takes a larger one for the end of the connection. What that
-//! one would have answered is the request that the events are the reply to.
+//! rmcp reads the events of a reply up to its bound, and treats a larger one as the end of the connection. The request
+//! that it would have answered is the one whose reply contains the events.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 type Fault = StreamableHttpError<reqwest::Error>;
 
-/// rmcp keeps the bounds of its HTTP transport, and says so in words only.
+/// Checks for rmcp's error about its bound, which it reports only as text.
 pub(super) fn is_too_large(words: &str) -> bool {
     words.contains("exceeded the maximum size")
 }

@@ -1,5 +1,5 @@
-//! A connection to a server that has introduced itself: requests go out, replies come in, and what it told about itself
-//! is remembered.
+//! A connection to a server after the handshake: sends requests, receives replies, and remembers what the server
+//! reported about itself.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ use super::stderr::Stderr;
 use super::tools::Listed;
 use super::{CallError, CallErrorKind, ServerAbout, seconds};
 
-/// How long the end of a process is waited for, to tell how it ended.
+/// The maximum wait for the end of a process, to report how it ended.
 const POST_MORTEM: Duration = Duration::from_secs(1);
 
 pub(super) struct Connection {
@@ -37,22 +37,22 @@ pub(super) struct Connection {
     #[cfg(unix)]
     process: Option<Process>,
     stderr: Arc<Stderr>,
-    /// Counts how often the list of tools has changed.
+    /// Counts the changes of the list of tools.
     changes: Arc<AtomicU64>,
-    /// The list of tools, and the count when it was asked for.
+    /// The list of tools, and the count at the time of its request.
     pub(super) listed: Mutex<Option<Listed>>,
     answered: AtomicBool,
     gone: AtomicBool,
 }
 
-/// What a server sees of us.
+/// What a server sees of this client.
 pub(super) struct Face {
     pub(super) changes: Arc<AtomicU64>,
 }
 
 impl ClientHandler for Face {
     fn get_info(&self) -> ClientConfig {
-        // Servers that know nothing newer take part in the handshake of this version.
+        // Servers that know nothing newer accept a handshake with this version.
         ClientConfig::new(ClientCapabilities::default(), Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
@@ -62,7 +62,7 @@ impl ClientHandler for Face {
     }
 }
 
-/// What a connection is made of, once the handshake is over.
+/// The parts of a connection after the handshake.
 pub(super) struct Parts {
     pub(super) running: RunningService<RoleClient, Face>,
     #[cfg(unix)]
@@ -90,7 +90,7 @@ impl Connection {
         self.gone.load(Ordering::Relaxed) || self.peer.is_transport_closed()
     }
 
-    /// Whether it has ever answered a request.
+    /// Checks whether it has ever answered a request.
     pub(super) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
@@ -99,8 +99,8 @@ impl Connection {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Whether the server tells when its list of tools changes. In the revision without a handshake one would have to
-    /// subscribe.
+    /// Checks whether the server reports changes of its list of tools. In the revision without a handshake this would
+    /// need a subscription.
     pub(super) fn tells_changes(&self) -> bool {
         self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
@@ -117,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for its result. When the future is dropped on the way, the server is told that the
+    /// Sends a request and waits for its result. If the future is dropped before that, the server is notified that the
     /// request is cancelled.
     pub(super) async fn request(
         &self,
@@ -188,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// The server went away. Nothing more is sent over this connection.
+    /// Returns the error for a server that went away. Nothing more is sent over this connection.
     async fn lost(&self, what: &str, error: &ServiceError) -> CallError {
         self.gone.store(true, Ordering::Relaxed);
         let how = match (self.obituary().await, error) {
@@ -220,7 +220,7 @@ impl Connection {
         CallError::new(kind, &self.server, message, help).with_stderr(self.stderr.tail())
     }
 
-    /// Says goodbye, and waits until the server's process is gone, however it takes that.
+    /// Closes the connection, and waits until the server's process has ended by itself or by force.
     pub(super) async fn close(&self, patience: Duration) {
         self.gone.store(true, Ordering::Relaxed);
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -238,7 +238,7 @@ fn is_too_large(error: &DynamicTransportError) -> bool {
     bounded::is_too_large(&error.error.to_string())
 }
 
-/// Tells the server, when dropped, that nobody waits for the request any more.
+/// Notifies the server, when dropped, that the request is cancelled.
 struct GivingUp<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
@@ -250,7 +250,7 @@ impl Drop for GivingUp<'_> {
         let reason = Some("nobody waits for the answer any more".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);
         let cancelled = CancelledNotification::new(params);
-        // Polled once, it is in the queue; that it has been sent is not waited for.
+        // Polling it once queues the notification. Its transmission is not awaited.
         let sending = pin!(self.peer.send_notification(cancelled.into()));
         let _sent_later = sending.poll(&mut Context::from_waker(Waker::noop()));
     }

@@ -1,9 +1,9 @@
-//! What a server's process gets to see of the environment: the few variables that programs need to run at all, and
-//! those that its entry gives it. Everything else may be a secret that is none of its business.
+//! The environment of a server's process: the few variables that programs need to run at all, and those of its entry.
+//! Any other variable may be a secret that the server must not see.
 
 use std::ffi::{OsStr, OsString};
 
-/// The variables that every server gets, if they are set. Those after `USER` are Windows'.
+/// The variables that every server gets, if they are set. Those after `USER` are for Windows.
 const ESSENTIAL: [&str; 21] = [
     "HOME",
     "LANG",
@@ -28,14 +28,14 @@ const ESSENTIAL: [&str; 21] = [
     "WINDIR",
 ];
 
-/// Of the environment `all`, what every server gets.
+/// Returns the variables of `all` that every server gets.
 pub(super) fn essential(all: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     all.into_iter().filter(|(name, _)| is_essential(name)).collect()
 }
 
 fn is_essential(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
-    // The locale; and Windows' names are of any case.
+    // The locale. Windows ignores the case of names.
     name.starts_with("LC_")
         || ESSENTIAL.contains(&name)
         || (cfg!(windows) && ESSENTIAL.contains(&&*name.to_uppercase()))

@@ -1,38 +1,38 @@
-//! Why a call of a server's tool brought no reply.
+//! Why a tool call of a server gave no reply.
 
 use std::fmt;
 
-/// A call that brought no reply. A reply that reports an error of the tool's own (`isError`) is none of these.
+/// A call without a reply. A reply that reports an error of the tool itself (`isError`) is not one of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
-    /// What happened.
+    /// The kind of the error.
     pub kind: CallErrorKind,
-    /// The same for programs: stable, the code of a fault of a run.
+    /// The stable code for programs, which is also that of the fault in a run.
     pub code: &'static str,
-    /// The same for people: one sentence.
+    /// The message for people: one sentence.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
     /// The server that was called.
     pub server: String,
-    /// The end of what the server wrote to its standard error, without values of variables that look like secrets.
+    /// The end of the server's standard error, without values of variables that look like secrets.
     pub stderr: String,
 }
 
-/// What happened to a call.
+/// The kind of a call's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallErrorKind {
     /// No server has this name.
     UnknownServer,
-    /// The server is switched off.
+    /// The server is disabled.
     Disabled,
     /// The server could not be started or reached; the call was not sent.
     Start,
-    /// The server went away while the call was under way. Whether the call had an effect is unknown.
+    /// The server went away during the call. Whether the call had an effect is unknown.
     Lost,
-    /// The server did not answer in time. It was told that the call is cancelled.
+    /// The server did not answer in time. It was notified that the call is cancelled.
     Timeout,
-    /// The reply is larger than the limit, and was thrown away.
+    /// The reply is larger than the limit, and was dropped.
     TooLarge,
     /// The server answered with an error of the protocol.
     Protocol {
@@ -41,7 +41,7 @@ pub enum CallErrorKind {
     },
     /// The reply cannot be read.
     Unreadable,
-    /// The server answered with something that cannot be used.
+    /// The server's answer cannot be used.
     Unusable,
     /// The pool was closed.
     Closed,
@@ -95,10 +95,10 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
-/// The longest text of somebody else's that a message quotes.
+/// The maximum length in characters of a foreign text in a message.
 const SAID_CHARS: usize = 500;
 
-/// Somebody else's text, as one line of a message.
+/// Returns a foreign text as one line of a message.
 pub(super) fn said(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SAID_CHARS) {

@@ -1,12 +1,12 @@
-//! `${VAR}` and `${VAR:-default}` in the texts of a server's entry, filled in from the environment at start.
+//! Expands `${VAR}` and `${VAR:-default}` in the texts of a server's entry, from the environment at its start.
 
-/// Reads a variable; nothing when it is not set.
+/// Reads a variable. `None` if it is not set.
 pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Fills in variables, and remembers which ones it used: their values may be secrets.
+/// Expands variables, and remembers which ones it used: their values may be secrets.
 pub(super) struct Expander<'a> {
     lookup: Lookup<'a>,
-    /// Names and values of the variables that were used.
+    /// The names and values of the variables that were used.
     pub(super) used: Vec<(String, String)>,
 }
 
@@ -15,8 +15,8 @@ impl<'a> Expander<'a> {
         Expander { lookup, used: Vec::new() }
     }
 
-    /// `text` filled in; otherwise the name of a variable that is not set and has no default. What is no variable,
-    /// such as `$HOME` or `${1}`, stays as it is.
+    /// Returns `text` with its variables expanded, or the name of a variable that is not set and has no default. A text
+    /// that is no such reference, such as `$HOME` or `${1}`, does not change.
     pub(super) fn fill(&mut self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -38,7 +38,7 @@ impl<'a> Expander<'a> {
         Ok(filled)
     }
 
-    /// As in a shell, `:-` also stands in for a variable that is set to nothing.
+    /// Returns the value of a reference. As in a shell, `:-` also replaces an empty variable.
     fn value(&mut self, name: &str, default: Option<&str>) -> Result<String, String> {
         match ((self.lookup)(name), default) {
             (Some(value), default) if !value.is_empty() || default.is_none() => {
@@ -51,7 +51,7 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// The reference that `text`, which begins with `${`, begins with: its name, its default, and how long it is.
+/// Returns the name, default and length of the reference at the start of `text`, which begins with `${`.
 fn reference(text: &str) -> Option<(&str, Option<&str>, usize)> {
     let end = text.find('}')?;
     let inside = &text[2..end];

@@ -1,5 +1,5 @@
-//! Reaching servers over HTTP. Redirects are followed only within a server: the headers of an entry may hold secrets
-//! that are meant for it alone.
+//! Connects to servers over HTTP. Redirects are followed only within a server, because the headers of an entry may
+//! contain secrets for it alone.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -21,7 +21,7 @@ const MAX_REDIRECTS: usize = 5;
 const HELP: &str = "check the `url` and the `headers` of its entry, and that the server is running";
 
 impl Opening<'_> {
-    /// Streamable HTTP; and where the entry leaves it open, the older transport if that does not work.
+    /// Connects over streamable HTTP. If that fails and the entry allows either, it tries the older transport.
     pub(super) async fn http(
         &self,
         url: &str,
@@ -39,14 +39,14 @@ impl Opening<'_> {
             Ok(parts) => Ok(parts),
             Err(Refusal::Error(error)) if either => match self.older(target, mode).await {
                 Ok(parts) => Ok(parts),
-                // What the entry asks for first says more about what is wrong with it.
+                // The error of the preferred transport is more useful.
                 Err(_older) => Err(Refusal::Error(error).fault()),
             },
             Err(refusal) => Err(refusal.fault()),
         }
     }
 
-    /// HTTP with server-sent events.
+    /// Connects over HTTP with server-sent events.
     pub(super) async fn sse(&self, url: &str, headers: &Texts, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
         self.older(Target::new(url, headers)?, mode).await
     }
@@ -82,7 +82,7 @@ pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.origin() == other.origin()
 }
 
-/// Where requests go, and with what.
+/// The address of requests, and their headers.
 struct Target {
     url: Url,
     headers: HeaderMap,
@@ -109,7 +109,7 @@ impl Target {
     }
 }
 
-/// What a transport failed of. rmcp's own words leave out why a request failed, and have its address in them.
+/// Returns why a transport failed. rmcp's own message lacks the cause of a failed request, and contains its address.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
     type HttpError = StreamableHttpError<reqwest::Error>;
     let http = match error.downcast_ref::<WorkerQuitReason<HttpError>>() {

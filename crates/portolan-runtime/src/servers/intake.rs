@@ -1,14 +1,14 @@
-//! What a server sends, judged: messages that somebody waits for go on, everything else is told on its standard error,
-//! and a server that sends nothing else is given up.
+//! Filters a server's messages: it passes on those that a caller waits for, reports others on the server's standard
+//! error, and gives up a server that sends too many invalid ones.
 
 use std::sync::Arc;
 
 use super::message::{self, IdScan, Line, Message};
 use super::stderr::Stderr;
 
-/// How many messages in a row may be none.
+/// The maximum number of successive invalid messages.
 const MAX_MALFORMED: usize = 1000;
-/// How much of a malformed message is shown.
+/// The number of characters of an invalid message that are shown.
 const SHOWN_CHARS: usize = 80;
 
 pub(super) struct Intake {
@@ -22,7 +22,7 @@ impl Intake {
         Intake { max_message, stderr, malformed: 0 }
     }
 
-    /// The message in `text`, if it is one that somebody waits for.
+    /// Returns the message in `text`, if it is one that a caller waits for.
     pub(super) fn take(&mut self, text: &[u8]) -> Option<Message> {
         let blank = text.trim_ascii().is_empty();
         match if blank { Line::Unasked } else { message::read(text) } {
@@ -42,7 +42,7 @@ impl Intake {
         }
     }
 
-    /// What stands for a message that was too large to be kept.
+    /// Returns the replacement for a message that was too large to be kept.
     pub(super) fn too_large(&mut self, scan: &IdScan) -> Option<Message> {
         let why = format!("it is larger than {} bytes", self.max_message);
         match scan.id() {
@@ -54,7 +54,7 @@ impl Intake {
         }
     }
 
-    /// Whether the server sends nothing that is of use.
+    /// Checks whether the server sends too many invalid messages.
     pub(super) fn is_given_up(&self) -> bool {
         self.malformed >= MAX_MALFORMED
     }

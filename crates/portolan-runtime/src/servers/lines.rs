@@ -1,8 +1,8 @@
-//! JSON-RPC with a server, one message a line, over any two byte streams.
+//! JSON-RPC with a server, one message per line, over any two byte streams.
 //!
-//! Nothing that a server does takes up memory without bound: a line that is too long goes by unread and is answered for
-//! by an error, notifications that nobody waits for are dropped here, and a server that does not read what it is sent,
-//! or writes what is no message over and over, is given up.
+//! No server can use unbounded memory: a line that is too long is skipped and answered with an error, and unneeded
+//! notifications are dropped here. A server that does not read its input, or keeps writing invalid messages, is given
+//! up.
 
 use std::io;
 use std::sync::Arc;
@@ -18,21 +18,22 @@ use super::intake::Intake;
 use super::message::{IdScan, Message};
 use crate::http::Passing;
 
-/// How much is read at once.
+/// The number of bytes read at once.
 const READ_BYTES: usize = 64 << 10;
-/// What a line's buffer may keep when the line is done with. Grown anew for each line, it costs as much as parsing it.
+/// The capacity that a line's buffer keeps after the line. Growing it again for each line costs as much as parsing the
+/// line.
 const KEPT_BYTES: usize = 1 << 20;
-/// How many messages may wait for the server to read them.
+/// The maximum number of messages that wait for the server to read them.
 const MAX_UNSENT: usize = 8192;
 
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
     intake: Intake,
-    /// Set while a line that is too long goes by.
+    /// Set while a line that is too long is skipped.
     skipping: Option<IdScan>,
     writer: Arc<Writer<W>>,
-    /// Dropped with the transport: whoever holds the other end learns that nothing more is read or written.
+    /// Dropped with the transport, which notifies the other end that nothing more is read or written.
     _hung_up: oneshot::Sender<()>,
 }
 
@@ -41,10 +42,10 @@ struct Writer<W> {
     unsent: AtomicUsize,
 }
 
-/// What was read.
+/// The result of a read.
 enum LineRead {
     Line,
-    /// A line went by, with what is known of it.
+    /// A skipped line, and what is known of it.
     TooLong(IdScan),
     End,
 }
@@ -65,12 +66,12 @@ where
         }
     }
 
-    /// Reads on until a line is whole. Dropped on the way, it loses nothing: what was read is kept in `self`.
+    /// Reads until a line is complete. It is cancel-safe: the bytes read are kept in `self`.
     async fn read(&mut self) -> LineRead {
         loop {
             let Ok(available) = self.reader.fill_buf().await else { return LineRead::End };
             if available.is_empty() {
-                // A last line without its line break was cut off.
+                // A last line without a line break was cut off.
                 return LineRead::End;
             }
             let end = memchr::memchr(b'\n', available);
@@ -92,7 +93,7 @@ where
         }
     }
 
-    /// The message of the present line, if it holds one that somebody waits for.
+    /// Returns the message of the present line, if it is one that a caller waits for.
     fn take(&mut self) -> Option<Message> {
         let message = self.intake.take(&self.line);
         self.line.clear();
@@ -136,7 +137,7 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // One that is being written to is not waited for: its server may never read on.
+        // A write in progress is not awaited: the server may never read it.
         if let Ok(mut stream) = self.writer.stream.try_lock() {
             *stream = None;
         }
@@ -144,7 +145,7 @@ where
     }
 }
 
-/// A message's place among those that wait to be written.
+/// The place of a message in the queue of writes.
 struct Ticket<W>(Arc<Writer<W>>);
 
 impl<W> Ticket<W> {

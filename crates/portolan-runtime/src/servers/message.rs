@@ -1,7 +1,7 @@
-//! One line of JSON-RPC from a server, read.
+//! Parses one line of JSON-RPC from a server.
 //!
-//! Only the answers of the handshake are given their types. All others are passed on as they stand: a tool's reply is
-//! data that somebody else judges, and what it is thought to be by its shape could differ from what it is.
+//! Only the answers of the handshake are parsed into their types. All others are passed on unchanged: a tool's reply is
+//! data for the caller, and a type guessed from its shape could be wrong.
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -16,22 +16,22 @@ use crate::http::Passing;
 
 pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 
-/// The code of the error that stands for a reply which was too large to be read. No server sends it: it is no number
-/// that JSON-RPC sets aside.
+/// The code of the error that replaces a reply that was too large to be read. No server sends it: it is outside the
+/// range that JSON-RPC reserves.
 pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-1_600_001);
 
-/// The same for a reply that could not be read.
+/// The code of the error that replaces a reply that could not be read.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(-1_600_002);
 
-/// The most values in a message. Parsed, each takes up to a hundred times the two bytes that it is written with.
+/// The maximum number of values in a message. A parsed value takes up to a hundred times its two bytes of text.
 const MAX_VALUES: usize = 2_000_000;
 
-/// What a line holds.
+/// The content of a line.
 pub(super) enum Line {
     Message(Box<Message>),
-    /// A message that nobody here waits for.
+    /// A message that no caller waits for.
     Unasked,
-    /// No message; and why.
+    /// No message, and the reason.
     Malformed(String),
 }
 
@@ -44,7 +44,7 @@ struct Envelope {
     error: Option<Value>,
 }
 
-/// A `null` that is there, as opposed to nothing.
+/// Distinguishes a present `null` from an absent field.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -62,7 +62,7 @@ pub(super) fn read(line: &[u8]) -> Line {
             let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
             message(JsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)))
         }
-        // Progress, logs and the like: nothing is done with them, so nothing is kept of them.
+        // Progress, logs and similar notifications are not used, so they are dropped.
         (Some(_), None) => Line::Unasked,
         (Some(_), Some(_)) => match serde_json::from_slice(line) {
             Ok(request) => message(request),
@@ -107,7 +107,7 @@ fn typed(result: Value) -> ServerResult {
     ServerResult::CustomResult(CustomResult(result))
 }
 
-/// A result as it came.
+/// Returns a result as it arrived.
 pub(super) fn untyped(result: ServerResult) -> Result<Value, serde_json::Error> {
     match result {
         ServerResult::CustomResult(CustomResult(value)) => Ok(value),
@@ -115,7 +115,7 @@ pub(super) fn untyped(result: ServerResult) -> Result<Value, serde_json::Error> 
     }
 }
 
-/// What stands for an answer that is not kept, where it can be told what it answers.
+/// Returns the replacement for an answer that is too large, if the id of its request can be found.
 fn too_large(line: &[u8], why: &str) -> Line {
     let mut scan = IdScan::default();
     scan.feed(line);
@@ -125,7 +125,7 @@ fn too_large(line: &[u8], why: &str) -> Line {
     }
 }
 
-/// What a line is that cannot be parsed: an answer all the same, where it can be told what it answers.
+/// Returns the replacement for a line that cannot be parsed: an answer, if the id of its request can be found.
 fn unread(line: &[u8], error: &serde_json::Error) -> Line {
     let mut scan = IdScan::default();
     scan.feed(line);
@@ -135,23 +135,23 @@ fn unread(line: &[u8], error: &serde_json::Error) -> Line {
     }
 }
 
-/// The answer that is delivered in the place of one that could not be read.
+/// Returns the answer that replaces one that could not be read.
 fn unreadable(id: RequestId, why: &str) -> Message {
     JsonRpcMessage::error(ErrorData::new(UNREADABLE, why.to_owned(), None), Some(id))
 }
 
-/// The answer that is delivered in the place of one that was too large.
+/// Returns the answer that replaces one that was too large.
 pub(super) fn dropped(id: RequestId, why: &str) -> Message {
     JsonRpcMessage::error(ErrorData::new(TOO_LARGE, why.to_owned(), None), Some(id))
 }
 
-/// About how many values there are in `line`, however wrong it is.
+/// Returns the approximate number of values in `line`, even if it is invalid.
 fn values(line: &[u8]) -> usize {
     let mut outline = Outline::default();
     line.iter().filter(|byte| outline.step(**byte) && matches!(**byte, b',' | b'[' | b'{')).count() + 1
 }
 
-/// Where a scan stands in a JSON text.
+/// The state of a scan of a JSON text.
 #[derive(Default)]
 struct Outline {
     in_string: bool,
@@ -159,7 +159,7 @@ struct Outline {
 }
 
 impl Outline {
-    /// Takes a step, and says whether `byte` stands outside of strings.
+    /// Takes in `byte`, and returns whether it is outside of strings.
     fn step(&mut self, byte: u8) -> bool {
         if !self.in_string {
             self.in_string = byte == b'"';
@@ -175,18 +175,18 @@ impl Outline {
     }
 }
 
-/// The longest `"id": …` that is looked at.
+/// The maximum length of an `"id": …` member that is parsed.
 const MAX_ID_BYTES: usize = 256;
 
-/// Finds the `id` of a message that goes by without being kept.
+/// Finds the `id` of a message that is not kept.
 #[derive(Default)]
 pub(super) struct IdScan {
     outline: Outline,
     depth: usize,
-    /// The present member of the message itself, up to its end or up to the bound.
+    /// The present member of the message itself, up to its end or up to the limit.
     member: Vec<u8>,
     found: Option<RequestId>,
-    /// It asks something itself.
+    /// Whether the message is itself a request.
     asks: bool,
 }
 
@@ -224,7 +224,7 @@ impl IdScan {
         }
     }
 
-    /// The id of the request that the message answers.
+    /// Returns the id of the request that the message answers.
     pub(super) fn id(&self) -> Option<RequestId> {
         self.found.clone().filter(|_| !self.asks)
     }

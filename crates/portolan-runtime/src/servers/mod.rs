@@ -1,12 +1,12 @@
-//! The MCP servers that workflows call: a pool that starts each server when it is first needed, once however many calls
-//! come at the same time, and starts it again when it went away.
+//! The MCP servers that workflows call: a pool that starts each server at its first use, once for any number of
+//! concurrent calls, and starts it again if it went away.
 //!
-//! The pool knows how to reach a server and what it answered. It does not know what a workflow makes of the answer, and
-//! whether a server may be started at all: whoever calls has asked.
+//! The pool knows how to reach a server and what it answered. It does not know how a workflow uses the answer, and does
+//! not check whether a server may be started: the caller has done so.
 //!
-//! What ends a server's process, with everything in its process group: [`Servers::close`], dropping the pool, and the
-//! end of the runtime. When Portolan is killed without a word (`kill -9`), the system closes the server's standard
-//! input, which ends every server that keeps to the protocol; one that ignores it lives on.
+//! A server's process ends, with its whole process group, by [`Servers::close`], by dropping the pool, and with the end
+//! of the runtime. If Portolan is killed (`kill -9`), the system closes the server's standard input. That ends every
+//! server that follows the protocol; one that ignores it continues to run.
 
 mod bounded;
 mod connection;
@@ -46,22 +46,22 @@ pub use error::{CallError, CallErrorKind};
 pub use stderr::OnStderr;
 pub use tools::Tool;
 
-/// What holds for all servers of a pool.
+/// The options for all servers of a pool.
 #[derive(Clone)]
 pub struct PoolOptions {
-    /// How long a server may take from its start until it has introduced itself.
+    /// The maximum time from a server's start to the end of the handshake.
     pub handshake_timeout: Duration,
-    /// The largest message that is taken from a server, in bytes.
+    /// The maximum size of a server's message in bytes.
     pub max_message: usize,
-    /// How much of its standard error is kept for each server, in bytes.
+    /// The number of bytes of standard error that are kept for each server.
     pub stderr_bytes: usize,
-    /// Is told what servers write to their standard error.
+    /// A listener of the servers' standard error.
     pub on_stderr: Option<OnStderr>,
-    /// How long a server is left alone after the second failure in a row; twice as long after each further one.
+    /// The wait before a restart after the second failure in a row. It doubles with each further one.
     pub backoff_first: Duration,
-    /// How long it is left alone at most.
+    /// The maximum wait before a restart.
     pub backoff_max: Duration,
-    /// How long a process may take to end once its standard input is closed, and again once it was asked to end.
+    /// The time for a process to end after its standard input is closed, and again after the request to end.
     pub grace: Duration,
 }
 
@@ -79,24 +79,24 @@ impl Default for PoolOptions {
     }
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub struct ToolCall<'a> {
     /// The server.
     pub server: &'a str,
-    /// Its tool.
+    /// The tool.
     pub tool: &'a str,
-    /// What the tool is given.
+    /// The arguments.
     pub arguments: Map<String, Value>,
-    /// How long the server may take to answer; its start is not counted in.
+    /// The maximum time of the server's answer, without its start.
     pub timeout: Duration,
-    /// How long its start may take together with the answer, where that is bounded. The start goes on for others.
+    /// The maximum time of the start and the answer together, if it is limited. The start continues for other calls.
     pub in_all: Option<Duration>,
-    /// What goes into the request's `_meta`, for example `traceparent`.
+    /// The `_meta` of the request, for example `traceparent`.
     pub meta: Map<String, Value>,
 }
 
-/// What a server tells about itself.
+/// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAbout {
     /// Its name for programs.
@@ -105,19 +105,19 @@ pub struct ServerAbout {
     pub title: Option<String>,
     /// Its version.
     pub version: Option<String>,
-    /// How it wants to be used.
+    /// Its instructions for use.
     pub instructions: Option<String>,
 }
 
-/// The pool. Share it in an `Arc`; all calls may be made at the same time, from the tasks of one tokio runtime with I/O
-/// and time enabled. Dropping it kills the servers' processes.
+/// A pool of servers. Share it in an `Arc`. Calls may be concurrent, from the tasks of one tokio runtime with I/O and
+/// time enabled. Dropping it kills the servers' processes.
 pub struct Servers {
     slots: IndexMap<String, Arc<Slot>>,
     grace: Grace,
 }
 
 impl Servers {
-    /// A pool of these servers; of several with one name the last counts. Nothing is started.
+    /// Returns a pool of these servers. Of several with one name the last counts. Nothing is started.
     pub fn new(setups: Vec<ServerSetup>, options: PoolOptions) -> Servers {
         let grace = Grace::of(options.grace);
         let options = Arc::new(options);
@@ -126,17 +126,17 @@ impl Servers {
         Servers { slots: setups.into_iter().map(slot).collect(), grace }
     }
 
-    /// How long a call may take by what the server's entry says, in milliseconds.
+    /// Returns the time limit of a call from the server's entry, in milliseconds.
     pub fn timeout_ms(&self, server: &str) -> Option<u64> {
         self.slots.get(server)?.setup.server.timeout_ms
     }
 
-    /// The names of all servers that are not switched off, in the order in which they were given.
+    /// Returns the names of all enabled servers, in the order of the setups.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter(|(_, slot)| !slot.setup.server.disabled).map(|(name, _)| name.as_str())
     }
 
-    /// Calls a tool: the `tools/call` result, as the server wrote it. Dropping the future cancels the call.
+    /// Calls a tool and returns the `tools/call` result as the server wrote it. Dropping the future cancels the call.
     pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
         let began = Instant::now();
         let connection = match call.in_all {
@@ -161,21 +161,21 @@ impl Servers {
         }
     }
 
-    /// The tools of a server. They are remembered until the server says that they changed, or, where it
-    /// does not, for as long as it said that they are good.
+    /// Returns the tools of a server. They are cached until the server reports a change, or, if it does not report
+    /// changes, for the time that it allowed.
     pub async fn tools(&self, server: &str) -> Result<Arc<[Tool]>, CallError> {
         let limit = self.slot(server)?.setup.server.timeout_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
         self.connection(server).await?.tools(Duration::from_millis(limit)).await
     }
 
-    /// What a server told about itself when it was started.
+    /// Returns what a server reported about itself when it was started.
     pub async fn about(&self, server: &str) -> Result<ServerAbout, CallError> {
         Ok(self.connection(server).await?.about())
     }
 
     /// Ends all servers, and waits until their processes are gone. Every later call is refused.
     pub async fn close(&self) {
-        // Asked to leave, asked to end, killed: each has its time.
+        // Closing the input, the request to end, and the kill have this time each.
         let patience = self.grace.get().saturating_mul(3) + Duration::from_secs(1);
         let mut closing = JoinSet::new();
         for slot in self.slots.values() {
@@ -184,8 +184,8 @@ impl Servers {
         closing.join_all().await;
     }
 
-    /// The same for whoever cannot wait: a process has no more than `grace` to end once its standard input is closed, and
-    /// again once it was asked to end.
+    /// Does the same within a time limit: a process has at most `grace` to end after its standard input is closed, and
+    /// again after the request to end.
     pub async fn close_within(&self, grace: Duration) {
         self.grace.shorten(grace);
         self.close().await;
@@ -221,7 +221,7 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         for slot in self.slots.values() {
-            // Dropped, a connection kills its process.
+            // Dropping a connection kills its process.
             drop(slot.close());
         }
     }
@@ -237,7 +237,7 @@ fn late_start(call: &ToolCall<'_>, limit: Duration) -> CallError {
     CallError::new(CallErrorKind::Timeout, server, message, help)
 }
 
-/// How long a process may take to end, in milliseconds. It may become less while the process runs.
+/// The time for a process to end, in milliseconds. It may be shortened while the process runs.
 #[derive(Clone)]
 struct Grace(Arc<AtomicU64>);
 
@@ -259,7 +259,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A duration as messages show it.
+/// Returns a duration as messages show it.
 fn seconds(duration: Duration) -> String {
     match duration.as_millis() {
         millis if millis < 1000 => format!("{millis} ms"),

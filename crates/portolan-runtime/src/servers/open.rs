@@ -1,8 +1,8 @@
-//! Starting a server, or reaching one, up to the end of the handshake.
+//! Starts a server, or connects to one, up to the end of the handshake.
 //!
-//! Every server is first greeted with `initialize`, which all but the very newest know, so that no server is asked
-//! something that it would not answer. One that refuses it, because it speaks only the revision without a handshake, is
-//! reached once more with `server/discover`.
+//! The first attempt uses `initialize`, which all but the newest servers know, so that no server gets a request that it
+//! would not answer. If a server refuses it because it only speaks the revision without a handshake, the second attempt
+//! uses `server/discover`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,11 +29,11 @@ use crate::builtin;
 use crate::process::Environment;
 use crate::trust::stays_below;
 
-/// How long the end of a process is waited for, to tell why it did not introduce itself.
+/// The maximum wait for the end of a process, to report why the handshake failed.
 #[cfg(unix)]
 const POST_MORTEM: Duration = Duration::from_secs(1);
 
-/// How much a built-in server may be ahead of us.
+/// The number of bytes that a built-in server may write ahead.
 const BUILTIN_PIPE_BYTES: usize = 64 << 10;
 
 /// Opens a connection to the server of `setup`.
@@ -53,8 +53,7 @@ pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Gra
     })
 }
 
-/// Whether a server was started without anybody's trust, because its folder lies below the definition's by how it is
-/// written.
+/// Checks whether a server was started without trust, because its folder is written as one below the definition's.
 fn is_confined(setup: &ServerSetup) -> bool {
     match &setup.server.transport {
         Transport::Builtin(Builtin::Filesystem { root }) => stays_below(root),
@@ -69,7 +68,7 @@ fn newer() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
-/// The transport with its variables filled in, and what must not be told of it.
+/// Returns the transport with its variables expanded, and its secrets.
 fn filled(setup: &ServerSetup) -> Result<(Transport, Environment), CallError> {
     let variable = |name: &str| std::env::var(name).ok();
     let mut expander = Expander::new(&variable);
@@ -110,8 +109,8 @@ fn filled_map(texts: &Texts, expander: &mut Expander<'_>) -> Result<Texts, Strin
     texts.iter().map(|(name, text)| Ok((name.clone(), expander.fill(text)?))).collect()
 }
 
-/// What is struck out of everything that is told of the server: the values of variables whose names look like secrets,
-/// of all headers, and what follows the `?` of an address.
+/// Returns the secrets that are removed from all reports about the server: the values of variables whose names look
+/// like secrets, of all headers, and the query of an address.
 fn secrets(transport: &Transport, used: Vec<(String, String)>) -> Environment {
     const SECRET: &str = "SECRET";
     let secret = |value: &str| (SECRET.to_owned(), value.to_owned());
@@ -127,12 +126,12 @@ fn secrets(transport: &Transport, used: Vec<(String, String)>) -> Environment {
     Environment::of(all.map(|(name, value)| (OsString::from(name), OsString::from(value))))
 }
 
-/// Why a server could not be opened.
+/// The reason why a server could not be opened.
 pub(super) struct Fault {
-    /// What the server did, as it follows after its name.
+    /// What the server did, as a continuation of its name.
     pub(super) what: String,
     pub(super) help: String,
-    /// Whether it has to be greeted in the way of the newest revision.
+    /// Whether it needs the greeting of the newest revision.
     pub(super) speaks_newer: bool,
 }
 
@@ -142,7 +141,7 @@ impl Fault {
     }
 }
 
-/// One try to open a connection.
+/// One attempt to open a connection.
 pub(super) struct Opening<'a> {
     folder: &'a Path,
     transport: &'a Transport,
@@ -169,7 +168,7 @@ impl Opening<'_> {
         Intake::new(self.options.max_message, Arc::clone(self.stderr))
     }
 
-    /// The handshake over a transport that stands.
+    /// Performs the handshake over an open transport.
     pub(super) async fn shake<T, E, A>(&self, transport: T, mode: ClientLifecycleMode) -> Result<Parts, Refusal>
     where
         T: IntoTransport<RoleClient, E, A>,
@@ -196,13 +195,14 @@ impl Opening<'_> {
             ),
             Builtin::Echo => Fault::new(format!("cannot be started ({error})"), "try again"),
         })?;
-        // The server keeps to the folder that it found when it was made: what a symlink becomes later changes nothing.
+        // The server stays in the folder that it resolved when it was created: later changes of a symlink have no
+        // effect.
         if self.confined && !server.is_within(self.folder).unwrap_or(false) {
             return Err(self.leads_outside(builtin));
         }
         let (ours, theirs) = tokio::io::duplex(BUILTIN_PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
-        // It ends when our end of the pipe is dropped.
+        // It ends when this end of the pipe is dropped.
         tokio::spawn(server.serve(reader, writer));
         let (hung_up, _nobody_listens) = tokio::sync::oneshot::channel();
         let lines = Lines::new(tokio::io::split(ours), self.intake(), hung_up);
@@ -260,7 +260,7 @@ impl Opening<'_> {
         }
     }
 
-    /// Without process groups nothing could promise that a stopped server is really gone.
+    /// Refuses to start a process: without process groups, the end of its children cannot be guaranteed.
     #[cfg(not(unix))]
     async fn process(
         &self,
@@ -274,7 +274,7 @@ impl Opening<'_> {
     }
 }
 
-/// Why a handshake came to nothing.
+/// The reason why a handshake failed.
 pub(super) enum Refusal {
     Silence(Duration),
     Error(Box<ClientInitializeError>),

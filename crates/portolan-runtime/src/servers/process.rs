@@ -1,8 +1,8 @@
-//! A server's process: started without a shell, in a process group of its own that ends with it, and with us.
+//! A server's process: started without a shell, in a process group of its own that ends with it, and with Portolan.
 //!
-//! What ends it: [`Process`] being dropped (at once), the transport being dropped (its standard input is closed, then it
-//! is asked to end, then it is killed), and the runtime shutting down. When Portolan itself is killed without a word,
-//! its standard input is closed by the system and nothing else happens: a server that ignores that lives on.
+//! The process ends when [`Process`] is dropped (at once), when the transport is dropped (its standard input is closed,
+//! then it is asked to end, then it is killed), and when the runtime shuts down. If Portolan itself is killed, the
+//! system only closes the process's standard input: a server that ignores that continues to run.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,10 +22,11 @@ use super::Grace;
 use super::stderr::Stderr;
 use crate::process::Group;
 
-/// How long the end of its standard error is waited for once a process is gone: a daemon that it started may hold it.
+/// The maximum wait for the end of standard error after the process has ended: a daemon that it started may hold it
+/// open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What to execute.
+/// The command to execute.
 pub(super) struct Argv {
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
@@ -33,19 +34,19 @@ pub(super) struct Argv {
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 
-/// A process that was started, and the streams to speak to it.
+/// A started process, and its streams.
 pub(super) struct Started {
     pub(super) process: Process,
     pub(super) output: ChildStdout,
     pub(super) input: ChildStdin,
-    /// To be dropped when the streams are: then the process is ended.
+    /// Dropped with the streams, which ends the process.
     pub(super) hung_up: oneshot::Sender<()>,
 }
 
 /// A server's process. Dropping it kills its group.
 pub(super) struct Process {
     _leash: Leash,
-    /// How it ended, once it has, and everything that it wrote has been read.
+    /// How it ended, after it has ended and its output has been read.
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -58,7 +59,7 @@ impl Drop for Leash {
 }
 
 impl Process {
-    /// How the process ended, if it does within `patience`.
+    /// Returns how the process ended, if it does within `patience`.
     pub(super) async fn ended(&self, patience: Duration) -> Option<String> {
         let mut ended = self.ended.clone();
         let how = timeout(patience, ended.wait_for(Option::is_some)).await;
@@ -80,7 +81,7 @@ pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Resu
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (group, ended) = Group::lead(child);
     let group = Arc::new(group);
-    // From here on the group is killed whatever fails.
+    // From here on the group is killed on any failure.
     let leash = Leash(Arc::clone(&group));
     let (Some(input), Some(output), Some(errors)) = pipes else {
         return Err(io::Error::other("its streams are missing"));
@@ -95,7 +96,7 @@ pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Resu
     Ok(Started { process: Process { _leash: leash, ended: told }, output, input, hung_up })
 }
 
-/// Waits for the end of the process, or brings it about once nobody speaks to it any more.
+/// Waits for the end of the process, or ends it after its streams are dropped.
 async fn keep(
     leash: Leash,
     mut ended: JoinHandle<io::Result<ExitStatus>>,
@@ -143,7 +144,7 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// What to execute for `command`: a bare name goes by the `PATH`, a path is relative to `folder`.
+/// Returns the program for `command`: a bare name is searched in `PATH`, a path is relative to `folder`.
 pub(super) fn program(command: &str, folder: &Path) -> PathBuf {
     match command.contains('/') {
         true => folder.join(command),

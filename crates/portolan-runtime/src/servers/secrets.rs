@@ -1,4 +1,4 @@
-//! What a server is told in confidence: the values of its variables and headers, as they are when it is started.
+//! The secrets of a server: the values of its variables and headers at its start.
 
 use portolan_core::graph::Transport;
 
@@ -6,7 +6,7 @@ use super::ServerSetup;
 use super::expand::Expander;
 
 impl ServerSetup {
-    /// The texts that must never be shown: what stands in `env` and `headers`, and the variables that were filled in.
+    /// Returns the texts that must never be shown: the values of `env` and `headers`, and the variables in them.
     pub fn confidential(&self) -> Vec<String> {
         let told = match &self.server.transport {
             Transport::Stdio { env, .. } => env,
@@ -15,7 +15,7 @@ impl ServerSetup {
         };
         let lookup = |name: &str| std::env::var(name).ok();
         let mut expander = Expander::new(&lookup);
-        // A variable that is not set is said where the server is started.
+        // A variable that is not set is reported at the start of the server.
         let mut texts: Vec<String> = told.values().filter_map(|text| expander.fill(text).ok()).collect();
         texts.extend(expander.used.into_iter().map(|(_, value)| value));
         texts

@@ -1,8 +1,8 @@
-//! The place of one server in the pool: it is started once however many want it, and not again and again when it fails.
+//! The slot of one server in the pool: it starts the server once for all callers, with backoff after failures.
 //!
-//! The schedule: after the first failure in a row the next call starts the server at once; after the second it is left
-//! alone for a second, then for two, four, eight …, at most for [`PoolOptions::backoff_max`]. Calls meanwhile fail with
-//! what happened last. A failure is a start that failed, or an end before anything was answered.
+//! After the first failure in a row, the next call starts the server at once. After the second, there is a wait of one
+//! second, then of two, four, eight …, up to [`PoolOptions::backoff_max`]. Calls during the wait fail with the last
+//! error. A failure is a failed start, or an end before the first answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) struct Slot {
 
 struct Inner {
     state: State,
-    /// How many failures there were in a row, and the last of them.
+    /// The number of failures in a row.
     failures: u32,
     last: Option<CallError>,
     resting_until: Option<Instant>,
@@ -54,7 +54,7 @@ impl Slot {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection, made first if there is none.
+    /// Returns the connection, which is opened if there is none.
     pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, CallError> {
         let mut outcome = {
             let mut inner = self.lock();
@@ -76,7 +76,7 @@ impl Slot {
         }
     }
 
-    /// Puts away a connection that is gone.
+    /// Removes a connection that is gone.
     fn bury(&self, inner: &mut Inner) {
         if let State::Up(connection) = std::mem::replace(&mut inner.state, State::Idle) {
             if connection.has_answered() {
@@ -111,7 +111,7 @@ impl Slot {
         }
         let (tell, outcome) = watch::channel(None);
         let slot = Arc::clone(self);
-        // A task of its own: whoever called first may give up, and the others go on waiting.
+        // In its own task: the first caller may give up while others wait.
         let start = tokio::spawn(async move {
             let began = std::time::Instant::now();
             let opened = open(&slot.setup, &slot.options, &slot.grace).await.map(Arc::new);
@@ -152,7 +152,7 @@ impl Slot {
         CallError::new(CallErrorKind::Closed, self.name(), message, "start again")
     }
 
-    /// Ends what is there for good, and says what remains to be waited for.
+    /// Closes the slot permanently, and returns what remains to be awaited.
     pub(super) fn close(&self) -> Leaving {
         match std::mem::replace(&mut self.lock().state, State::Closed) {
             State::Idle | State::Closed => Leaving::Gone,
@@ -165,10 +165,10 @@ impl Slot {
     }
 }
 
-/// What was there when a slot was closed.
+/// The former content of a closed slot.
 pub(super) enum Leaving {
     Gone,
-    /// A start that has been called off.
+    /// A start that was aborted.
     Start(Outcome),
     Connection(Arc<Connection>),
 }

@@ -1,5 +1,5 @@
-//! The HTTP transport of 2024-11-05: the server sends its messages as events of one stream that stays open, the first of
-//! which names the place where ours are to be posted. rmcp has no such transport.
+//! The HTTP transport of 2024-11-05: the server sends its messages as events of one stream that stays open. The first
+//! event names the address to which messages are posted. rmcp has no such transport.
 
 use std::io;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::http::{Data, Events, explained};
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// How long a message may take to be posted. It is accepted first and answered over the stream.
+/// The maximum time to post a message. The server only accepts it, and answers over the stream.
 const POST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) struct EventStream {
     client: Client,
     headers: HeaderMap,
-    /// Where our messages go.
+    /// The address for messages to the server.
     endpoint: Url,
     stream: Response,
     events: Events<IdScan>,
@@ -32,7 +32,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// Opens the stream at `url`; otherwise says why that is not possible.
+    /// Opens the stream at `url`, or returns why that is not possible.
     pub(super) async fn open(
         client: Client,
         url: Url,
@@ -67,7 +67,7 @@ fn check(stream: &Response) -> Result<(), String> {
     }
 }
 
-/// Where our messages go, as the first event says.
+/// Returns the address for messages, from the first event.
 async fn endpoint(stream: &mut Response, events: &mut Events<IdScan>) -> Result<Url, String> {
     loop {
         while let Some(event) = events.next() {
@@ -76,7 +76,7 @@ async fn endpoint(stream: &mut Response, events: &mut Events<IdScan>) -> Result<
                 let endpoint = String::from_utf8_lossy(&data);
                 let endpoint =
                     stream.url().join(endpoint.trim()).map_err(|error| format!("a bad endpoint: {error}"))?;
-                // Our headers may hold secrets that are meant for this server only.
+                // The headers may contain secrets for this server only.
                 return match is_same_origin(stream.url(), &endpoint) {
                     true => Ok(endpoint),
                     false => Err("it wants messages to be sent to another server".to_owned()),

@@ -1,4 +1,4 @@
-//! What a server writes to its standard error: the end of it is kept, and each line is handed on as it comes.
+//! The standard error of a server: its end is kept, and each line is passed on as it arrives.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::process::{Environment, clean};
 
-/// Is told each line that a server writes to its standard error: the server's name, and the line.
+/// A listener of servers' standard error. It receives the server's name and the line.
 pub type OnStderr = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// A longer line is handed on in pieces.
+/// A longer line is passed on in pieces.
 const MAX_LINE_BYTES: usize = 8 * 1024;
-/// How much of the end an error carries.
+/// The maximum size of the end that an error contains.
 const SHOWN_BYTES: usize = 8 * 1024;
 const READ_BYTES: usize = 8 * 1024;
 
@@ -38,7 +38,7 @@ impl Stderr {
         Arc::new(Stderr { server, bound, sink, kept: Mutex::default(), secrets })
     }
 
-    /// Takes in a line, or what Portolan itself has to say about the server.
+    /// Takes in a line, or Portolan's own message about the server.
     pub(super) fn line(&self, line: &str) {
         let line = self.secrets.redact(clean(line));
         if let Some(sink) = &self.sink {
@@ -55,7 +55,7 @@ impl Stderr {
         }
     }
 
-    /// The end of it, as errors carry it.
+    /// Returns the end of it, as errors contain it.
     pub(super) fn tail(&self) -> String {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut room = SHOWN_BYTES;
@@ -72,12 +72,12 @@ impl Stderr {
         shown.join("\n").trim_end().to_owned()
     }
 
-    /// `text` without the values of secrets.
+    /// Returns `text` without the values of secrets.
     pub(super) fn redact(&self, text: String) -> String {
         self.secrets.redact(text)
     }
 
-    /// Takes in all that comes out of `pipe`.
+    /// Takes in all output of `pipe`.
     pub(super) async fn pump(self: Arc<Self>, mut pipe: impl AsyncRead + Unpin) {
         let mut line = Vec::new();
         let mut chunk = [0; READ_BYTES];

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use super::{CallError, CallErrorKind};
 
-/// The most tools that are taken from one server.
+/// The maximum number of tools of one server.
 const MAX_TOOLS: usize = 10_000;
-/// The longest time that a list is taken for good.
+/// The maximum time for which a list is cached.
 const MAX_GOOD_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A tool as its server describes it.
@@ -26,13 +26,13 @@ pub struct Tool {
     /// Its name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it does.
+    /// Its description.
     #[serde(default)]
     pub description: Option<String>,
     /// The JSON Schema of its arguments, as the server wrote it.
     #[serde(default)]
     pub input_schema: Value,
-    /// The JSON Schema of what it puts into `structuredContent`.
+    /// The JSON Schema of its `structuredContent`.
     #[serde(default)]
     pub output_schema: Option<Value>,
     /// Hints about its behaviour, such as `readOnlyHint`.
@@ -50,20 +50,20 @@ struct Page {
     ttl_ms: Value,
 }
 
-/// A list that was asked for.
+/// A received list.
 pub(super) struct Listed {
     tools: Arc<[Tool]>,
-    /// How often the server had said by then that it changed.
+    /// The number of changes that the server had reported by then.
     changes: u64,
-    /// When it is to be asked for again, where the server does not say that it changed.
+    /// The end of its validity, if the server does not report changes.
     until: Option<Instant>,
 }
 
 impl Connection {
-    /// All pages of the list of tools, as long as they are good: until the server says that the list changed, or, in
-    /// the revision without a handshake, until the time is up that the server gave them.
+    /// Returns all pages of the list of tools. They are cached until the server reports a change, or, in the revision
+    /// without a handshake, for the time that the server gave.
     pub(super) async fn tools(&self, limit: Duration) -> Result<Arc<[Tool]>, CallError> {
-        // From before it is asked for: what changes meanwhile may be missing from the list.
+        // Read before the request: a change during the request may be missing from the list.
         let (changes, now) = (self.changes(), Instant::now());
         if let Some(listed) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
             && listed.changes == changes
@@ -79,7 +79,7 @@ impl Connection {
         Ok(tools)
     }
 
-    /// The list, and for how long all of it is good.
+    /// Returns the list, and the time for which all of it is valid.
     async fn list(&self, limit: Duration) -> Result<(Vec<Tool>, Duration), CallError> {
         let until = Instant::now() + limit;
         let (mut tools, mut good_for) = (Vec::new(), MAX_GOOD_FOR);
@@ -91,7 +91,7 @@ impl Connection {
             let left = until.saturating_duration_since(Instant::now());
             let page = self.request("`tools/list`", request, Map::new(), left).await?;
             let page: Page = serde_json::from_value(page).map_err(|error| self.unusable(&error.to_string()))?;
-            // What is no time is none.
+            // Any other value counts as zero.
             good_for = good_for.min(Duration::from_millis(page.ttl_ms.as_u64().unwrap_or_default()));
             tools.extend(page.tools);
             if tools.len() > MAX_TOOLS {

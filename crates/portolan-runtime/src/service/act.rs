@@ -1,5 +1,4 @@
-//! A run is looked at, or something is done with it. Each deed is one event: decided, kept, and followed by whatever is to
-//! be performed.
+//! Views a run or acts on it. Each action is one event: decided, stored, and followed by its effects.
 //!
 //! ```text
 //! request → the run, held → what is due by itself → the event, if it is open → checks, functions → view
@@ -21,23 +20,22 @@ use crate::error::ServiceError;
 use crate::runner::Listener;
 use crate::view::View;
 
-/// The longest name of a branch that is taken apart, in bytes. A longer one cannot be under way.
+/// The maximum length in bytes of a branch name that is parsed. A longer one cannot be under way.
 const MAX_BRANCH_BYTES: usize = 4 << 10;
 
-/// An event that is to be decided.
+/// An event to be decided.
 pub(super) struct PendingEvent {
     pub(super) event: EventKind,
     pub(super) by: Caller,
-    /// The position and the outcome of a claim that checks may follow.
+    /// The position and the outcome of a claim, which checks may follow.
     pub(super) settles: Option<(FramePath, Outcome)>,
 }
 
 impl Service {
-    /// Where a run is, or one position of it. An agent's run that it is led through begins by that.
+    /// Returns the position of a run, or one of its positions. A run that an agent navigates begins by this call.
     ///
     /// # Errors
-    /// The run or the position is not known; or what an agent holds is nothing that was given out, or is no longer the last
-    /// that was.
+    /// The run or the position is unknown. Or the agent's state was never given out, or is not the last one.
     pub async fn view(&self, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
         if !matches!(request.address, Address::State(_)) {
             return self.look(request, caller).await;
@@ -75,7 +73,7 @@ impl Service {
         self.present(&grip, at, caller)
     }
 
-    /// The position at which a person is asked.
+    /// Presents the position at which a person is asked.
     fn question(&self, grip: &RunAddress, request: &Request, caller: &Caller) -> Result<View, ServiceError> {
         let positions = grip.held.run.positions();
         let waiting = positions.into_iter().filter(|(_, frame)| matches!(frame.place, Place::Waiting { .. }));
@@ -100,15 +98,15 @@ impl Service {
         }
     }
 
-    /// Does something with a run.
+    /// Performs an action on a run.
     ///
     /// # Errors
-    /// It is refused, with where the run is; or it cannot be kept. Nothing has changed then.
+    /// The action is refused, with the situation of the run, or the run cannot be stored. Nothing has changed then.
     pub async fn act(&self, request: &Request, act: &Act, caller: &Caller) -> Result<View, ServiceError> {
         self.act_heard(request, act, caller, &Listener::default()).await
     }
 
-    /// Does something with a run; the checks that follow are heard while they run.
+    /// Performs an action on a run. `listener` hears the checks while they run.
     ///
     /// # Errors
     /// As for [`act`](Service::act).
@@ -152,7 +150,7 @@ impl Service {
         .await
     }
 
-    /// Does what follows from an event: checks, functions, and, where an agent is led, what is due by itself.
+    /// Performs what follows from an event: checks, functions, and for a navigating agent whatever is due without it.
     async fn follow(
         &self,
         grip: &mut RunAddress,
@@ -164,7 +162,7 @@ impl Service {
             None if grip.is_led => ReportResult::default(),
             None => ReportResult { claim: None, notes: self.go_on(&mut grip.held).await?.into_iter().collect() },
         };
-        // Where somebody else moved the run on meanwhile, that is shown.
+        // If another caller moved the run meanwhile, its position is shown.
         if grip.is_led
             && let Ok(note) = self.catch_up(&mut grip.held, caller).await
         {
@@ -173,7 +171,7 @@ impl Service {
         Ok(followed)
     }
 
-    /// Does what is due by itself before something else is done. What the caller should know of it, if anything.
+    /// Performs what is due before the action. Returns a note for the caller, if any.
     async fn make_ready(
         &self,
         grip: &mut RunAddress,
@@ -182,7 +180,7 @@ impl Service {
     ) -> Result<Option<String>, CommitError> {
         let by_person = matches!(act, Act::Answer { .. }) && !matches!(caller.by, Actor::Agent(_));
         match (act, grip.is_led) {
-            // A person who answers is not told that nobody did, unless somebody else has seen to that already.
+            // A timeout is not applied before a person's answer, unless another caller has applied it already.
             (_, true) if by_person => Ok(None),
             (_, true) => self.catch_up(&mut grip.held, caller).await,
             (Act::End { .. }, false) => Ok(None),
@@ -194,10 +192,10 @@ impl Service {
         }
     }
 
-    /// The event that a deed comes to; nothing where there is nothing to do.
+    /// Returns the event of an action. `None` if there is nothing to do.
     ///
     /// # Errors
-    /// It is not open at the present position.
+    /// The action is not open at the present position.
     fn doing(
         &self,
         grip: &RunAddress,
@@ -231,7 +229,7 @@ impl Service {
         }
     }
 
-    /// The event that a report comes to.
+    /// Returns the event of a report.
     pub(super) fn reported(
         &self,
         held: &Held,
@@ -243,8 +241,8 @@ impl Service {
         Ok(PendingEvent { event, by, settles: Some((path, report.outcome.clone())) })
     }
 
-    /// Does what needs nobody: a run that has not begun begins, questions whose time is over answer themselves,
-    /// functions are driven. What the agent should know of it, if anything.
+    /// Performs what needs no agent: begins a run, applies timeouts of questions, drives functions. Returns a note for
+    /// the agent, if any.
     pub(super) async fn catch_up(&self, held: &mut Held, caller: &Caller) -> Result<Option<String>, CommitError> {
         let at_start = Place::Ready { node: held.definition.workflow.root().start.clone() };
         if held.run.root.place == at_start {
@@ -255,10 +253,10 @@ impl Service {
         Ok(self.go_on(held).await?)
     }
 
-    /// Has the questions answer themselves whose time is over.
+    /// Applies the default answers of questions whose time is over.
     async fn time_out(&self, held: &mut Held) -> Result<(), CommitError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
-        // Each answer may lead to the next question; that one's time begins only now.
+        // Each answer may lead to another question, whose time begins only now.
         self.pass(held).await?;
         while let Some(timer) = self.overdue(held) {
             let before = held.run.revision;
@@ -270,7 +268,7 @@ impl Service {
         Ok(())
     }
 
-    /// A question whose time is over. The clock is looked at only where there is one whose time passes.
+    /// Returns a question whose time is over. The clock is read only if a question has a time limit.
     fn overdue(&self, held: &Held) -> Option<EffectId> {
         if held.run.overdue(Timestamp(i64::MAX)).is_empty() {
             return None;
@@ -278,7 +276,7 @@ impl Service {
         held.run.overdue(self.options.clock.now()).into_iter().next()
     }
 
-    /// Looks at a run in which every question whose time is over has answered itself.
+    /// Reads a run after applying the timeouts of its questions.
     async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
         let held = self.peek(address).await?;
         if self.overdue(&held).is_none() && passing(&held).is_none() {
@@ -295,7 +293,7 @@ impl Service {
     }
 }
 
-/// A run in the store may be moved by several at once: who moves it says what they know.
+/// Checks that the caller names a revision: several callers may move a run in the store.
 fn is_known(grip: &RunAddress) -> Result<(), ServiceError> {
     if grip.known.is_some() || matches!(grip.held.carrier, Carrier::Task { .. }) {
         return Ok(());
@@ -307,12 +305,12 @@ fn is_known(grip: &RunAddress) -> Result<(), ServiceError> {
     ))
 }
 
-/// The position that situations call `branch`.
+/// Returns the position that situations call `branch`.
 fn named(run: &Run, branch: &str) -> Option<FramePath> {
     run.positions().into_iter().map(|(path, _)| path).find(|path| path.text() == branch)
 }
 
-/// The path that `branch` would be, so that the engine can say why it is none that is under way.
+/// Returns the path of `branch`, so that the engine can report why it is not under way.
 fn path_of(branch: &str) -> FramePath {
     match branch.len() {
         0..=MAX_BRANCH_BYTES => FramePath(branch.split('/').map(NodeId::from).collect()),
@@ -320,7 +318,7 @@ fn path_of(branch: &str) -> FramePath {
     }
 }
 
-/// The position of a call that names none: the only one, or else the fork that has several.
+/// Returns the position of a call that names none: the only position, or the fork that has several.
 fn only(run: &Run) -> FramePath {
     match run.positions().as_slice() {
         [(path, _)] => path.clone(),
@@ -328,7 +326,7 @@ fn only(run: &Run) -> FramePath {
     }
 }
 
-/// Where to look after a move at `path`: there while it is under way in a run that has forked, else at the whole run.
+/// Returns the position to show after a move at `path`: `path` if it is under way in a forked run, else the whole run.
 fn after(run: &Run, path: Option<&FramePath>) -> Option<FramePath> {
     let (path, positions) = (path?, run.positions());
     let inside = positions.len() > 1 && positions.iter().any(|(position, _)| position == path);

@@ -1,5 +1,5 @@
-//! A run binds the agent that begins it, or goes on with it: what its steps say of tools holds in the hooks of the agent's
-//! host until the run is over.
+//! Binds a run to the agent that begins or continues it. The hooks of the agent's host enforce the tool rules of the
+//! run's steps until the run is over.
 
 use portolan_core::run::{Actor, Channel};
 
@@ -10,10 +10,10 @@ use crate::error::ServiceError;
 use crate::process::lineage::Process;
 
 impl Service {
-    /// Has a run bind the agents of the hosts that this process descends from.
+    /// Binds a run to the agents of the hosts from which this process descends.
     ///
     /// # Errors
-    /// It cannot be written down, so that nobody would be held to the steps.
+    /// The binding cannot be written, so that the steps would not be enforced.
     pub(super) fn bind(&self, held: &Held, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
         bindings::bind(self.project(), &run, self.above()).map_err(|error| {
@@ -22,22 +22,22 @@ impl Service {
         })
     }
 
-    /// The same for an agent that only asks where a run is, as one does that takes it up in another session. Where it
-    /// cannot be written down, the call that goes on with the run says so.
+    /// Binds an agent that only views a run, as an agent does that takes the run up in another session. If the binding
+    /// cannot be written, the call that continues the run reports it.
     pub(super) fn bind_looker(&self, held: &Held, caller: &Caller) {
         if matches!(caller.by, Actor::Agent(_)) {
             let _unwritten = self.bind(held, caller);
         }
     }
 
-    /// Has a run that is over bind nobody any more.
+    /// Removes the binding of a run that is over.
     pub(super) fn release(&self, held: &Held) {
         if let Some(run) = self.bound(held).filter(|_| held.run.is_over()) {
             bindings::release(self.project(), &run);
         }
     }
 
-    /// The run, as hooks find it. They look in the store of the project, and a function leads no agent.
+    /// Returns the run as hooks find it. They look in the store of the project, and no agent navigates a function.
     fn bound(&self, held: &Held) -> Option<BoundRun> {
         if held.definition.workflow.root().interface.is_some() {
             return None;
@@ -53,14 +53,14 @@ impl Service {
         }
     }
 
-    /// What this process descends from: it is looked at once, because a process does not get other ancestors.
+    /// Returns the ancestors of this process. They are read once, because they do not change.
     fn above(&self) -> &[Process] {
         self.above.get_or_init(bindings::above)
     }
 }
 
-/// Whether a caller may be an agent, as whoever runs a command may be. A person who answers elsewhere does not take up the
-/// work by that.
+/// Checks whether a caller may be an agent: the caller of a command may be one. A person who answers elsewhere does not
+/// take up the work.
 fn works(caller: &Caller) -> bool {
     match &caller.by {
         Actor::Agent(_) => true,

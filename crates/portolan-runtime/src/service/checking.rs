@@ -1,5 +1,5 @@
-//! Which check runs at a position and what it printed last, noted beside the runs: whoever looks at a run from another
-//! process sees that something goes on.
+//! Notes the check that runs at a position and the last line that it printed. The note is a file beside the runs, so
+//! another process that shows the run sees its progress.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -15,22 +15,22 @@ use super::standing::write;
 use crate::disk;
 use crate::runner::{CheckOutput, Listener};
 
-/// How often it is noted at most.
+/// The minimum time between two notes.
 const PACE: Duration = Duration::from_millis(500);
-/// The largest note that is read.
+/// The maximum size of a note that is read.
 const MOST_BYTES: u64 = 8 << 10;
 
-/// What is noted.
+/// The content of the note.
 #[derive(Serialize, Deserialize)]
 struct Note {
     frame: String,
-    /// The revision at which the position was reached: a note of another visit says nothing.
+    /// The revision at which the position was reached. A note of another visit is ignored.
     revision: u64,
     #[serde(flatten)]
     check: CheckUnderWay,
 }
 
-/// What runs at a position. When it is dropped, the note goes.
+/// The note of a running check. Dropping it removes the file.
 pub(super) struct Noting {
     path: Option<PathBuf>,
     listener: Listener,
@@ -49,7 +49,7 @@ impl Drop for Noting {
 }
 
 impl Service {
-    /// Has it noted what runs at a position; nothing is for a run that lives in its token alone.
+    /// Begins to note what runs at a position. Nothing is noted for a run that is only in its token.
     pub(super) fn note_checking(&self, held: &Held, at: &FramePath) -> Noting {
         let revision = held.run.frame(at).map_or(0, |frame| frame.since);
         let Some(path) = self.checking_of(held) else { return Noting { path: None, listener: Listener::default() } };
@@ -63,18 +63,18 @@ impl Service {
                 None => *check = CheckUnderWay { check: heard.check.to_owned(), since: clock.now(), line: None },
                 Some(line) => check.line = Some(line.to_owned()),
             }
-            // That it begins, and the first line, are noted at once.
+            // The start and the first line are noted at once.
             if heard.line.is_none() || written.is_none_or(|written| written.elapsed() >= PACE) {
                 *written = heard.line.map(|_| Instant::now());
                 let note = Note { frame: frame.clone(), revision, check: check.clone() };
-                // Whoever looks then is told a little less.
+                // Without the note, a reader sees less.
                 let _unwritten = write(&file, &note);
             }
         });
         Noting { path: Some(path), listener }
     }
 
-    /// The check that runs at a position, or at any, as far as it is noted.
+    /// Returns the noted check at a position, or at any position if `at` is `None`.
     pub(super) fn checking(&self, held: &Held, at: Option<&FramePath>) -> Option<CheckUnderWay> {
         let positions = held.run.positions();
         let mut checked = positions

@@ -1,4 +1,4 @@
-//! Branches that are tasks of their own: the files beside the parent's that name it as `metadata.parentTaskId`.
+//! Branches that are tasks of their own: files in the same folder that name the parent as `metadata.parentTaskId`.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::error::ServiceError;
 /// The branches of the fork at which a task waits.
 #[derive(Default)]
 pub(super) struct Branches {
-    /// How far each is.
+    /// The progress of each branch.
     pub(super) children: Vec<Child>,
-    /// The neighbour that cannot be read, where that leaves the outcome open: it might be a task of a branch, and what
-    /// cannot be verified is not passed.
+    /// The neighbour that cannot be read, if it leaves the outcome open: it might be a task of a branch, and what
+    /// cannot be verified does not pass.
     pub(super) doubt: Option<TaskFileError>,
 }
 
@@ -30,11 +30,11 @@ struct ChildTask {
     state: TaskProgress,
 }
 
-/// How far such a task is.
+/// The progress of such a task.
 enum TaskProgress {
-    /// It was made for the branch and has not begun.
+    /// The task was made for the branch and has not begun.
     Planned,
-    /// It has come so far.
+    /// The task has begun.
     Begun(ChildState),
 }
 
@@ -45,7 +45,7 @@ struct Fork<'h> {
 }
 
 impl<'h> Fork<'h> {
-    /// The fork of a task that waits at one.
+    /// Returns the fork at which a task waits.
     fn of(held: &'h Held) -> Option<Fork<'h>> {
         let Place::Gathering { node } = &held.run.root.place else { return None };
         let step = held.definition.workflow.flow(&held.run.root.flow).step(node);
@@ -69,7 +69,7 @@ impl<'h> Fork<'h> {
         matches!(join, Some(Kind::Join { strategy: Strategy::AnyPass, .. }))
     }
 
-    /// The tasks beside this one that belong to this visit of the fork, and the last neighbour that cannot be read.
+    /// Returns the neighbours that belong to this visit of the fork, and the last neighbour that cannot be read.
     fn tasks(&self) -> (Vec<ChildTask>, Option<TaskFileError>) {
         let (mut tasks, mut doubt) = (Vec::new(), None);
         let Carrier::Task { file, .. } = &self.held.carrier else { return (tasks, doubt) };
@@ -84,7 +84,7 @@ impl<'h> Fork<'h> {
         (tasks, doubt)
     }
 
-    /// A task of a branch; nothing for what is left of an earlier visit, and for a task that is no branch.
+    /// Returns a task of a branch. `None` for a task of an earlier visit, and for one that is no branch.
     fn child(&self, path: &Path, file: &Map<String, Value>) -> Option<ChildTask> {
         let name = path.to_string_lossy();
         let text = |key: &str| file.get("metadata").and_then(|metadata| metadata.get(key)).and_then(Value::as_str);
@@ -103,7 +103,7 @@ impl<'h> Fork<'h> {
                 (named.or(first).filter(|_| own)?, TaskProgress::Begun(self.state_of(&run, &name)))
             }
             Ok(Found::Nothing) => (named?, TaskProgress::Planned),
-            // It was begun, and what became of it cannot be told: Current on it says why.
+            // The task has begun, but its run cannot be read: Current on it reports why.
             Err(_) => {
                 let step = text("currentStep").map(NodeId::from);
                 let branch = named.or_else(|| step.clone())?;
@@ -118,7 +118,7 @@ impl<'h> Fork<'h> {
         if let [only] = self.branches() { Some(only.clone()) } else { None }
     }
 
-    /// Tasks that Navigator began say nothing of a visit: they count while their parent is as Navigator left it.
+    /// Tasks that Navigator began name no visit. They count as long as their parent is as Navigator left it.
     fn is_of_this_visit(&self, parent: Option<&Parent>) -> bool {
         match parent {
             Some(parent) => *parent == self.held.visit(),
@@ -136,7 +136,7 @@ impl<'h> Fork<'h> {
 }
 
 impl Service {
-    /// How far the branches are that live outside a run which waits for them. Empty for every other run.
+    /// Returns the progress of the branches outside a run that waits for them. Empty for every other run.
     pub(super) fn branches(&self, held: &Held) -> Branches {
         let Some(fork) = Fork::of(held) else { return Branches::default() };
         let (tasks, doubt) = fork.tasks();
@@ -147,7 +147,7 @@ impl Service {
         Branches { children, doubt: doubt.filter(|_| !certain) }
     }
 
-    /// The outcomes that branches outside have earned so far.
+    /// Returns the outcomes of the branches outside so far.
     pub(super) fn earned(&self, held: &Held) -> Result<Vec<(NodeId, Outcome)>, ServiceError> {
         let Branches { children, doubt } = self.branches(held);
         let open = children.iter().any(|child| !matches!(child.state, ChildState::Done(_)));
@@ -161,7 +161,7 @@ impl Service {
         Ok(done.collect())
     }
 
-    /// Whether the fork that a task waits at allows one more running branch.
+    /// Checks whether the fork at which a task waits allows one more running branch.
     pub(super) fn room(&self, parent: &Held) -> Room {
         let Some(fork) = Fork::of(parent) else { return Room::NoFork };
         let node = fork.step.node.id.clone();
@@ -177,15 +177,15 @@ impl Service {
     }
 }
 
-/// What the parent of a new child task is at.
+/// The position of the parent of a new child task.
 pub(super) enum Room {
-    /// No fork whose branches live outside.
+    /// No fork with branches outside.
     NoFork,
-    /// Such a fork.
+    /// A fork with branches outside.
     Fork { node: NodeId, branches: Vec<NodeId>, running: usize, most: usize },
 }
 
-/// The refusal to count branches beside a file that cannot be read.
+/// Returns the error for branches beside a file that cannot be read.
 fn unreadable(doubt: &TaskFileError) -> ServiceError {
     ServiceError::refused(
         "branch_unreadable",
@@ -194,7 +194,7 @@ fn unreadable(doubt: &TaskFileError) -> ServiceError {
     )
 }
 
-/// Whether what stands there cannot be a task, whoever wrote it.
+/// Checks whether the fault shows that the entry is not a task.
 fn is_no_task(fault: TaskFileFault) -> bool {
     matches!(
         fault,
@@ -214,7 +214,7 @@ fn names_parent(file: &Map<String, Value>, id: &str) -> bool {
     }
 }
 
-/// What the tasks of one branch come to. A fork over a list has several tasks for one branch: it passes when all do.
+/// Combines the tasks of one branch. A fork over a list has several tasks for one branch, which passes if all do.
 fn together(branch: &NodeId, tasks: &[ChildTask]) -> ChildState {
     let own = || tasks.iter().filter(|task| task.branch == *branch);
     let begun = || {

@@ -1,4 +1,4 @@
-//! A new run is kept in the store; where its workflow hides anything, sealed, but for what lists show of it.
+//! Stores a new run. If its workflow hides anything, the run is sealed, except for what lists show of it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::logging;
 use crate::store::{NewRun, Record, RunId, StoreError, store_error};
 
 impl Service {
-    /// Keeps a run of which `record` is all that has happened.
+    /// Stores a run whose only record is `record`.
     pub(super) async fn create(
         &self,
         definition: &Arc<Definition>,
@@ -31,7 +31,7 @@ impl Service {
         }
     }
 
-    /// Keeps a run under this handle, with all that has happened to it so far.
+    /// Stores a run under this handle, with all its records.
     pub(super) async fn create_as(
         &self,
         id: &RunId,
@@ -54,7 +54,7 @@ impl Service {
     }
 }
 
-/// What of an opening may stand readable, where the workflow hides anything.
+/// Returns the part of an opening that may be stored readable. `None` if the workflow hides nothing.
 fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
     let hidden = Redaction::of_workflow(workflow);
     let mut servers = workflow.flows().flat_map(|(_, flow)| &flow.settings.servers);
@@ -69,7 +69,8 @@ fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
     Some(Opening { input: None, description, ..opening.clone() })
 }
 
-/// Whether a server is told anything that it might repeat: what a variable holds is known only when it is started.
+/// Checks whether a server receives a value that it might repeat. The value of a variable is known only when the server
+/// starts.
 fn is_confided_in(server: &Server) -> bool {
     match &server.transport {
         Transport::Stdio { env, .. } => env.values().any(|text| text.contains("${")),

@@ -1,5 +1,5 @@
-//! Agents' runs are driven: the checks of what they claim, and the functions that they come to. Where such a run lives,
-//! and what happens around a commit, is the same as when the agent moves it.
+//! Drives agents' runs: the checks of their claims, and the functions that they reach. The carrier of such a run and
+//! the steps around a commit are the same as when the agent moves it.
 
 use std::sync::{Arc, PoisonError};
 
@@ -24,15 +24,15 @@ use crate::tools::Tools;
 
 /// A claim while its checks are performed.
 pub(super) struct PendingClaim {
-    /// Where they are performed.
+    /// The workspace of the checks.
     pub(super) ground: Arc<CheckWorkspace>,
-    /// The verdicts that count, in the order in which they came.
+    /// The verdicts that count, in the order of their arrival.
     pub(super) settled: Vec<(CheckId, Verdict)>,
 }
 
 impl Service {
-    /// Executes what needs nobody: an agent's run has come to a function, or to the end of one. What the agent should
-    /// know of it, if anything.
+    /// Executes what needs no agent: the run has reached a function, or the end of one. Returns a note for the agent,
+    /// if any.
     pub(super) async fn go_on(&self, held: &mut Held) -> Result<Option<String>, ServiceError> {
         if !held.run.pending(&held.definition.workflow).iter().any(is_automatic) {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Service {
         }
         let id = match &held.carrier {
             Carrier::Stored(id) => Some(id.clone()),
-            // Its file is locked, or nobody else has it.
+            // Its file is locked, or only the caller has the token.
             Carrier::Task { .. } | Carrier::Token { .. } => None,
         };
         let lease = match &id {
@@ -64,7 +64,7 @@ impl Service {
             None => None,
         };
         if let Some(id) = lease.as_ref().and(id.as_ref()) {
-            // Whoever drove it before may have moved it on.
+            // The previous driver may have moved the run.
             *held = self.hold(&Address::Stored(id.clone())).await?;
         }
         let performers = Performers { tools: self.tools_of(&held.definition), ..Performers::default() };
@@ -76,7 +76,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Drives an agent's run as far as `performers` take what is pending.
+    /// Drives an agent's run as long as `performers` take its pending effects.
     pub(super) async fn drive_led(
         &self,
         held: &mut Held,
@@ -100,7 +100,8 @@ impl Service {
         outcome.map(|_| ())
     }
 
-    /// Who answers the tool calls of a definition: the servers that it brings along, each started once for all runs.
+    /// Returns the handlers of a definition's tool calls: the servers that it brings along, each started once for all
+    /// runs.
     pub fn tools_of(&self, definition: &Arc<Definition>) -> Arc<Tools> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = pools.entry(definition.digest.clone()).or_insert_with(|| {
@@ -111,12 +112,12 @@ impl Service {
     }
 }
 
-/// Whether an effect needs nobody.
+/// Checks whether an effect needs no agent.
 fn is_automatic(effect: &Effect) -> bool {
     matches!(effect.what, EffectKind::Advance | EffectKind::Call(_))
 }
 
-/// Performs what needs nobody. It has no models: `portolan runs resume` has.
+/// Performs what needs no agent. It has no models: `portolan runs resume` has.
 struct Automatic(Performers);
 
 impl Perform for Automatic {
@@ -129,7 +130,7 @@ impl Perform for Automatic {
     }
 }
 
-/// An agent's run, wherever it lives.
+/// An agent's run, with any carrier.
 struct AgentRun<'s> {
     service: &'s Service,
     held: &'s mut Held,
@@ -142,7 +143,7 @@ impl Keep for AgentRun<'_> {
             let so_far = so_far(&self.held.run, &event.what);
             self.service.commit(self.held, event.clone(), changes.to_vec()).await?;
             let Some(claimed) = &mut self.claimed else { return Ok(()) };
-            // Somebody may have got past the rule: then it is another verdict that counts.
+            // A person may have bypassed the rule: then another verdict counts.
             let counts = changes.iter().find_map(|change| match change {
                 Change::Settled { check, verdict, .. } => Some((check.clone(), verdict.clone())),
                 _ => None,
@@ -171,7 +172,7 @@ impl Keep for AgentRun<'_> {
     }
 }
 
-/// The verdicts that a claim has, where it waits for one that is about to count.
+/// Returns the verdicts of a claim that waits for the one that is about to count.
 fn so_far(run: &Run, next: &EventKind) -> Option<Vec<(CheckId, Verdict)>> {
     let EventKind::Settled { effect, .. } = next else { return None };
     let EffectId { frame, since, .. } = effect;

@@ -1,8 +1,8 @@
-//! What happens to the runs of a project, as it happens, whoever moves them: this process or another.
+//! Reports the events of a project's runs as they happen, in this process or another.
 //!
-//! It is read from the journals, so that nothing is lost between two looks. Whoever was cut off says when the last thing
-//! happened that they were told, and is told everything since; what happened shortly before is told again, for clocks of
-//! several machines differ. A record is known by its run and its number.
+//! Events are read from the journals, so nothing is lost between two reads. A reader that was cut off names the time of
+//! the last event that it received, and receives all later ones. Events shortly before that time are repeated, because
+//! clocks of several machines differ. The run and the record's number identify an event.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ use crate::error::ServiceError;
 use crate::logging;
 use crate::store::{ListFilter, Record, store_error};
 
-/// What has been told so far.
+/// A reader's position in the events.
 pub struct Feed {
-    /// What happened before is not told.
+    /// Earlier events are not reported.
     since: Timestamp,
     only: Option<Address>,
     version: Option<u64>,
@@ -28,51 +28,51 @@ pub struct Feed {
     followed: BTreeMap<String, Followed>,
 }
 
-/// A run of which something was told.
+/// A run with reported events.
 struct Followed {
     seq: u64,
     trail: Trail,
     hidden: Redaction,
 }
 
-/// Something that happened to a run.
+/// An event of a run.
 #[derive(Clone, Debug)]
 pub struct Happened {
-    /// The run as it is by now.
+    /// The run as it is now.
     pub line: RunLine,
     /// The number of the record.
     pub seq: u64,
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// By whose doing.
+    /// The actor.
     pub by: Actor,
-    /// What, in one word.
+    /// The kind of the event, as one word.
     pub kind: &'static str,
-    /// What, in one sentence, with nothing in it that is hidden.
+    /// The event as one sentence, without anything hidden.
     pub text: String,
-    /// The nodes of the drawing that it is about.
+    /// The nodes of the drawing that the event concerns.
     pub nodes: Vec<String>,
 }
 
-/// By how much clocks may differ, in milliseconds.
+/// The maximum difference between clocks, in milliseconds.
 const SLACK: i64 = 60_000;
-/// How many runs are looked at first: those that moved last. Where all of them have, more are.
+/// The number of runs read at first: those that moved last. If all of them moved, more are read.
 const FIRST: usize = 128;
-/// How many records of a run are told at once.
+/// The number of records of a run that are read at once.
 const PAGE: usize = 1_000;
 
 impl Feed {
-    /// Tells what happens from now on to all runs, or to one.
+    /// Returns a feed of the future events of all runs, or of one.
     pub fn from_now(now: Timestamp, only: Option<Address>) -> Feed {
         Feed { since: now, only, version: None, journal: None, followed: BTreeMap::new() }
     }
 
-    /// Tells what has happened since something that was told, which happened at `last`.
+    /// Returns a feed of the events since `last`, the time of the last event received.
     pub fn since(last: Timestamp, only: Option<Address>) -> Feed {
         Feed { since: Timestamp(last.0.saturating_sub(SLACK)), ..Feed::from_now(last, only) }
     }
 
-    /// Whether there may be something to tell of a run whose last record has this number and time.
+    /// Checks whether a run whose last record has this number and time may have new events.
     fn is_new(&self, run: &str, seq: u64, at: Timestamp) -> bool {
         match self.followed.get(run) {
             Some(followed) => followed.seq < seq,
@@ -82,7 +82,7 @@ impl Feed {
 }
 
 impl Service {
-    /// What has happened since it was last asked for, run by run, each in order.
+    /// Returns the events since the last call, run by run, each in order.
     ///
     /// # Errors
     /// The store or the journal of task files cannot be read.
@@ -99,7 +99,7 @@ impl Service {
         }
         if tasks {
             for (task, last) in self.task_journal().tasks()? {
-                // Those that have not moved are not looked at: each look reads the journal.
+                // Tasks that have not moved are skipped: each read reads the journal.
                 let line =
                     if feed.is_new(&task, last.seq, last.event.at) { self.task_line(&task, &last).await } else { None };
                 if let Some(line) = line {
@@ -111,7 +111,7 @@ impl Service {
         Ok(news)
     }
 
-    /// The runs of the store that moved since.
+    /// Returns the runs of the store that have moved.
     async fn moved(&self, feed: &Feed) -> Result<Vec<RunLine>, ServiceError> {
         let mut limit = FIRST;
         loop {
@@ -126,7 +126,7 @@ impl Service {
         }
     }
 
-    /// What is to be told of a run. One that cannot be read is told nothing of: lists show it.
+    /// Returns the new events of a run. A run that cannot be read has none here: lists show it.
     async fn followed(&self, feed: &mut Feed, line: RunLine) -> Vec<Happened> {
         let address = Address::parse(&line.run);
         if feed.only.as_ref().is_some_and(|only| *only != address) {

@@ -1,4 +1,4 @@
-//! A run that begins with the past of another: on the same definition, or carried over to what that is by now.
+//! Forks a run: begins a run with the past of another, on the same definition or migrated to the current one.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::error::{ErrorKind, ServiceError};
 use crate::store::{Record, RunId, StoreError, store_error};
 use crate::view::View;
 
-/// What a fork is to be.
+/// The parameters of a fork.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    /// The last record that both have.
+    /// The last record that both runs share.
     pub seq: u64,
-    /// What variables, and in the run of a function nodes, are given first: an object.
+    /// Values set first: of variables, and of nodes in the run of a function. An object.
     pub values: Option<Arc<Value>>,
-    /// What it is held to.
+    /// The definition of the fork.
     pub onto: Onto,
 }
 
-/// The definition that a fork is held to.
+/// The definition of a fork.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Onto {
-    /// That which the other run was held to.
+    /// The definition of the other run.
     #[default]
     Pinned,
     /// The same workflow as it is now.
@@ -40,23 +40,23 @@ pub enum Onto {
 }
 
 impl Fork {
-    /// A fork at a record, with nothing else changed.
+    /// Returns a fork at a record that changes nothing else.
     pub fn at(seq: u64) -> Fork {
         Fork { seq, values: None, onto: Onto::Pinned }
     }
 }
 
 impl Service {
-    /// Begins a run with the past of another, up to a record: in the store, with its origin on record. The other is not
-    /// touched.
+    /// Begins a run in the store with the past of another, up to a record. The new run records its origin. The other
+    /// run is not changed.
     ///
-    /// What persons said up to there counts in the fork, too: so only a person may fork a run in which one has. Values are
-    /// given first, by the rules of the step that the run is at; in the run of a function also to nodes, which then count
-    /// as having come to them. A run that an agent is led through is carried over to another definition by a person alone.
+    /// Decisions of persons up to that record count in the fork as well, so only a person may fork a run that has any.
+    /// Values are set first, by the rules of the step that the run is at. In the run of a function they may also be set
+    /// for nodes, and count as the nodes' results. Only a person may migrate a fork that an agent navigates.
     ///
     /// # Errors
-    /// There is no such record; a person is needed; the run was over by then, or was or had a branch that is a task of its
-    /// own; it cannot be carried over; the values are not to be given there; or it cannot be kept.
+    /// There is no such record. A person is needed. The run was over by then, or was or had a branch that is a task of
+    /// its own. It cannot be migrated. The values may not be set there. The fork cannot be stored.
     pub async fn fork(&self, address: &Address, fork: Fork, caller: &Caller) -> Result<View, ServiceError> {
         let Fork { seq, values, onto } = fork;
         let past = self.past(address).await?;
@@ -97,14 +97,14 @@ impl Service {
             }
         };
         let mut held = Held { definition, run, seq, carrier: Carrier::Stored(id) };
-        // A function goes on when somebody drives it; an agent is never led to a node that needs nobody.
+        // A function continues when it is driven. An agent is never led to a node that needs no agent.
         if held.definition.workflow.root().interface.is_none() {
             self.pass(&mut held).await?;
         }
         self.present(&RunAddress::of(held, None), None, caller)
     }
 
-    /// A definition as its file has it now.
+    /// Returns a definition as it is now in its file.
     fn current(&self, then: &Definition) -> Result<Arc<Definition>, ServiceError> {
         let name = then.workflow.id().as_str();
         if then.workflow.root().interface.is_none() {
@@ -125,7 +125,7 @@ impl Service {
         }
     }
 
-    /// Carries a run over to another definition, as a migration does.
+    /// Migrates a run to another definition.
     fn carry_over(
         &self,
         then: &Arc<Definition>,
@@ -175,7 +175,7 @@ fn add(records: &mut Vec<Record>, run: &mut Run, event: Event, changes: Vec<Chan
     records.push(Record { seq: records.len() as u64 + 1, event, changes });
 }
 
-/// Where a fork comes from: also what the other run was carried over to up to there.
+/// Returns the origin of a fork, including the migrations of the other run up to that record.
 fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> Origin {
     let known = past.trail().run().and_then(|run| run.opening.origin.as_ref());
     let mut carried: Vec<Carried> = known.map(|origin| origin.carried.clone()).unwrap_or_default();
@@ -187,11 +187,11 @@ fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> 
     Origin { run: address.to_string(), seq, carried }
 }
 
-/// Writes into the first record of a run that it was forked.
+/// Marks the first record of a run as forked.
 fn begin_anew(first: &mut Record, origin: &Origin) -> Result<(), ServiceError> {
     let fork = |opening: &mut Opening| {
         opening.origin = Some(origin.clone());
-        // Those of a task file are tasks beside it, and there is none.
+        // Branches of a task file are tasks beside it, and here is no task file.
         opening.rules.branches = Branches::Inside;
         !opening.rules.is_branch
     };
@@ -210,7 +210,7 @@ fn begin_anew(first: &mut Record, origin: &Origin) -> Result<(), ServiceError> {
     Err(ServiceError::refused("not_forked", "the run is a branch of another task", "fork the task that it belongs to"))
 }
 
-/// Whether a person has said something that an agent may not say.
+/// Checks whether a person decided something that an agent may not decide.
 fn is_word_of_person(event: &Event) -> bool {
     let said = matches!(
         event.what,

@@ -1,4 +1,4 @@
-//! Functions are called: opened with their input, driven to their end, and, where that is asked for, kept on the way.
+//! Calls functions: opens them with their input, drives them to their end, and stores the run on request.
 
 use std::sync::Arc;
 
@@ -22,81 +22,81 @@ use crate::telemetry::Tracing;
 use crate::tools::Tools;
 use crate::trace::TraceContext;
 
-/// The run of a function that is driven.
+/// The run of a function to drive.
 pub enum FunctionRun {
-    /// It begins, and is kept nowhere.
+    /// A new run that is not stored.
     Called {
         /// The function.
         definition: Arc<Definition>,
-        /// What it is given: an object.
+        /// Its input: an object.
         input: Value,
-        /// Who calls it.
+        /// The caller.
         by: Actor,
     },
-    /// It is in the store, and is driven on from where its opening, a crash or somebody's wait left it. What was settled is
-    /// not done again.
+    /// A run in the store. It continues from where its opening, a crash or a wait left it. Settled effects are not
+    /// repeated.
     Kept {
         /// The run.
         run: RunId,
-        /// What becomes of a call that a crash interrupted.
+        /// How to settle a call that a crash interrupted.
         interrupted: Interrupted,
-        /// How a state that waits goes on, where somebody says so.
+        /// How a waiting state continues, if it is to continue.
         resumed: Option<Resumed>,
     },
 }
 
 impl FunctionRun {
-    /// A run in the store. Where a call was interrupted, a person is asked.
+    /// Returns a run in the store. If a call was interrupted, a person is asked.
     pub fn kept(run: RunId) -> FunctionRun {
         FunctionRun::Kept { run, interrupted: Interrupted::Ask, resumed: None }
     }
 }
 
-/// How a function is driven.
+/// The configuration for driving a function.
 #[derive(Clone)]
 pub struct How {
-    /// Who answers its tool calls.
+    /// The handlers of its tool calls.
     pub tools: Arc<Tools>,
-    /// Who works on its states.
+    /// The workers of its states.
     pub workers: Workers,
-    /// Who is told of each node.
+    /// The observer of each node.
     pub watch: Option<ExecutionObserver>,
-    /// Who may stop it, pause it and step through it.
+    /// The control that can stop, pause and step the run.
     pub control: Option<Control>,
-    /// The trace that it belongs to.
+    /// The trace to which the run belongs.
     pub trace: TraceContext,
 }
 
 impl Default for How {
-    /// Without servers, models and functions.
+    /// Returns a configuration without servers, models and functions.
     fn default() -> How {
         How::with(Arc::default())
     }
 }
 
 impl How {
-    /// It is driven without anybody looking on.
+    /// Returns a configuration without an observer and a control.
     pub fn with(tools: Arc<Tools>) -> How {
         How { tools, workers: Workers::default(), watch: None, control: None, trace: TraceContext::fresh() }
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// The handle of its run, where that is kept.
+    /// The handle of the run, if it is stored.
     pub run: Option<RunId>,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
-    /// How many nodes were executed.
+    /// The number of nodes executed.
     pub executed: u64,
 }
 
 impl Service {
-    /// Whether the servers that a file of functions brings along may be started: they come with the repository.
+    /// Checks whether the servers that a file of functions brings along may be started: they come with the repository.
     ///
     /// # Errors
-    /// Nobody has trusted them yet.
+    /// They are not trusted yet.
     pub fn may_start_servers(&self, definition: &Definition) -> Result<(), ServiceError> {
         if self.lacks_trusted_attachments(definition) {
             return Err(ServiceError::refused(
@@ -120,12 +120,12 @@ impl Service {
         ))
     }
 
-    /// Drives the run of a function until it is over, or waits for somebody.
+    /// Drives the run of a function until it is over or waits.
     ///
     /// # Errors
-    /// The input is not what it takes. Or a run that is kept is not known, is over, or is driven by somebody else; a call
-    /// was interrupted and nobody said what becomes of it; no state waits for what is said; or it cannot be kept. That the
-    /// function failed is no error here.
+    /// The function does not accept the input. A stored run is unknown, over, or driven by another caller. A call was
+    /// interrupted and it is not decided how to settle it. No state waits to be resumed. The run cannot be stored. A
+    /// function that fails is not an error here.
     pub async fn drive(&self, run: FunctionRun, how: How) -> Result<Finished, ServiceError> {
         match run {
             FunctionRun::Called { definition, input, by } => {
@@ -138,7 +138,7 @@ impl Service {
         }
     }
 
-    /// The run of a function that begins now, and its first record.
+    /// Returns a new run of a function, and its first record.
     pub(super) fn called(
         &self,
         definition: &Definition,
@@ -164,7 +164,7 @@ impl Service {
         how: How,
     ) -> Result<Finished, ServiceError> {
         let address = Address::Stored(id.clone());
-        // Only who drives a run knows where it is.
+        // Only the holder of the lease knows the run's position.
         let lease = self.lease(id).await?;
         let held = self.hold(&address).await?;
         let Held { definition, run, seq, carrier: Carrier::Stored(_) } = held else {
@@ -185,7 +185,7 @@ impl Service {
         lease.during(self.drive_function(&definition, run, Some((id.clone(), seq)), told, how)).await
     }
 
-    /// Drives a run from where it is, once it has taken up what it is `told`.
+    /// Drives a run from its position, after it has taken in the events of `told`.
     async fn drive_function(
         &self,
         definition: &Arc<Definition>,
@@ -223,7 +223,7 @@ impl Service {
         Ok(Finished { run: kept.map(|(id, _)| id), outcome: outcome?, executed: drive.run().executed })
     }
 
-    /// What drives a run, and what traces it where traces are collected.
+    /// Returns the setup of a drive, and its tracing if traces are collected.
     pub(super) fn setup(
         &self,
         workflow: &Arc<Workflow>,

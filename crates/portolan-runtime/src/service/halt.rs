@@ -1,5 +1,5 @@
-//! Why a run does not go on, or why it ended without having done what it was for: whose turn it is, since when, and what went
-//! wrong last. As data; faces make words of it.
+//! Why a run does not continue, or why it ended without success: who must act, since when, and the last failures. This
+//! is data, and faces make words of it.
 
 use std::collections::BTreeSet;
 
@@ -16,88 +16,87 @@ use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::store::Record;
 
-/// Why a run does not go on by itself.
+/// Why a run does not continue by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Halt {
-    /// Whose turn it is.
+    /// Who must act.
     pub turn: NextActor,
-    /// The step that it is at.
+    /// The present step.
     pub step: String,
-    /// What people call the step.
+    /// The name of the step for people.
     pub step_name: String,
-    /// The same, as a drawing names it.
+    /// The name of the step in a drawing.
     pub node: String,
-    /// The branch, where there are several.
+    /// The branch, if there are several.
     pub branch: Option<String>,
-    /// Since when it is like that.
+    /// The time since when the run is at this position.
     pub since: Timestamp,
-    /// What a person is asked.
+    /// The question to a person.
     pub asks: Option<String>,
-    /// Whether only a person's own word counts.
+    /// Whether only a person's own answer counts.
     pub person_only: bool,
-    /// What went wrong last.
+    /// The last failures.
     pub failed: Vec<NodeFailure>,
-    /// What somebody did last, in a line.
+    /// The last action of a person or an agent.
     pub last: Option<Last>,
 }
 
-/// Who can have a run go on.
+/// Who must act for the run to continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextActor {
-    /// A person answers.
+    /// A person must answer.
     Person,
-    /// A person has commands trusted, which nobody has.
+    /// A person must trust commands.
     Trust(Untrusted),
     /// An agent works.
     Agent,
-    /// Nobody has to be waited for: it goes on while it is driven.
+    /// Nobody must act: the run continues while it is driven.
     Engine,
-    /// It is over.
+    /// The run is over.
     Nobody,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFailure {
-    /// The step, as a drawing names it where that is known.
+    /// The step, by its name in a drawing if that is known.
     pub node: String,
-    /// The check that did not hold; nothing where the step itself failed.
+    /// The check that failed. `None` if the step itself failed.
     pub check: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The end of what was printed.
+    /// The end of the printed output.
     pub output: String,
 }
 
-/// What somebody did.
+/// An action of a person or an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
     /// The number of the record.
     pub seq: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub by: Actor,
-    /// What, and where that led.
+    /// The action and its effect.
     pub text: String,
 }
 
-/// How many records are read before more are.
+/// The number of records read at first.
 const LATEST: u64 = 200;
-/// The most records that are read: a run may have a hundred thousand.
+/// The maximum number of records read: a run may have a hundred thousand.
 const MOST: u64 = 5_000;
-/// How much of what somebody did is told, in characters: a note may be long.
+/// The maximum length in characters of a reported action: a note may be long.
 const BEGINNING: usize = 600;
-/// How much of the end of an output is told.
+/// The length in bytes of the reported end of an output.
 const END: usize = 2_000;
 
 impl Service {
-    /// Why a run does not go on; nothing where it has done what it was for. `hidden` is what is known of what may not be
-    /// shown of it, by whoever has read all of its journal: without that, nothing is told either of a long run that hides
-    /// anything.
+    /// Returns why a run does not continue, or `None` if it has succeeded. A caller that has read the whole journal
+    /// passes the values to hide as `hidden`. Without it, the result is also `None` for a long run that hides anything.
     ///
     /// # Errors
-    /// The run is not known, or it, or its journal, cannot be read.
+    /// The run is unknown, or it or its journal cannot be read.
     pub async fn halt(
         &self,
         address: &Address,
@@ -140,7 +139,7 @@ impl Service {
         }))
     }
 
-    /// The last records of a run: so many, and more where it takes more to know since when it is where it is.
+    /// Returns the last `count` records of a run, or more if they are needed to find when it reached its position.
     async fn latest(&self, address: &Address, held: &Held, count: u64) -> Result<Vec<Record>, ServiceError> {
         let page = async |count: u64| {
             let count = count.min(held.seq);
@@ -164,8 +163,8 @@ fn has_succeeded(place: &Place) -> bool {
     }
 }
 
-/// The position that stands for a run: one at which a person is waited for, else one to which work came back, else the
-/// first. With the revision at which it was reached.
+/// Returns the position that represents a run, and the revision at which it was reached: a position that waits for a
+/// person, else one with feedback, else the first.
 fn standing(run: &Run) -> (FramePath, u64) {
     let positions = run.positions();
     let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
@@ -188,7 +187,7 @@ fn turn(situation: &Situation, is_function: bool) -> NextActor {
 
 fn asks(situation: &Situation) -> Option<String> {
     match (&situation.question, &situation.point) {
-        // Such a question is called like its step; what is asked stands in what the step is for.
+        // Such a question has its step's name. The description of the step is the question.
         (Some(question), _) if question.why == AskReason::Step => {
             Some(situation.work.description.as_ref().unwrap_or(&question.asked.message).clone())
         }
@@ -198,7 +197,7 @@ fn asks(situation: &Situation) -> Option<String> {
     }
 }
 
-/// What the journal tells.
+/// The journal, read for a halt.
 struct JournalView<'t> {
     records: &'t [Record],
     hidden: &'t Redaction,
@@ -212,7 +211,7 @@ impl JournalView<'_> {
         Some(Last { seq: *seq, at: event.at, by: event.by.clone(), text })
     }
 
-    /// What is said to the position of failures, else the last that failed at all.
+    /// Returns the failures in the feedback to the position, or else the last failure.
     fn failed(&self, situation: &Situation) -> Vec<NodeFailure> {
         let feedback = situation.feedback.iter();
         let told: Vec<NodeFailure> = feedback
@@ -227,7 +226,7 @@ impl JournalView<'_> {
         if told.is_empty() { self.failed_last().into_iter().collect() } else { told }
     }
 
-    /// The last node that failed, or check that did not hold and has not since.
+    /// Returns the last node that failed, or the last check that failed and has not passed since.
     fn failed_last(&self) -> Option<NodeFailure> {
         let mut mended: BTreeSet<String> = BTreeSet::new();
         for Record { event, changes, .. } in self.records.iter().rev() {
@@ -274,7 +273,7 @@ fn broken(verdict: &Verdict) -> Option<(&str, &str)> {
     }
 }
 
-/// The end of a text, whole lines where it has any.
+/// Returns the end of a text, in whole lines if it has any.
 fn end_of(text: &str) -> &str {
     let text = text.trim_end();
     if text.len() <= END {

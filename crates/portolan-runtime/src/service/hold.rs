@@ -1,4 +1,4 @@
-//! A run that is held while a decision is made about it: loaded with its sequence number, or locked in its file.
+//! A run that is held while a decision about it is made: loaded with its sequence number, or locked in its file.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::store::{Digest, Record, RunId, StoreError, store_error};
 use crate::tasks;
 use crate::trust::TrustError;
 
-/// A run, and what is needed to keep what is decided about it.
+/// A run, and what is needed to store a decision about it.
 pub(crate) struct Held {
     pub(super) definition: Arc<Definition>,
     pub(super) run: Run,
@@ -28,20 +28,20 @@ pub(crate) struct Held {
 
 pub(super) enum Carrier {
     Stored(RunId),
-    /// Nothing is kept: whoever holds its token has the run.
+    /// The run is not stored: it is only in the caller's token.
     Token {
         id: RunId,
-        /// What the library knows the workflow by.
+        /// The workflow's name in the library.
         workflow: String,
-        /// Whether the run is held to a definition that is no longer the present one.
+        /// Whether the run uses a definition that is no longer the current one.
         behind: bool,
     },
-    /// A task that is locked, or, when it is only looked at, not.
+    /// A task, locked unless it is only read.
     Task {
         path: String,
         file: TaskFile,
         lock: Option<Box<Locked>>,
-        /// Which run lives in the file.
+        /// The id of the run in the file.
         id: Option<String>,
         parent: Option<Parent>,
     },
@@ -54,7 +54,7 @@ impl Held {
         }
     }
 
-    /// What the run is called, where it has a name.
+    /// Returns the name of the run, or an empty text if it has none.
     pub(super) fn name(&self) -> &str {
         match &self.carrier {
             Carrier::Stored(id) | Carrier::Token { id, .. } => id.as_str(),
@@ -62,14 +62,14 @@ impl Held {
         }
     }
 
-    /// Lets others at the run, until it is taken up again.
+    /// Unlocks the run for others, until it is taken up again.
     pub(super) fn release(&mut self) {
         if let Carrier::Task { lock, .. } = &mut self.carrier {
             *lock = None;
         }
     }
 
-    /// What calls call its workflow.
+    /// Returns the name that calls use for its workflow.
     pub(super) fn workflow(&self) -> &str {
         match &self.carrier {
             Carrier::Token { workflow, .. } => workflow,
@@ -77,7 +77,7 @@ impl Held {
         }
     }
 
-    /// The present visit of the place where a task is.
+    /// Returns the present visit of the task's place.
     pub(super) fn visit(&self) -> Parent {
         let id = match &self.carrier {
             Carrier::Stored(_) | Carrier::Token { .. } => None,
@@ -88,21 +88,21 @@ impl Held {
 }
 
 impl Service {
-    /// Takes hold of a run again that was released, as it is by now.
+    /// Holds a released run again, in its current state.
     pub(super) async fn take_up(&self, held: &mut Held) -> Result<(), ServiceError> {
         let address = match &held.carrier {
             Carrier::Stored(id) => Address::Stored(id.clone()),
             Carrier::Task { path, .. } => Address::Task(path.clone()),
-            // Nobody else has it.
+            // Only the caller has it.
             Carrier::Token { .. } => return Ok(()),
         };
-        // A conflict leaves the lock with us, and a lock is taken once.
+        // After a conflict this process still has the lock, and it cannot be taken twice.
         held.release();
         *held = self.hold(&address).await?;
         Ok(())
     }
 
-    /// Takes hold of a run, to change it.
+    /// Holds a run, to change it.
     pub(super) async fn hold(&self, address: &Address) -> Result<Held, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
@@ -117,7 +117,7 @@ impl Service {
         }
     }
 
-    /// Looks at a run without keeping others from it.
+    /// Reads a run without locking it.
     pub(super) async fn peek(&self, address: &Address) -> Result<Held, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
@@ -156,7 +156,7 @@ impl Service {
         })
     }
 
-    /// The run of a task file, to be looked at; nothing when it has none.
+    /// Returns the run of a task file, to be read. `None` if the file has none.
     pub(super) async fn taken_up(&self, path: &str, file: TaskFile, task: &Task) -> Result<Option<Held>, ServiceError> {
         let (definition, run, seq, id, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),
@@ -175,8 +175,8 @@ impl Service {
         Ok(Some(Held { definition, run, seq, carrier }))
     }
 
-    /// The definition that a task is held to. A task that was carried to another checkout finds it there when the
-    /// same version is.
+    /// Returns the definition of a task's run. A task that was moved to another checkout finds it there if that has the
+    /// same version.
     async fn task_definition(&self, digest: &Digest, run: &Run) -> Result<Arc<Definition>, ServiceError> {
         let kept = match self.pinned(digest).await {
             Ok(Some(definition)) => return Ok(definition),
@@ -200,7 +200,7 @@ impl Service {
         }
     }
 
-    /// Keeps what was decided: journal and snapshot together, or nothing.
+    /// Stores a decision: journal and snapshot together, or nothing.
     pub(super) async fn commit(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), CommitError> {
         let mut run = held.run.clone();
         for change in &changes {
@@ -241,7 +241,7 @@ impl Service {
         Ok(())
     }
 
-    /// Writes a run through to its task file: definition, journal, file, in the order in which each needs the former.
+    /// Writes a run to its task file: definition, journal, file, in the order of their dependencies.
     pub(super) async fn write_task(
         &self,
         file: &TaskFile,
@@ -272,26 +272,26 @@ impl Service {
     }
 }
 
-/// What is written of a run.
+/// The parameters of a write to a task file.
 pub(super) struct WriteRequest<'a> {
     pub(super) definition: &'a Arc<Definition>,
     pub(super) run: &'a Run,
     pub(super) record: Record,
-    /// Which run this is.
+    /// The id of the run.
     pub(super) id: Option<&'a str>,
     pub(super) parent: Option<&'a Parent>,
-    /// The parent's id, where the task does not name it yet.
+    /// The parent's id, if the task does not name it yet.
     pub(super) parent_id: Option<&'a str>,
 }
 
-/// What a run says of its task. Everything else in the file stays as it is.
+/// Returns the fields of a task that a run sets. The rest of the file does not change.
 fn changes(definition: &Definition, state: &TaskState, id: &str, before: Option<&Task>) -> Task {
     let (workflow, run) = (&definition.workflow, &state.run);
     let mut changes = Task::new();
     changes.insert("id".to_owned(), json!(id));
     changes.insert("subject".to_owned(), json!(tasks::subject(workflow, run, id)));
     if before.is_none() {
-        // What a task list expects of every task.
+        // Every task in a task list has these.
         changes.insert("description".to_owned(), json!(run.opening.description.as_deref().unwrap_or_default()));
         changes.insert("status".to_owned(), json!("pending"));
         changes.insert("blocks".to_owned(), json!([]));
@@ -302,7 +302,7 @@ fn changes(definition: &Definition, state: &TaskState, id: &str, before: Option<
         changes.insert("status".to_owned(), json!(status));
     }
     let mut metadata = tasks::metadata(workflow, run, tasks::shown(run));
-    // `null` takes a key out of the file.
+    // `null` removes a key from the file.
     metadata.entry("retrySourceGate").or_insert(Value::Null);
     metadata.insert("portolan".to_owned(), serde_json::to_value(state).expect("a state is JSON"));
     changes.insert("metadata".to_owned(), Value::Object(metadata));

@@ -1,4 +1,4 @@
-//! What was under way when a run was left, and how a state that waits goes on.
+//! Settles the calls that were under way when a run was left, and resumes a waiting state.
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, EffectKind};
@@ -7,32 +7,32 @@ use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath,
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
 
-/// What becomes of a call that a crash interrupted: whether the server performed it is not known.
+/// How to settle a call that a crash interrupted: whether the server performed it is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupted {
-    /// The person is asked, unless the definition says that repeating does no harm.
+    /// Asks the person, unless the definition says that a repetition does no harm.
     Ask,
-    /// It is made again.
+    /// Repeats the call.
     Repeat,
-    /// It counts as failed.
+    /// Counts the call as failed.
     Fail,
 }
 
-/// How a state that waits goes on.
+/// How a waiting state continues.
 #[derive(Clone, Debug)]
 pub struct Resumed {
-    /// Who says so.
+    /// The actor who decides it.
     pub by: Actor,
-    /// How.
+    /// The decision.
     pub with: Resume,
-    /// In which branch, where several wait.
+    /// The branch, if several wait.
     pub branch: Option<String>,
 }
 
-/// What the state that waits is told; where none does, the engine refuses it at the root.
+/// Returns the event for the waiting state. If none waits, the engine refuses the event at the root.
 ///
 /// # Errors
-/// Several wait and none is named, or the one that is named does not wait.
+/// Several states wait and no branch is named, or the named branch does not wait.
 pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKind, ServiceError> {
     let Resumed { with, branch, .. } = resumed;
     let held = run.positions().into_iter().filter(|(_, frame)| frame.place.held().is_some());
@@ -50,7 +50,7 @@ pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKin
     Ok(EventKind::Resumed { frame, revision: None, with, seed })
 }
 
-/// A call that means one of several branches, and does not say which.
+/// Returns the error for a call that means one of several branches and does not name it.
 pub(super) fn ambiguous(message: String, among: &[FramePath]) -> ServiceError {
     ServiceError::refused("ambiguous_branch", message, format!("say which with `--branch`: {}", named(among)))
 }
@@ -60,10 +60,10 @@ fn named(paths: &[FramePath]) -> String {
     list(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What the engine is told of the tools that were called when the run was left.
+/// Returns the events that settle the tool calls that were under way when the run was left.
 ///
 /// # Errors
-/// Nobody has said what becomes of one.
+/// It is not decided how to settle a call.
 pub(super) fn told(
     definition: &Definition,
     run: &Run,

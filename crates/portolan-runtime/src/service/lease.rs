@@ -1,21 +1,21 @@
-//! Runs of the store are driven by one caller at a time, and for as long as that one has the right to.
+//! Runs of the store are driven by one caller at a time, for as long as it holds the lease.
 
 use super::Service;
 use crate::error::ServiceError;
 use crate::logging;
 use crate::store::{Lease, RunId, store_error};
 
-/// The right to drive a run, until it is dropped.
+/// The lease of a run, until it is dropped.
 pub(super) struct Driving {
     id: RunId,
     lease: Box<dyn Lease>,
 }
 
 impl Service {
-    /// Takes the right to drive a run that is kept.
+    /// Acquires the lease of a stored run.
     ///
     /// # Errors
-    /// The run is not known, or somebody else drives it.
+    /// The run is unknown, or another caller drives it.
     pub(super) async fn lease(&self, id: &RunId) -> Result<Driving, ServiceError> {
         let taken = self.store().lease(id).await.map_err(store_error);
         let lease = taken.inspect_err(|error| logging::refused(id.as_str(), error))?;
@@ -25,7 +25,7 @@ impl Service {
 }
 
 impl Driving {
-    /// Does `work` while the right lasts; where it is lost, the work stops where it is.
+    /// Does `work` while the lease lasts. If the lease is lost, the work stops.
     pub(super) async fn during<T>(
         &self,
         work: impl Future<Output = Result<T, ServiceError>>,

@@ -1,4 +1,4 @@
-//! The runs that can be controlled while they are driven: who looks on finds them here, and stops or steps them.
+//! The runs that can be controlled while they are driven: an observer finds them here, and stops or steps them.
 
 use std::sync::PoisonError;
 
@@ -9,34 +9,34 @@ use crate::drive::{Control, Phase};
 use crate::error::ServiceError;
 use crate::store::RunId;
 
-/// A run that is being driven and that somebody may control.
+/// A run that is being driven and can be controlled.
 #[derive(Clone, Debug)]
 pub struct Live {
-    /// Its handle; a run that is not kept has one only while it is driven.
+    /// The handle. A run that is not stored has one only while it is driven.
     pub run: RunId,
     /// The function.
     pub workflow: WorkflowId,
-    /// Pausing, stepping, stopping.
+    /// The control for pausing, stepping and stopping.
     pub control: Control,
 }
 
 impl Live {
-    /// How it stands.
+    /// Returns the phase of the run.
     pub fn phase(&self) -> Phase {
         self.control.phase()
     }
 }
 
 impl Service {
-    /// The runs that are being driven now and can be controlled.
+    /// Returns the runs that are being driven now and can be controlled.
     pub fn live(&self) -> Vec<Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The control of a run that is being driven now.
+    /// Returns the control of a run that is being driven now.
     ///
     /// # Errors
-    /// No such run is.
+    /// No such run is being driven.
     pub fn control(&self, run: &RunId) -> Result<Control, ServiceError> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         live.get(run).map(|live| live.control.clone()).ok_or_else(|| {
@@ -48,7 +48,7 @@ impl Service {
         })
     }
 
-    /// Enters a run; it is struck off when the answer is dropped.
+    /// Registers a run until the returned value is dropped.
     pub(super) fn enter(&self, live: Live) -> Entered<'_> {
         let run = live.run.clone();
         self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), live);

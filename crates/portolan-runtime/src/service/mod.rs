@@ -1,11 +1,11 @@
-//! The one API that every face calls. Runs are begun by [`Service::open`], looked at by [`Service::view`], moved by
-//! [`Service::act`] and driven by [`Service::drive`]; [`Service::list`] has those there are, [`Service::history`] what
-//! happened to one.
+//! The one API that every face calls. [`Service::open`] begins runs, [`Service::view`] shows them, [`Service::act`]
+//! moves them and [`Service::drive`] drives them. [`Service::list`] lists runs, and [`Service::history`] returns the
+//! events of one.
 //!
 //! ```text
 //! hold (load or lock) → decide → commit (journal, then snapshot) → perform what follows → decide → … → view
 //! ```
-//! Knows tokio, stores and runners; knows no protocol and no terminal.
+//! Knows tokio, stores and runners, but no protocol and no terminal.
 
 mod act;
 mod binding;
@@ -81,36 +81,35 @@ pub use resume::ResumableRun;
 pub use standing::Since;
 pub use view::{lifted_by, shell_word};
 
-/// How a service is set up.
+/// The configuration of a service.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The project: where `.flow` and `.portolan` are, and where checks are performed.
+    /// The project folder: it holds `.flow` and `.portolan`, and checks run in it.
     pub project: PathBuf,
     /// Definitions named on the command line.
     pub definitions: Vec<PathBuf>,
-    /// How closely definitions are held to their format.
+    /// How strictly definitions are checked against their format.
     pub strictness: Strictness,
-    /// Whose word counts at a question to a person, for runs that begin here.
+    /// Who may answer a question to a person, for runs that begin here.
     pub human: Human,
-    /// Where runs are kept.
+    /// The location of the store.
     pub store: StoreAt,
-    /// What agents hold of the runs that they navigate.
+    /// The form in which navigating agents hold their runs.
     pub states: States,
-    /// Where trust is recorded, and the keys are that runs with secrets are sealed with; nothing means the user's data
-    /// folder.
+    /// The folder of the trust record and of the keys that seal runs with secrets. `None` means the user's data folder.
     pub trust: Option<PathBuf>,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Clock,
-    /// What chance is drawn from; nothing means the system.
+    /// The seed of random numbers. `None` means the system's randomness.
     pub seed: Option<u64>,
-    /// The environment that `git` and `gh` are asked in; nothing means that of this process.
+    /// The environment of `git` and `gh`. `None` means that of this process.
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Who collects the traces of functions, where somebody does.
+    /// The collector of traces of functions, if any.
     pub telemetry: Option<Telemetry>,
 }
 
 impl Options {
-    /// The usual setup of a project: strict, attested, runs in `.portolan/runs.db`.
+    /// Returns the usual configuration of a project: strict, attested, runs in `.portolan/runs.db`.
     pub fn of(project: impl Into<PathBuf>) -> Options {
         let project = project.into();
         Options {
@@ -129,22 +128,22 @@ impl Options {
     }
 }
 
-/// Who makes a call.
+/// The caller of the service.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Whose doing it is.
+    /// The actor on whose behalf the call is made.
     pub by: Actor,
-    /// Whether the caller's client can put a question to the person at it.
+    /// Whether the caller's client can ask its person a question.
     pub can_ask: bool,
 }
 
 impl Caller {
-    /// An agent, by the name of its client.
+    /// Returns an agent, named after its client.
     pub fn agent(name: &str) -> Caller {
         Caller { by: Actor::Agent(name.to_owned()), can_ask: false }
     }
 
-    /// Whether it is a person, by a channel that no agent holds.
+    /// Checks whether the caller is a person, on a channel that no agent can use.
     pub fn is_person(&self) -> bool {
         matches!(self.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation | Channel::Passkey, .. })
     }
@@ -159,20 +158,20 @@ pub struct Service {
     journal: TaskJournal,
     pinned: pinned::Pinned,
     tokens: Tokens,
-    /// Of the definitions that runs in tokens are held to.
+    /// The word lists of the definitions that runs in tokens use.
     words: KnownWords,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
     pace: Arc<StepTimer>,
-    /// What this process descends from.
+    /// The ancestors of this process.
     above: OnceLock<Vec<Process>>,
 }
 
 impl Service {
-    /// Sets a service up. Nothing is opened before it is needed.
+    /// Creates a service. The store is opened when it is first needed.
     ///
     /// # Errors
-    /// A definition named in the options cannot be read, or trust may not be recorded where it is.
+    /// A definition named in the options cannot be read, or the trust record cannot be opened.
     pub fn new(options: Options) -> Result<Service, ServiceError> {
         let library = Library::new(&options.project, &options.definitions, options.strictness)?;
         let data = match &options.trust {
@@ -190,47 +189,47 @@ impl Service {
         Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace, above })
     }
 
-    /// What it was set up with.
+    /// Returns the options of the service.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The definitions that can be run.
+    /// Returns the definitions that can be run.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// What is trusted.
+    /// Returns the trust record.
     pub fn trust(&self) -> &Trust {
         &self.trust
     }
 
-    /// The project.
+    /// Returns the project folder.
     pub fn project(&self) -> &Path {
         &self.options.project
     }
 
-    /// The user's data folder, where the options name another than the usual one.
+    /// Returns the user's data folder if the options name one.
     pub(crate) fn data_folder(&self) -> Option<&Path> {
         self.options.trust.as_deref()
     }
 
-    /// What time it is, by the clock of the options.
+    /// Returns the present time, by the clock of the options.
     pub fn now(&self) -> Timestamp {
         self.options.clock.now()
     }
 
-    /// Where time comes from.
+    /// Returns the source of time.
     pub(crate) fn clock(&self) -> &Clock {
         &self.options.clock
     }
 
-    /// The journal of runs that live in task files.
+    /// Returns the journal of the runs in task files.
     pub fn task_journal(&self) -> &TaskJournal {
         &self.journal
     }
 
-    /// Where runs are kept. Nothing is opened before it is first asked.
+    /// Returns the store of runs. It is opened on first use.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }

@@ -1,4 +1,4 @@
-//! A run begins: in the store, or in a task file. On a task that has a run already, its situation is shown.
+//! Opens a run in the store or in a task file. If the task file has a run already, its situation is returned.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,62 +22,62 @@ use crate::store::{Record, RunId};
 use crate::tasks;
 use crate::view::View;
 
-/// What a run begins with.
+/// The parameters of a new run.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
-    /// Where it lives.
+    /// The carrier of the run.
     pub carrier: RunCarrier,
-    /// The workflow, as the library knows it.
+    /// The name of the workflow in the library.
     pub workflow: Option<String>,
-    /// The function, where it is one, which the caller has: it is driven by [`Service::drive`].
+    /// The function, if the caller has one. [`Service::drive`] drives its run.
     pub function: Option<Function>,
-    /// What the user wants done, in the user's words.
+    /// The user's task, in the user's words.
     pub description: Option<String>,
-    /// What a function takes, or what the variables of a workflow hold at first: an object.
+    /// The input of a function, or the initial values of a workflow's variables: an object.
     pub input: Option<Arc<Value>>,
-    /// What the agent says that it is able to do.
+    /// The capabilities that the agent declares.
     pub effectivities: Option<Vec<String>>,
-    /// The step to begin at, where that is not the start.
+    /// The step to begin at, if it is not the start.
     pub step: Option<String>,
-    /// The task that this one is a branch of.
+    /// The task of which this one is a branch.
     pub parent: Option<String>,
 }
 
-/// Where a run lives.
+/// The place where a run is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RunCarrier {
-    /// In the store.
+    /// The store.
     #[default]
     Store,
-    /// In this task file.
+    /// This task file.
     Task(String),
-    /// Where its agent holds it, who is led through it from its first step on: in the store under a handle, in a token, or
-    /// both, as [`super::Options::states`] says.
+    /// The state that a navigating agent holds: a handle of a run in the store, a token, or both, as
+    /// [`super::Options::states`] says. The agent is led to the first step.
     State,
 }
 
-/// A function of which a run is kept.
+/// A function with a stored run.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// The function.
     pub definition: Arc<Definition>,
     /// What another run remembered.
     pub remembered: Option<Remembered>,
-    /// Where the paths of its servers start from, where that is not the project.
+    /// The base folder of its servers' paths, if it is not the project.
     pub folder: Option<PathBuf>,
 }
 
-/// The longest description, in bytes.
+/// The maximum size of a description in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
-/// And of a run that its agent holds: tokens carry it.
+/// The maximum in bytes for a run that its agent holds: tokens carry the description.
 const MAX_HELD_DESCRIPTION_BYTES: usize = 4 << 10;
 
 impl Service {
-    /// Begins a run, or shows the one that a task file has.
+    /// Begins a run, or returns the one that the task file has.
     ///
     /// # Errors
-    /// The workflow is not known or has faults, the step is none of it, it does not take what it is given, or the run
-    /// cannot be kept.
+    /// The workflow is unknown or has faults, the step is not one of its steps, the input is not accepted, or the run
+    /// cannot be stored.
     pub async fn open(&self, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
         let most = if wanted.carrier == RunCarrier::State { MAX_HELD_DESCRIPTION_BYTES } else { MAX_DESCRIPTION_BYTES };
         if wanted.description.as_ref().is_some_and(|text| text.len() > most) {
@@ -113,7 +113,7 @@ impl Service {
         Ok(view)
     }
 
-    /// Begins a run and leads to its first step.
+    /// Begins a run and leads the agent to its first step.
     async fn open_led(&self, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
         let name = workflow_of(wanted)?;
         let definition = self.library.definition(name)?;
@@ -132,7 +132,7 @@ impl Service {
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what: EventKind::Opened(opening) };
         let mut notes = Vec::new();
         let carrier = if self.options.states == States::Tokens {
-            // Without a copy the run goes on for as long as the definition stays as it is.
+            // Without a copy the run continues only as long as the definition does not change.
             if let Err(error) = self.pin(&definition).await {
                 notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
             }
@@ -154,7 +154,7 @@ impl Service {
         Ok(view)
     }
 
-    /// Keeps the run of a function, of which nothing is done yet.
+    /// Stores the run of a function, before anything of it is executed.
     async fn open_function(&self, function: &Function, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
         let Function { definition, remembered, folder } = function;
         let folder = folder.as_deref().filter(|folder| *folder != self.project());
@@ -222,7 +222,7 @@ impl Service {
         Ok(view)
     }
 
-    /// What a new task is to the task that it names as its parent.
+    /// Determines the relation of a new task to the task that it names as its parent.
     async fn lineage(&self, file: &TaskFile, task: &Task, wanted: &Open) -> Result<Lineage, ServiceError> {
         let id = match task.get("metadata").and_then(|metadata| metadata.get("parentTaskId")) {
             Some(Value::String(id)) if !id.is_empty() => id.clone(),
@@ -277,8 +277,8 @@ impl Service {
         Ok(Lineage { branch_of: Some((parent.definition, visit)), note: None })
     }
 
-    /// A run that begins further on passes over what comes before: only a person may have it pass over what is checked,
-    /// judged or asked.
+    /// Checks who may begin a run at a later step, which skips the steps before it. Only a person may skip checks,
+    /// gates or questions.
     fn may_place(
         &self,
         wanted: &Open,
@@ -328,7 +328,7 @@ impl Service {
     }
 }
 
-/// The run that an opening comes to, and what it makes true.
+/// Opens a run, and returns it with the changes that this makes.
 pub(super) fn opened(definition: &Definition, opening: &Opening) -> Result<(Run, Vec<Change>), ServiceError> {
     Ok(Run::open(&definition.workflow, opening)?)
 }
@@ -343,12 +343,12 @@ fn workflow_of(wanted: &Open) -> Result<&str, ServiceError> {
     })
 }
 
-/// What a new task is to the task that it names as its parent.
+/// The relation of a new task to the task that it names as its parent.
 #[derive(Default)]
 struct Lineage {
-    /// The definition that the parent is held to, and the visit of the fork that this is a branch of.
+    /// The parent's definition, and the visit of the fork of which the task is a branch.
     branch_of: Option<(Arc<Definition>, Parent)>,
-    /// Why it is none, where it names a parent all the same.
+    /// Why the task is no branch although it names a parent.
     note: Option<String>,
 }
 
@@ -369,15 +369,15 @@ fn name_parent(task: &mut Task, parent: &str) {
     }
 }
 
-/// What the task says already of what is wanted: the subject that the task list gave it, before a run takes it over,
-/// is as much as anybody said.
+/// Returns the task's own description: `userDescription`, or else the subject that the task list gave it before the
+/// run.
 fn known_description(task: &Task) -> Option<String> {
     let said = task.get("metadata").and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
     let subject = || task.get("subject").and_then(Value::as_str).filter(|subject| !subject.trim().is_empty());
     said.or_else(subject).map(str::to_owned)
 }
 
-/// What of a call had no effect, because the task has a run already.
+/// Returns notes about the arguments that had no effect, because the task has a run already.
 fn ignored(wanted: &Open, run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     let at = run.root.place.node();

@@ -1,7 +1,7 @@
 //! A run at any moment of its past.
 //!
-//! Nothing is done again for that: the journal is folded. So that not all of it need be for each moment, the fold is kept
-//! every so many records.
+//! Nothing is executed for that: the journal is folded. A fold is kept at intervals, so that not every moment needs the
+//! whole journal.
 
 use std::sync::Arc;
 
@@ -18,53 +18,53 @@ use crate::error::ServiceError;
 use crate::store::{Digest, Record, store_error};
 use crate::view::View;
 
-/// How many records lie between two folds that are kept.
+/// The number of records between two kept folds.
 const APART: usize = 250;
-/// How many records are read at once.
+/// The number of records read at once.
 const PAGE: usize = 1_000;
 
 /// The past of a run, as far as it was read.
 pub struct Past {
     address: Address,
     definition: Arc<Definition>,
-    /// What the run was held to before it was carried over to that, each with the last record that is of it.
+    /// The definitions of the run before its migrations, each with the last record that it applies to.
     earlier: Vec<(u64, Arc<Definition>)>,
     hidden: Redaction,
-    /// After so many records, in order; the first is before all.
+    /// The folds by number of records, in order. The first has no records.
     folds: Vec<(u64, Trail)>,
     latest: Trail,
     head: u64,
 }
 
 impl Past {
-    /// The number of the last record that was read.
+    /// Returns the number of the last record read.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// The definition that the run was held to at a record.
+    /// Returns the definition of the run at a record.
     pub(super) fn definition_at(&self, seq: u64) -> &Arc<Definition> {
         let earlier = self.earlier.iter().find(|(last, _)| seq <= *last);
         earlier.map_or(&self.definition, |(_, definition)| definition)
     }
 
-    /// The definition that the run is held to.
+    /// Returns the definition of the run.
     pub fn definition(&self) -> &Arc<Definition> {
         &self.definition
     }
 
-    /// What of the run is not to be shown.
+    /// Returns the values of the run that must be hidden.
     pub fn hidden(&self) -> &Redaction {
         &self.hidden
     }
 
-    /// The run as it is.
+    /// Returns the run as it is.
     pub fn trail(&self) -> &Trail {
         &self.latest
     }
 
-    /// From where on the journal is read for the last visits of a node up to the record `seq`: so many records lie before,
-    /// and this was the run. All of a long journal need not be read for a few of them.
+    /// Returns the latest fold before the last `most` visits of a node up to the record `seq`. Records are read from
+    /// there, so that a few visits do not need all of a long journal.
     pub fn before_visits(&self, node: &str, seq: u64, most: u32) -> EarlierRecords {
         let folds = || self.folds.iter().rev().filter(|(fold, _)| *fold <= seq);
         let visited = folds().next().map_or(0, |(_, trail)| trail.visits(node));
@@ -90,36 +90,36 @@ impl Past {
     }
 }
 
-/// What lies before the records that are read.
+/// The state before the records that are read.
 #[derive(Clone, Debug, Default)]
 pub struct EarlierRecords {
-    /// The number of the last of these records.
+    /// The number of the last earlier record.
     pub seq: u64,
-    /// The run after it; nothing where there is none.
+    /// The run after that record. `None` if there is none.
     pub run: Option<Run>,
-    /// How often the node was visited by then.
+    /// The number of visits of the node by then.
     pub visits: u32,
 }
 
 /// A run at one moment.
 pub struct Moment {
-    /// After which record.
+    /// The number of the record.
     pub seq: u64,
-    /// When that happened.
+    /// The time of the record.
     pub at: Timestamp,
-    /// The situation, as whoever was at it saw it.
+    /// The situation after the record.
     pub view: View,
-    /// What had happened, on the drawing.
+    /// The execution so far, on the drawing.
     pub overlay: Overlay,
-    /// What the nodes of each frame had come to, and its variables; the root's first.
+    /// The results of the nodes and the variables of each frame, the root first.
     pub values: Vec<(String, Value)>,
 }
 
 impl Service {
-    /// The past of a run.
+    /// Returns the past of a run.
     ///
     /// # Errors
-    /// The run is not known, or its journal or its definition cannot be read.
+    /// The run is unknown, or its journal or its definition cannot be read.
     pub async fn past(&self, address: &Address) -> Result<Past, ServiceError> {
         let held = self.peek(address).await?;
         let hidden = self.hidden_of(&held);
@@ -145,7 +145,7 @@ impl Service {
         Ok(past)
     }
 
-    /// Reads what has happened since.
+    /// Reads the records since the last read.
     ///
     /// # Errors
     /// The journal cannot be read.
@@ -161,10 +161,10 @@ impl Service {
         }
     }
 
-    /// Up to `limit` records of a run, in order, from the one after `after`.
+    /// Returns up to `limit` records of a run, in order, from the one after `after`.
     ///
     /// # Errors
-    /// The run is not known, or its journal cannot be read.
+    /// The run is unknown, or its journal cannot be read.
     pub async fn page(&self, address: &Address, after: u64, limit: usize) -> Result<Vec<Record>, ServiceError> {
         match address.handle() {
             Some(id) => self.store().records(id, after, limit).await.map_err(store_error),
@@ -175,7 +175,7 @@ impl Service {
         }
     }
 
-    /// A run as it was after the record `seq`.
+    /// Returns a run as it was after the record `seq`.
     ///
     /// # Errors
     /// There is no such record, or it cannot be read.
@@ -214,7 +214,7 @@ pub(super) fn no_record(past: &Past, seq: u64) -> ServiceError {
     ServiceError::refused("unknown_record", message, format!("its records are numbered from 1 to {}", past.head))
 }
 
-/// What expressions saw in each frame: what its nodes had come to, and variables.
+/// Returns the values that expressions see in each frame: the results of its nodes, and variables.
 fn seen(definition: &Definition, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
     let mut told = context(&definition.workflow, run, hidden);
     let frames: Vec<FramePath> = run.positions().into_iter().map(|(path, _)| run.owner(&path)).collect();

@@ -1,5 +1,5 @@
-//! The definitions that runs are held to, by digest: in memory while they are used, and in the store. A run in the store
-//! was created with its definition; what task files and tokens name is kept there before they name it.
+//! The definitions of runs, by digest: in memory while they are used, and in the store. A run in the store is created
+//! with its definition. Definitions that task files and tokens name are stored first.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ pub(super) struct Pinned {
     known: Mutex<BTreeMap<Digest, Arc<Definition>>>,
 }
 
-/// How many definitions are kept in memory: beyond that, the cache begins anew.
+/// The maximum number of definitions in memory. Beyond that, the cache is cleared.
 const MAX_KNOWN: usize = 256;
 
 impl Pinned {
@@ -34,7 +34,7 @@ impl Pinned {
 }
 
 impl Service {
-    /// The definition of this digest; nothing where it is not kept.
+    /// Returns the definition with this digest. `None` if it is not stored.
     pub(super) async fn pinned(&self, digest: &Digest) -> Result<Option<Arc<Definition>>, ServiceError> {
         if let Some(definition) = self.pinned.known().get(digest) {
             return Ok(Some(definition.clone()));
@@ -46,7 +46,7 @@ impl Service {
         }
     }
 
-    /// The definition that a token names by half of its digest.
+    /// Returns the definition that a token names by half of its digest.
     pub(super) async fn pinned_like(&self, wanted: &Fingerprint) -> Result<Option<Arc<Definition>>, ServiceError> {
         let is_wanted = |(digest, _): &(&Digest, &Arc<Definition>)| Fingerprint::of(digest) == *wanted;
         let known = self.pinned.known().iter().find(is_wanted).map(|(_, definition)| definition.clone());
@@ -59,14 +59,14 @@ impl Service {
         }
     }
 
-    /// Keeps the definition of a run that lives elsewhere, before that names it.
+    /// Stores the definition of a run outside the store, before the run names it.
     pub(super) async fn pin(&self, definition: &Arc<Definition>) -> Result<(), ServiceError> {
         self.store().keep_definition(&definition.digest, &definition.text).await.map_err(store_error)?;
         self.pinned.remember(definition.clone());
         Ok(())
     }
 
-    /// Checks a stored text, and remembers it.
+    /// Checks a stored text, and caches its definition.
     fn take_up_definition(&self, digest: &Digest, text: &str) -> Result<Arc<Definition>, ServiceError> {
         let damaged = |message: String| {
             ServiceError::failed(

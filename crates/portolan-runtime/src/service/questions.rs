@@ -1,4 +1,4 @@
-//! What waits for a person, in all runs of the project.
+//! The questions that wait for a person, in all runs of the project.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::service::Caller;
 use crate::store::Record;
 use crate::view::View;
 
-/// A question that waits.
+/// A waiting question.
 pub struct Waiting {
-    /// Where the run is that asks, at the position that does.
+    /// The view of the run at the position that asks.
     pub view: View,
-    /// Since when it does.
+    /// The time since when it waits.
     pub since: Timestamp,
-    /// What the run runs.
+    /// The definition of the run.
     pub definition: Arc<Definition>,
 }
 
-/// How many open runs are looked at.
+/// The maximum number of open runs that are read.
 const MOST_RUNS: usize = 1_000;
 
 impl Service {
-    /// The questions that wait for a person, those of the run that moved last first. A run that cannot be read asks nothing
-    /// that could be answered.
+    /// Returns the questions that wait for a person, those of the run that moved last first. A run that cannot be read
+    /// is skipped.
     ///
     /// # Errors
     /// The store or the journal cannot be read.
@@ -59,7 +59,7 @@ impl Service {
     }
 }
 
-/// When a run reached a revision: revisions count changes.
+/// Returns the time when a run reached a revision: revisions count changes.
 pub(super) fn reached(records: &[Record], revision: u64, run: &Run) -> Timestamp {
     let mut left = run.revision;
     let last = records.iter().rev().find(|record| {

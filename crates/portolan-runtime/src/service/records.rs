@@ -1,4 +1,4 @@
-//! What runs there are, and what happened to each.
+//! Lists the runs, and reads the events of one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,36 +23,36 @@ use crate::store::{ListFilter, Record, RunId, Summary, store_error};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunLine {
-    /// Its handle, or its task file.
+    /// The handle or the task file.
     pub run: String,
-    /// `working`, `checking`, `waiting`, or how it ended.
+    /// `working`, `checking`, `waiting`, or the result of the run.
     pub status: String,
     /// The workflow.
     pub workflow: String,
-    /// The step, or the steps.
+    /// The step or steps.
     pub step: String,
-    /// When something last happened to it.
+    /// The time of the last event.
     pub updated_at: String,
-    /// What the user wants done.
+    /// The user's task.
     pub description: Option<String>,
 }
 
-/// What happened to a run.
+/// The events of a run.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Everything, in order.
+    /// All records, in order.
     pub records: Vec<Record>,
-    /// What of the run and of these records is not to be shown.
+    /// The values of the run and of these records that must be hidden.
     pub hidden: Redaction,
-    /// The definition that the run is held to; nothing where it cannot be read any more.
+    /// The definition of the run. `None` if it can no longer be read.
     pub definition: Option<Arc<Definition>>,
 }
 
-/// How many records are read at once.
+/// The number of records read at once.
 const PAGE: usize = 1_000;
 
 impl Service {
-    /// The runs of the project: those in the store, then those in task files that the journal names.
+    /// Returns the runs of the project: those in the store, then those in task files that the journal names.
     ///
     /// # Errors
     /// The store or the journal cannot be read.
@@ -70,7 +70,7 @@ impl Service {
         Ok(lines)
     }
 
-    /// A task whose file is gone or cannot be read is no run any more.
+    /// Returns the line of a task. `None` if its file is gone or cannot be read.
     pub(super) async fn task_line(&self, task: &str, last: &Record) -> Option<RunLine> {
         let held = self.peek(&Address::Task(task.to_owned())).await.ok()?;
         let place = &held.run.root.place;
@@ -91,15 +91,15 @@ impl Service {
         })
     }
 
-    /// What happened to a run.
+    /// Returns the events of a run.
     ///
     /// # Errors
-    /// The run is not known, or its journal cannot be read; or nobody can tell what of it is to be hidden.
+    /// The run is unknown, or its journal cannot be read, or it is not known what of it must be hidden.
     pub async fn history(&self, address: &Address) -> Result<History, ServiceError> {
         let records = self.records(address).await?;
         let held = match self.peek(address).await {
             Ok(held) => held,
-            // A definition that cannot be read hides nothing of a run that works on no values.
+            // A definition that cannot be read hides nothing of a run without values.
             Err(_) if !records.iter().any(holds_values) => {
                 return Ok(History { records, hidden: Redaction::default(), definition: None });
             }
@@ -110,14 +110,14 @@ impl Service {
         Ok(History { records, hidden, definition: Some(held.definition) })
     }
 
-    /// What of a run is not to be shown, by its definition.
+    /// Returns the values of a run that must be hidden, by its definition.
     pub(super) fn hidden_of(&self, held: &Held) -> Redaction {
         let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
         let servers = servers_of(&held.definition, &folder, self.project());
         redaction(&held.definition, &servers)
     }
 
-    /// Everything that happened to a run, in order.
+    /// Returns all records of a run, in order.
     pub(super) async fn records(&self, address: &Address) -> Result<Vec<Record>, ServiceError> {
         match address {
             Address::State(state) => self.stored_records(&kept_under(state)?).await,
@@ -151,7 +151,7 @@ impl Service {
     }
 }
 
-/// The line of a run in the store.
+/// Returns the line of a run in the store.
 pub(super) fn line_of(run: Summary) -> RunLine {
     RunLine {
         run: run.id.to_string(),

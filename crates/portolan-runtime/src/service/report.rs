@@ -1,5 +1,4 @@
-//! An outcome is reported, or a question answered: who says it, whether it may be said now, and the checks that it asks
-//! for.
+//! Reports an outcome or answers a question: by whom, whether it is allowed now, and the checks that follow.
 
 use std::sync::Arc;
 
@@ -23,19 +22,19 @@ use crate::runner::Listener;
 use crate::states::Workers;
 use crate::view::Claim;
 
-/// The longest note, in bytes.
+/// The maximum length of a note in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
-/// What followed a report.
+/// The result of a report.
 #[derive(Default)]
 pub(super) struct ReportResult {
-    /// What became of the claim, when it was checked.
+    /// The result of the claim, if it was checked.
     pub(super) claim: Option<Claim>,
-    /// What the caller should know besides.
+    /// Notes for the caller.
     pub(super) notes: Vec<String>,
 }
 
-/// Refuses a note that is too long to be kept.
+/// Refuses a note that is too long to be stored.
 pub(super) fn bounded(note: Option<&str>) -> Result<(), ServiceError> {
     if note.is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
         let message = format!("the note has more than {MAX_NOTE_BYTES} bytes");
@@ -45,7 +44,7 @@ pub(super) fn bounded(note: Option<&str>) -> Result<(), ServiceError> {
 }
 
 impl Service {
-    /// Refuses a report that claims what only commands can show, when these may not be run.
+    /// Refuses a report that needs checks by commands that may not run.
     pub(super) fn may_be_checked(&self, held: &Held, path: &FramePath, report: &Report) -> Result<(), ServiceError> {
         let Some(frame) = held.run.frame(path) else { return Ok(()) };
         let node = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node;
@@ -64,7 +63,7 @@ impl Service {
         }
     }
 
-    /// The event that a report comes to at the present position, and by whom.
+    /// Returns the event of a report at the present position, and its actor.
     pub(super) fn claim(
         &self,
         held: &Held,
@@ -95,20 +94,20 @@ impl Service {
         Ok((reported(report.outputs.clone()), Caller { by, can_ask: caller.can_ask }))
     }
 
-    /// Decides one event, keeps what it made true, and passes what needs nobody after it.
+    /// Decides one event, stores its changes, and passes the nodes after it that need no agent.
     pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
         self.decide(held, what, caller).await?;
         Ok(self.pass(held).await?)
     }
 
-    /// Executes what needs nobody and comes to no value. What computes is driven: see [`Service::go_on`].
+    /// Passes nodes that need no agent and have no value. Nodes that compute are driven: see [`Service::go_on`].
     pub(super) async fn pass(&self, held: &mut Held) -> Result<(), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         let mut retries = Retries::NONE_SPENT;
         while let Some(effect) = passing(held) {
             let passed = self.decide(held, effect.settled(EffectResult::Due, self.seed()), &engine).await;
             if matches!(passed, Err(CommitError::Conflict)) {
-                // Whoever came first has passed it, or it is passed now.
+                // Another caller may have passed it; otherwise it is passed in the next round.
                 self.take_up(held).await?;
             }
             retries.settled(passed).unwrap_or(Ok(()))?;
@@ -126,7 +125,7 @@ impl Service {
         Ok(())
     }
 
-    /// Has the checks performed that a claim asked for, and whatever follows without anybody.
+    /// Performs the checks of a claim, and whatever follows without an agent.
     pub(super) async fn settle(
         &self,
         held: &mut Held,
@@ -161,13 +160,13 @@ impl Service {
         Ok(ReportResult { claim, notes })
     }
 
-    /// Where the checks of a position are performed.
+    /// Returns the workspace for the checks of a position.
     async fn ground(&self, held: &Held, path: &FramePath) -> CheckWorkspace {
         let repository = match &self.options.environment {
             Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
             None => Repository::of(self.project()),
         };
-        // What a person allowed is looked for where this service keeps it, and nowhere else.
+        // A person's permissions are read from this service's data folder, and nowhere else.
         let repository = match &self.options.trust {
             Some(data) => repository.trusting(data.clone()),
             None => repository,
@@ -191,7 +190,7 @@ impl Service {
     }
 }
 
-/// What was to be done, as the user and the workflow say it.
+/// Returns the task, as the user and the workflow describe it.
 fn wanted(held: &Held, node: &Node) -> String {
     let task = held.run.opening.description.as_deref().map(|task| format!("The task: {task}"));
     let more = [&node.brief.description, &node.brief.instructions].into_iter().flatten().cloned();
@@ -199,24 +198,23 @@ fn wanted(held: &Held, node: &Node) -> String {
     task.into_iter().chain(step).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The node that is passed next.
+/// Returns the node that is passed next.
 pub(super) fn passing(held: &Held) -> Option<EffectId> {
     let effect = held.run.passing()?;
     let flow = &held.run.frame(&effect.frame)?.flow;
     (!held.definition.workflow.flow(flow).records).then_some(effect)
 }
 
-/// Whether an effect is a check of what was claimed at a position.
+/// Checks whether an effect is a check of the claim at a position.
 fn is_check_at(effect: &Effect, path: &FramePath) -> bool {
     matches!(effect.what, EffectKind::Check(_)) && effect.id.frame == *path
 }
 
-/// Performs the checks of one claim, and leaves everything else: whoever claims something at another position performs
-/// the checks of that.
+/// Performs the checks of one claim only. A claim at another position performs its own checks.
 struct ClaimChecks {
     ground: Arc<CheckWorkspace>,
     path: FramePath,
-    /// When the position was reached.
+    /// The revision at which the position was reached.
     since: u64,
 }
 

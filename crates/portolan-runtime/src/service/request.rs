@@ -1,4 +1,4 @@
-//! What a call is about, and what it does: one shape for every face, whatever its callers hold of their runs.
+//! Requests about a run and the actions on it: one form for every face and every carrier.
 
 use std::sync::Arc;
 
@@ -14,101 +14,102 @@ use crate::error::ServiceError;
 use crate::store::RunId;
 use crate::view::View;
 
-/// What a call is about: a run, and what its caller knows of it.
+/// A request: a run, and what its caller knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The run.
     pub address: Address,
-    /// Which position, where there are several: as situations name it. A `state` leads to one position.
+    /// The position as situations name it, if there are several. A `state` leads to one position.
     pub branch: Option<String>,
-    /// Whether the position is meant at which a person is asked.
+    /// Whether the request means the position at which a person is asked.
     pub asked: bool,
-    /// The revision that the caller knows the position by. A report about a run in the store requires it; a `state` has it.
+    /// The revision of the position that the caller knows. A report about a run in the store requires it. A `state` has
+    /// it.
     pub revision: Option<u64>,
-    /// The workflow that the caller believes to be in, where it says so.
+    /// The workflow that the caller expects, if it names one.
     pub workflow: Option<String>,
-    /// What the agent says that it is able to do, this once.
+    /// The capabilities that the agent declares for this request.
     pub effectivities: Option<Vec<String>>,
-    /// How to go on where the definition is not the one that the run of a token began with.
+    /// Which definition to use if the definition of a token's run has changed.
     pub definition: Option<DefinitionChange>,
 }
 
-/// How to go on with a run whose definition has changed since it began.
+/// How to continue a run whose definition has changed since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionChange {
-    /// With the definition as it was, as without a word.
+    /// With the original definition, which is the default.
     Pinned,
-    /// With the definition as it is, which only a person may decide.
+    /// With the current definition, which only a person may decide.
     Migrate,
 }
 
-/// What a caller does.
+/// An action of a caller.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// The start is left. On a run that has begun it changes nothing.
+    /// Leaves the start. It changes nothing in a run that has begun.
     Begin,
-    /// An outcome is reported, or a question answered, at the position that the request names.
+    /// Reports an outcome or answers a question at the position that the request names.
     Report(Report),
-    /// The step that an agent is led to came to an outcome.
+    /// Completes the navigating agent's step with an outcome.
     Complete {
         /// The step, as the situation names it.
         step: String,
-        /// What it came to.
+        /// The report.
         report: Report,
     },
-    /// The question that an agent is led to is answered.
+    /// Answers the navigating agent's question.
     Answer {
         /// The question, as the situation names it.
         checkpoint: String,
-        /// The option; nothing where the person themselves is to be asked.
+        /// The option. `None` if the person themselves must be asked.
         option: Option<Outcome>,
-        /// What the person said besides.
+        /// The person's note.
         note: Option<String>,
-        /// Values of variables that were in the way: an object.
+        /// New values for variables that were in the way: an object.
         outputs: Option<Arc<Value>>,
     },
-    /// Something is asked that the workflow does not ask.
+    /// Raises a question that the workflow does not ask.
     Raise(Raised),
-    /// The run is ended early.
+    /// Ends the run early.
     End {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What somebody says of a position.
+/// A report about a position.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The outcome that is reported or answered.
+    /// The reported outcome or the answer.
     pub outcome: Outcome,
-    /// What the caller says of it.
+    /// The caller's note.
     pub note: Option<String>,
-    /// The variables that the work has given values: an object.
+    /// The values that the work has set for variables: an object.
     pub outputs: Option<Arc<Value>>,
 }
 
 impl Report {
-    /// Nothing but an outcome.
+    /// Returns a report of an outcome alone.
     pub fn of(outcome: impl Into<Outcome>) -> Report {
         Report { outcome: outcome.into(), note: None, outputs: None }
     }
 }
 
 impl Request {
-    /// About a run as it is now.
+    /// Returns a request about a run as it is now.
     pub fn of(address: Address) -> Request {
         let (branch, revision, workflow) = (None, None, None);
         Request { address, branch, asked: false, revision, workflow, effectivities: None, definition: None }
     }
 
-    /// About the position that a view shows, as it shows it.
+    /// Returns a request about the position in a view, at its revision.
     pub fn at(view: &View) -> Request {
         let position = &view.situation.position;
         let (branch, revision) = (position.branch.clone(), Some(position.revision));
         Request { branch, revision, ..Request::of(view.address.clone()) }
     }
 
-    /// About the run of an agent, by what it holds of it.
+    /// Returns a request about an agent's run, by its state.
     pub fn led(state: impl Into<String>) -> Request {
         Request::of(Address::State(state.into()))
     }
@@ -119,10 +120,10 @@ impl Request {
 }
 
 impl Service {
-    /// The address of a run that a call names by its handle or by its task file.
+    /// Returns the address of a run that a call names by its handle or by its task file.
     ///
     /// # Errors
-    /// It names neither, or both, or something that is no handle.
+    /// The call names neither or both, or something that is no handle.
     pub fn address(run: Option<&str>, task_file: Option<&str>) -> Result<Address, ServiceError> {
         match (run, task_file) {
             (None, Some(path)) => Ok(Address::Task(path.to_owned())),
@@ -146,11 +147,11 @@ impl Service {
         }
     }
 
-    /// Takes hold of the run that a call is about.
+    /// Holds the run of a request.
     ///
     /// # Errors
-    /// It is not known; or what an agent holds is of none, of one of another workflow, or of one whose definition has
-    /// changed.
+    /// The run is unknown. Or the agent's state is of no run, of a run of another workflow, or of one whose definition
+    /// has changed.
     pub(super) async fn grip(&self, request: &Request, caller: &Caller) -> Result<RunAddress, ServiceError> {
         match &request.address {
             Address::State(state) => self.grip_state(state, request, caller).await,
@@ -159,20 +160,20 @@ impl Service {
     }
 }
 
-/// A run, by what its caller holds of it.
+/// A held run, and what its caller knows of it.
 pub(super) struct RunAddress {
     pub(super) held: Held,
-    /// The revision at which the caller knows it.
+    /// The revision that the caller knows.
     pub(super) known: Option<u64>,
-    /// Whether an agent is led through it, one position at a time.
+    /// Whether an agent navigates the run, one position at a time.
     pub(super) is_led: bool,
-    /// Whether the caller is given a token.
+    /// Whether the caller receives a token.
     pub(super) as_token: bool,
-    /// What the agent says that it is able to do.
+    /// The capabilities that the agent declares.
     pub(super) effectivities: Option<Vec<String>>,
 }
 
-/// How many capabilities an agent may have, and how long the name of one may be, in bytes.
+/// The maximum number of capabilities of an agent, and the maximum length of a name in bytes.
 const MAX_EFFECTIVITIES: (usize, usize) = (64, 200);
 
 pub(super) fn within_bounds(effectivities: Option<&[String]>) -> Result<(), ServiceError> {
@@ -186,12 +187,12 @@ pub(super) fn within_bounds(effectivities: Option<&[String]>) -> Result<(), Serv
 }
 
 impl RunAddress {
-    /// A run that is named by its address.
+    /// Returns a run that is named by its address.
     pub(super) fn of(held: Held, known: Option<u64>) -> RunAddress {
         RunAddress { held, known, is_led: false, as_token: false, effectivities: None }
     }
 
-    /// A run that its agent is led through.
+    /// Returns a run that an agent navigates.
     pub(super) fn led(held: Held, known: Option<u64>, as_token: bool, request: &Request) -> RunAddress {
         RunAddress { held, known, is_led: true, as_token, effectivities: request.effectivities.clone() }
     }

@@ -1,4 +1,4 @@
-//! What it takes to go on with a function whose run was kept: its definition, and the servers that it calls.
+//! The requirements for resuming a stored run of a function: its definition and the servers that it calls.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::library::servers_of;
 use crate::servers::ServerSetup;
 use crate::store::RunId;
 
-/// A run that was kept, and what it needs.
+/// A stored run, and its requirements.
 #[derive(Clone, Debug)]
 pub struct ResumableRun {
-    /// The definition that it is held to.
+    /// The definition of the run.
     pub definition: Arc<Definition>,
-    /// How far it is.
+    /// The run itself.
     pub run: Run,
     /// The servers that it may call.
     pub servers: Vec<ServerSetup>,
 }
 
 impl Service {
-    /// A run as it was left, with its servers: those that its definition brings along, and of the others those of
-    /// `mcp`, the user's own file.
+    /// Returns a stored run with its servers: those that its definition brings along, and others from `mcp`, the user's
+    /// own file.
     ///
     /// # Errors
-    /// The run is not known, a server is not, or nobody trusts those that the definition brings along.
+    /// The run or a server is unknown, or the servers that the definition brings along are not trusted.
     pub async fn kept_function(&self, id: &RunId, mcp: Option<&Path>) -> Result<ResumableRun, ServiceError> {
         let held = self.hold(&Address::Stored(id.clone())).await?;
         let (definition, run) = (held.definition, held.run);
@@ -46,7 +46,7 @@ impl Service {
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
         let mut servers = servers_of(&definition, &folder, self.project());
         for own in mcp.map(|path| self.library().own_servers(path)).transpose()?.unwrap_or_default() {
-            // Ours give way to those that the user calls alike, as they do when a run begins.
+            // Built-in servers give way to the user's servers of the same name, as they do when a run begins.
             let brought = definition.workflow.flows().map(|(_, flow)| &flow.settings);
             let is_brought =
                 brought.into_iter().any(|settings| settings.servers.iter().any(|it| it.name == own.server.name));

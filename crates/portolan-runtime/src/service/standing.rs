@@ -1,5 +1,6 @@
-//! How the repository stood when an agent's step of work began: noted when the agent is led there, so that a person who is
-//! asked can be shown what has changed since. It is kept beside the runs; where it is not, nothing depends on it.
+//! The state of the repository when an agent's step of work began. It is noted when the agent is led to the step, so
+//! that a person who is asked can see what has changed since. The note is kept beside the runs, and nothing fails
+//! without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,21 +21,21 @@ use crate::gates::FileBaseline;
 use crate::project_folder;
 use crate::repository::{FileChanges, FileSnapshot, Repository};
 
-/// How long an agent is kept waiting for it.
+/// The maximum time that an agent waits for the note.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The largest note that is read.
+/// The maximum size of a note that is read.
 const MOST_BYTES: u64 = 4 << 20;
-/// The most files that are looked at besides what git knows to have changed.
+/// The maximum number of files checked besides those that git knows to have changed.
 const MOST_WRITTEN: usize = 200;
-/// How many branches of a run are noted.
+/// The maximum number of branches of a run that are noted.
 const MOST_BRANCHES: usize = 64;
 
-/// What is noted of a run.
+/// The notes of a run.
 #[derive(Default, Serialize, Deserialize)]
 struct Notes {
-    /// How the files stood when it was noted first.
+    /// The state of the files at the first note.
     run: Option<FileSnapshot>,
-    /// By the frame, the step of work that began last in it.
+    /// The step of work that began last in each frame.
     steps: BTreeMap<String, StepNote>,
 }
 
@@ -43,28 +44,28 @@ struct StepNote {
     step: String,
     revision: u64,
     at: Timestamp,
-    /// Whether the frame has been elsewhere since: work that is attempted again where it stands has not begun anew.
+    /// Whether the frame has been elsewhere since. Work that is retried in place has not begun anew.
     left: bool,
     standing: FileSnapshot,
 }
 
-/// What has changed in the repository since a step began.
+/// The changes in the repository since a step began.
 #[derive(Clone, Debug, Serialize)]
 pub struct Since {
     /// The step.
     pub step: String,
-    /// When it began.
+    /// The time when it began.
     pub at: Timestamp,
     /// The commit that was checked out then.
     pub commit: String,
-    /// What has changed.
+    /// The changes.
     #[serde(flatten)]
     pub changes: FileChanges,
 }
 
 impl Service {
-    /// Notes how the repository stands where an agent's step has just begun. What cannot be noted is not: whoever asks is
-    /// told so.
+    /// Notes the state of the repository if an agent's step has just begun. If it cannot be noted, the person who is
+    /// asked is shown no changes.
     pub(super) async fn note_standing(&self, held: &Held) {
         if held.definition.workflow.root().interface.is_some() {
             return;
@@ -121,11 +122,11 @@ impl Service {
         }
     }
 
-    /// How the files stood before what is claimed at a position.
+    /// Returns the state of the files before a claim at a position.
     pub(super) fn stood_before(&self, held: &Held, path: &FramePath) -> FileBaseline {
         let Some(notes) = self.notes_of(held).map(|path| read(&path)) else { return FileBaseline::default() };
         let Notes { run, mut steps } = notes;
-        // One from before the run was restored is of another past.
+        // A note from before the run was restored is of another past.
         let step = steps.remove(&path.text()).filter(|noted| noted.revision <= held.run.revision);
         let own = match &held.carrier {
             Carrier::Task { file, .. } => {
@@ -136,7 +137,7 @@ impl Service {
         FileBaseline { step: step.map(|noted| noted.standing), run, own }
     }
 
-    /// Where it is noted how the files stood; nothing for a run that lives in its token alone.
+    /// Returns the path of the notes. `None` for a run that is only in its token.
     pub(super) fn notes_of(&self, held: &Held) -> Option<PathBuf> {
         let name = match &held.carrier {
             Carrier::Stored(id) => id.to_string(),
@@ -149,16 +150,16 @@ impl Service {
         Some(self.project().join(".portolan").join("standing").join(format!("{name}.json")))
     }
 
-    /// What has changed in the repository since the step began that a run is at, or that it was at before a question.
-    /// Nothing where it was not noted how the repository stood then.
+    /// Returns the changes in the repository since the run's present step began, or since the step before a question.
+    /// `None` if the state of the repository was not noted then.
     ///
     /// # Errors
-    /// The run is not known; or what has changed cannot be found out.
+    /// The run is unknown, or the changes cannot be determined.
     pub async fn changes_since(&self, address: &Address, branch: Option<&str>) -> Result<Option<Since>, ServiceError> {
         let held = self.peek(address).await?;
         let Some(notes) = self.notes_of(&held) else { return Ok(None) };
         let noted = read(&notes).steps.remove(branch.unwrap_or_default());
-        // One from before the run was restored is of another past.
+        // A note from before the run was restored is of another past.
         let Some(noted) = noted.filter(|noted| noted.revision <= held.run.revision) else { return Ok(None) };
         let repository = Repository::of(self.project());
         let changes = async { repository.whole().await?.changes_since(&noted.standing).await };
@@ -177,19 +178,19 @@ impl Service {
     }
 }
 
-/// Whether an agent works at the step that a frame is at. A gate looks at what was done before: what was noted then counts
-/// there, too.
+/// Checks whether an agent works at the step of a frame. A gate looks at earlier work, so an earlier note also counts
+/// there.
 fn is_work(held: &Held, frame: &Frame) -> bool {
     let kind = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.kind;
     matches!(kind, Kind::Work { gate: false, .. })
 }
 
-/// Whether a project seems to lie in a repository: git need not be started to say no.
+/// Checks whether a project seems to be in a repository, without starting git.
 fn is_repository(project: &Path) -> bool {
     project.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
-/// The files that checks of a run want written, by their paths in the project.
+/// Returns the files that checks of a run want written, as paths in the project.
 fn written(held: &Held) -> BTreeSet<String> {
     let steps = held.definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let facts = steps.flat_map(|step| &step.node.accept).filter_map(|check| check.by.evidence());
@@ -205,7 +206,7 @@ fn read(path: &Path) -> Notes {
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// Writes a note in a folder that only its owner may read.
+/// Writes a note into a folder that only its owner may read.
 pub(super) fn write(path: &Path, notes: &impl Serialize) -> std::io::Result<()> {
     let folder = disk::folder_of(path);
     project_folder::make(disk::folder_of(folder))?;

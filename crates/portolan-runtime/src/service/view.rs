@@ -1,4 +1,4 @@
-//! Makes what a call about a run is answered with.
+//! Builds the response to a call about a run.
 
 use portolan_core::graph::CheckBy;
 use portolan_core::present::{Untrusted, Viewer, focus, situation};
@@ -16,10 +16,10 @@ use crate::tasks::{self, terminal};
 use crate::view::View;
 
 impl Service {
-    /// Presents a run, or one position of it: to an agent that is led, always the one that it is at.
+    /// Presents a run or one of its positions. A navigating agent always gets the focused position.
     ///
     /// # Errors
-    /// It has no room in a token, or the keys cannot be used.
+    /// The run does not fit into a token, or the keys cannot be used.
     pub(super) fn present(
         &self,
         grip: &RunAddress,
@@ -63,7 +63,7 @@ impl Service {
         })
     }
 
-    /// A refusal, with where the run is.
+    /// Adds the situation of the run to an error.
     pub(super) fn situated(
         &self,
         error: ServiceError,
@@ -78,14 +78,14 @@ impl Service {
         }
     }
 
-    /// How to have the commands trusted that the positions of a run lead through, when they are not.
+    /// Returns how to trust the commands at the positions of a run, if any is untrusted.
     pub(super) fn untrusted_at(&self, held: &Held) -> Option<Untrusted> {
         let positions = held.run.positions();
         positions.into_iter().find_map(|(_, frame)| self.lacks_trust(&held.definition, frame))
     }
 
-    /// How to have the commands trusted that a position is left through, when they are not: those of its definition, and
-    /// those of the project.
+    /// Returns how to trust the commands that check a position, if any is untrusted: those of its definition and those
+    /// of the project.
     pub(super) fn lacks_trust(&self, definition: &Definition, frame: &Frame) -> Option<Untrusted> {
         let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
         let own = checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
@@ -98,25 +98,26 @@ impl Service {
         })
     }
 
-    /// The same for checks of the project. One that it says nothing of needs no trust: a person is asked.
+    /// Does the same for checks of the project. A check that the project does not define needs no trust: a person is
+    /// asked.
     fn untrusted_checks<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Untrusted> {
         let mut names = names.peekable();
-        // Every move asks this: no file is read for steps that name no such check.
+        // Every move calls this: no file is read for steps without such a check.
         names.peek()?;
-        // What has faults, or cannot be read, is told when the check is performed.
+        // A file that has faults or cannot be read is reported when the check is performed.
         let checks = project_checks::load(self.project()).unwrap_or_default();
         let lacking = names.any(|name| checks.contains_key(name))
             && !project_checks::is_trusted(&checks, &self.trust).unwrap_or(false);
         lacking.then(|| Untrusted::Trust { file: project_checks::FILE.to_owned() })
     }
 
-    /// Whether the project attaches commands to a definition that nobody has trusted. A record that cannot be read trusts
-    /// nothing.
+    /// Checks whether the project attaches untrusted commands to a definition. A trust record that cannot be read
+    /// trusts nothing.
     pub(super) fn lacks_trusted_attachments(&self, definition: &Definition) -> bool {
         definition.attached_commands.iter().any(|commands| !self.trust.is_trusted(commands).unwrap_or(false))
     }
 
-    /// How to have a definition's commands trusted, when they are not: those that the project attaches to it come first.
+    /// Returns how to trust a definition's commands, if any is untrusted. Commands attached by the project come first.
     pub fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
         if self.lacks_trusted_attachments(definition) {
             let now = attachments::digests(&attachments::load(self.project()).unwrap_or_default());
@@ -127,7 +128,7 @@ impl Service {
             });
         }
         let commands = definition.commands.as_ref()?;
-        // A record that cannot be read trusts nothing.
+        // A trust record that cannot be read trusts nothing.
         if self.trust.is_trusted(commands).unwrap_or(false) {
             return None;
         }
@@ -146,7 +147,7 @@ impl Service {
     }
 }
 
-/// How commands come to be trusted, in a person's words.
+/// Describes to a person how to trust the commands.
 pub fn lifted_by(untrusted: &Untrusted) -> String {
     let trust = |file: &str| format!("run `portolan trust {}`", shell_word(file));
     match untrusted {
@@ -155,14 +156,14 @@ pub fn lifted_by(untrusted: &Untrusted) -> String {
             "the run is held to an earlier version of `{workflow}`: begin a new run, or put that version back and {}",
             trust(file)
         ),
-        // A graph's file is named where its run begins, and the run keeps what stood in it.
+        // A graph's file is named when its run begins. The run keeps the text of the file.
         Untrusted::Restore { workflow } => format!(
             "put the file that `{workflow}` came from back as it was and run `portolan trust` on it, or begin a new run"
         ),
     }
 }
 
-/// The frame that stands for the whole run, as for the situation: the only position there is, or the fork that has
+/// Returns the frame that represents the whole run, as the situation does: the only position, or the fork that has
 /// several.
 fn whole(held: &Held) -> &Frame {
     if let [(_, frame)] = held.run.positions().as_slice() {
@@ -175,7 +176,7 @@ fn whole(held: &Held) -> &Frame {
     frame
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -185,7 +186,7 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// Whether the run waits for an answer that is no agent's to give.
+/// Checks whether the run waits for an answer that no agent may give.
 pub(super) fn asks_a_person(run: &Run) -> bool {
     run.positions().into_iter().any(|(_, frame)| match &frame.place {
         Place::Waiting { on: WaitingFor::Budget | WaitingFor::Unchecked, .. } => true,

@@ -1,5 +1,5 @@
-//! Who works on the states of a project's functions: models, with the prices that the project knows, and where their checks
-//! look.
+//! The workers of the states of a project's functions: models with the project's prices, and the workspace of their
+//! checks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::repository::Repository;
 use crate::states::{ModelBindings, Workers};
 
 impl Service {
-    /// The models that work on states. The one that is named, `openai:gpt-4o-mini`, works where a definition names none, and
-    /// is opened before anything is begun; paths in its name start from `folder`.
+    /// Returns the models for states. `model`, for example `openai:gpt-4o-mini`, is used if a definition names none. It
+    /// is opened before anything begins. Paths in its name are relative to `folder`.
     ///
     /// # Errors
     /// The model cannot be opened, or the prices of the project cannot be read.
@@ -31,15 +31,15 @@ impl Service {
         })
     }
 
-    /// Where the checks of states look: the project.
+    /// Returns the workspace of the checks of states: the project.
     pub fn project_ground(&self) -> Arc<CheckWorkspace> {
         Arc::new(CheckWorkspace::of(Repository::of(self.project()), Vec::new()))
     }
 
-    /// All who work on states.
+    /// Returns all workers of states.
     ///
     /// # Errors
-    /// As [`Service::cast`].
+    /// As for [`Service::cast`].
     pub fn workers(&self, model: Option<&str>, folder: PathBuf) -> Result<Workers, ServiceError> {
         Ok(Workers { cast: self.cast(model, folder)?, ground: Some(self.project_ground()), ..Workers::default() })
     }

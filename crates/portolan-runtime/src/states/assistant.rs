@@ -1,4 +1,4 @@
-//! A model that is asked by a program, with tools: for functions that work on states, and for whoever needs no workflow.
+//! A model with tools that a program asks: for functions that work on states, and for programs without a workflow.
 //!
 //! ```
 //! use portolan_runtime::models::ModelSetup;
@@ -44,11 +44,11 @@ use super::{Functions, ModelBindings};
 use crate::clock::Clock;
 use crate::tools::Tools;
 
-/// How often a model is asked where nothing else is said.
+/// The default number of times that a model is asked.
 const TURNS: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
-/// How much chance there is in its answers where nothing else is said, in hundredths.
+/// The default temperature.
 const TEMPERATURE: f64 = 0.7;
-/// The longest text of a tool that a model is given back, in bytes.
+/// The maximum length in bytes of a tool's text that a model receives.
 const MAX_TOOL_TEXT: usize = 64 << 10;
 
 /// A model, its settings, and the tools that it may use.
@@ -64,34 +64,34 @@ pub struct Assistant {
     name: String,
 }
 
-/// What a model has said in the end.
+/// The final answer of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantAnswer {
-    /// Its last message; empty where it said nothing.
+    /// The last message. Empty if it has no text.
     pub text: String,
     /// The whole conversation.
     pub messages: Vec<Arc<Message>>,
-    /// What it took.
+    /// The usage.
     pub spend: Spend,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// The model does not answer, or there is no such model or tool.
     Unanswered(ModelError),
-    /// It was asked as often as it may be, and still uses tools.
+    /// The model was asked the maximum number of times, and still uses tools.
     Turns(Box<AssistantAnswer>),
-    /// Its answer is not whole: it was cut off, or kept back.
+    /// The answer is incomplete: it was cut off, or filtered.
     Cut(Box<AssistantAnswer>),
-    /// A tool stops whoever uses it, or waits for an answer. The conversation lacks its result, and those of the tools
-    /// after it.
+    /// A tool stops its caller, or waits for an answer. The conversation lacks its result, and those of the tools after
+    /// it.
     Tool {
         /// The tool.
         tool: String,
-        /// What it came to.
+        /// The result of the tool.
         output: Arc<Value>,
-        /// Whether somebody will answer it.
+        /// Whether it waits for an answer.
         waits: bool,
         /// The conversation so far.
         so_far: Box<AssistantAnswer>,
@@ -118,7 +118,7 @@ impl std::fmt::Display for Stop {
 impl std::error::Error for Stop {}
 
 impl Assistant {
-    /// The usual model of a cast, without tools.
+    /// Returns an assistant with the default model, without tools.
     pub fn new(cast: ModelBindings) -> Assistant {
         Assistant {
             cast,
@@ -132,52 +132,52 @@ impl Assistant {
         }
     }
 
-    /// The same with functions in Rust; all of their tools are offered where [`Assistant::offering`] does not choose.
+    /// Adds functions in Rust. All their tools are offered unless [`Assistant::offering`] selects some.
     #[must_use]
     pub fn functions(self, functions: Functions) -> Assistant {
         Assistant { functions, ..self }
     }
 
-    /// The same with the tools of servers, of which those are offered that [`Assistant::offering`] names as `server/tool`.
+    /// Adds the tools of servers. Those that [`Assistant::offering`] names as `server/tool` are offered.
     #[must_use]
     pub fn tools(self, tools: Arc<Tools>) -> Assistant {
         Assistant { tools, ..self }
     }
 
-    /// The same with these tools and no others.
+    /// Offers these tools and no others.
     #[must_use]
     pub fn offering<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Assistant {
         Assistant { offered: Some(names.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// The same with another model, as `provider:name`.
+    /// Sets the model, as `provider:name`.
     #[must_use]
     pub fn model(self, name: &str) -> Assistant {
         Assistant { model: Some(name.to_owned()), ..self }
     }
 
-    /// The same with other settings; without, the temperature is 0.7.
+    /// Sets the settings. By default, the temperature is 0.7.
     #[must_use]
     pub fn settings(self, settings: ModelSettings) -> Assistant {
         Assistant { settings, ..self }
     }
 
-    /// The same, asked at most so often for one answer, its tools between; without, ten times.
+    /// Sets how many times the model is asked at most for one answer, with its tools in between. The default is ten.
     #[must_use]
     pub fn turns(self, turns: NonZeroU32) -> Assistant {
         Assistant { turns, ..self }
     }
 
-    /// The same under a name, by which written answers are chosen.
+    /// Sets the name, which selects written answers.
     #[must_use]
     pub fn named(self, name: &str) -> Assistant {
         Assistant { name: name.to_owned(), ..self }
     }
 
-    /// Asks once. The tools are offered, and not used.
+    /// Asks once. The tools are offered, but not used.
     ///
     /// # Errors
-    /// The model does not answer, or a tool is not known.
+    /// The model does not answer, or a tool is unknown.
     pub async fn chat(&self, messages: &[Arc<Message>]) -> Result<ModelAnswer, ModelError> {
         let offered = self.offered();
         let specs = self.there().specs(&offered).await?;
@@ -191,16 +191,16 @@ impl Assistant {
         self.cast.ask_for(&request, &self.name, true, &specs).await
     }
 
-    /// Asks until the model answers without asking for tools, and uses those that it asks for.
+    /// Asks until the model answers without tool calls, and performs its tool calls.
     ///
     /// # Errors
-    /// What stopped it, with the conversation so far.
+    /// The reason for the stop, with the conversation so far.
     pub async fn run_with_tools(&self, system: &str, user: &str) -> Result<AssistantAnswer, Stop> {
         let begin = [Message::text(Role::System, system), Message::text(Role::User, user)];
         self.go_on(begin.into_iter().map(Arc::new).collect()).await
     }
 
-    /// The same from within a conversation.
+    /// Continues a conversation in the same way.
     ///
     /// # Errors
     /// As for [`Assistant::run_with_tools`].
@@ -221,7 +221,7 @@ impl Assistant {
         Err(Stop::Turns(Box::new(so_far)))
     }
 
-    /// Uses the tools of a message, one after the other.
+    /// Performs the tool calls of a message, one after the other.
     async fn use_all(&self, message: &Message, so_far: &mut AssistantAnswer) -> Result<(), Stop> {
         let offered = self.offered();
         let names = shown(offered.iter().map(String::as_str));
@@ -272,7 +272,7 @@ impl Assistant {
     }
 }
 
-/// What a tool came to as a model reads it: a text as it is, anything else as JSON.
+/// Returns a tool's result for a model: a text unchanged, anything else as JSON.
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

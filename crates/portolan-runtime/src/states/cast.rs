@@ -1,4 +1,4 @@
-//! The models of a run: each opened once, when it is first asked, and asked with what its tools and answers cost.
+//! The models of a run: each is opened once, at its first use. Adds the cost to their answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +10,14 @@ use portolan_core::value::NodeId;
 
 use crate::models::{self, Model, ModelQuestion, Sink};
 
-/// Who hears what a model says while it says it: the state that it works on, and more of the text.
+/// A listener of a model's streamed text. It receives the state, and the next part of the text.
 pub type ModelListener = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// The models of a run.
 #[derive(Clone)]
 pub struct ModelBindings {
     setup: models::ModelSetup,
-    /// The one that is asked where a definition names none.
+    /// The default model.
     usual: Option<String>,
     prices: Arc<Prices>,
     heard: Option<ModelListener>,
@@ -31,30 +31,30 @@ impl Default for ModelBindings {
 }
 
 impl ModelBindings {
-    /// Models that are opened so. What they cost is not known.
+    /// Returns models that are opened with `setup`. Their prices are unknown.
     pub fn of(setup: models::ModelSetup) -> ModelBindings {
         ModelBindings { setup, usual: None, prices: Arc::default(), heard: None, open: Arc::default() }
     }
 
-    /// The same, with the model that is asked where a definition names none.
+    /// Sets the default model, for definitions that name none.
     #[must_use]
     pub fn usually(self, model: Option<String>) -> ModelBindings {
         ModelBindings { usual: model, ..self }
     }
 
-    /// The same, with what models cost.
+    /// Sets the prices of models.
     #[must_use]
     pub fn priced(self, prices: Prices) -> ModelBindings {
         ModelBindings { prices: Arc::new(prices), ..self }
     }
 
-    /// The same, with somebody who hears what models say while they say it.
+    /// Sets a listener of the models' streamed text.
     #[must_use]
     pub fn heard_by(self, heard: ModelListener) -> ModelBindings {
         ModelBindings { heard: Some(heard), ..self }
     }
 
-    /// The same, with a model that is open already under a name.
+    /// Adds an open model under a name.
     #[must_use]
     pub fn with(self, name: &str, model: Arc<dyn Model>) -> ModelBindings {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), model);
@@ -64,7 +64,7 @@ impl ModelBindings {
     /// Opens a model, unless it is open.
     ///
     /// # Errors
-    /// Its name is none, or its key is missing: asking again does not help.
+    /// Its name is invalid, or its key is missing. A retry does not help.
     pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = open.get(name) {
@@ -86,11 +86,11 @@ impl ModelBindings {
         asked: &ModelRequest,
         tools: &[ToolSpec],
     ) -> Result<ModelAnswer, ModelError> {
-        // What judges say is for the engine.
+        // The answers of judges are only for the engine.
         self.ask_for(&asked.request, node.as_str(), asked.judge.is_none(), tools).await
     }
 
-    /// Asks the model that a request names, or else the usual one.
+    /// Asks the model that a request names, or else the default one.
     pub(super) async fn ask_for(
         &self,
         request: &Request,

@@ -18,12 +18,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-/// What a function made of a state.
+/// The result of a function for a state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FunctionOutput {
     /// The output.
     pub output: Value,
-    /// The variables that it gives a value.
+    /// The variables that it sets.
     pub writes: Map<String, Value>,
 }
 
@@ -33,17 +33,17 @@ impl From<Value> for FunctionOutput {
     }
 }
 
-/// Why a function did not do its work.
+/// The error of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
-    /// What went wrong, in one sentence.
+    /// The reason, in one sentence.
     pub message: String,
-    /// Whether trying it again may help.
+    /// Whether a retry may help.
     pub may_pass: bool,
 }
 
 impl FunctionError {
-    /// Trying it again does not help.
+    /// Returns an error for which a retry does not help.
     pub fn new(message: impl Into<String>) -> FunctionError {
         FunctionError { message: message.into(), may_pass: false }
     }
@@ -70,7 +70,7 @@ struct OwnTool {
     then: Then,
 }
 
-/// What a run does when a tool has come to something.
+/// The effect of a tool's result on the run.
 #[derive(Clone, Copy, Default)]
 enum Then {
     #[default]
@@ -108,7 +108,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The same, with a function that works on the states which name it; one of the same name is replaced.
+    /// Adds a function for the states that name it. It replaces one of the same name.
     #[must_use]
     pub fn working<F, R>(mut self, name: &str, function: F) -> Functions
     where
@@ -119,11 +119,11 @@ impl Functions {
         self
     }
 
-    /// The same, with a tool for models; one of the same name is replaced. `parameters` is the JSON Schema of its
-    /// arguments, of the type `object`; what does not fit it never reaches the function.
+    /// Adds a tool for models. It replaces one of the same name. `parameters` is the JSON Schema of its arguments, of
+    /// the type `object`. Arguments that do not match it never reach the function.
     ///
     /// # Errors
-    /// What is wrong with the schema.
+    /// The schema is invalid.
     pub fn tool<F, R>(mut self, spec: ToolSpec, function: F) -> Result<Functions, FunctionError>
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
@@ -143,8 +143,8 @@ impl Functions {
         Ok(self)
     }
 
-    /// The same, with a tool whose parameters are derived from the type of its arguments, and which comes to what
-    /// serializes. `A` is a struct with named fields; the comments of its fields are what models read of them.
+    /// Adds a tool whose parameters are derived from the type of its arguments, and whose result is serializable. `A`
+    /// is a struct with named fields. Models see the comments of the fields.
     ///
     /// # Errors
     /// The type is no object in JSON.
@@ -157,7 +157,7 @@ impl Functions {
     {
         let mut parameters = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<A>().to_value();
         if let Some(fields) = parameters.as_object_mut() {
-            // What is said of the type is for its readers; models are told what the tool is for.
+            // The description of the type is for its readers. Models see that of the tool.
             ["$schema", "title", "description"].iter().for_each(|key| drop(fields.shift_remove(*key)));
             if fields.get("type").is_some_and(|kind| kind == "object") {
                 fields.entry("properties").or_insert_with(|| json!({}));
@@ -165,7 +165,7 @@ impl Functions {
         }
         let spec = ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
         self.tool(spec, move |arguments| {
-            // What the schema lets through and the type does not: numbers that are too large, for one.
+            // The schema accepts some values that the type does not, such as too large numbers.
             let begun = serde_json::from_value(arguments).map(&function);
             async move {
                 let came = begun.map_err(|error| FunctionError::new(error.to_string()))?.await?;
@@ -175,13 +175,13 @@ impl Functions {
         })
     }
 
-    /// The same, with a tool after which a run stops until somebody lets it go on. One that is not known changes nothing.
+    /// Makes a run stop after this tool until it is resumed. An unknown name changes nothing.
     #[must_use]
     pub fn breaking(self, name: &str) -> Functions {
         self.then(name, Then::Break)
     }
 
-    /// The same, with a tool that has done something which somebody will answer: the run waits for that answer.
+    /// Makes a run wait for an answer after this tool. An unknown name changes nothing.
     #[must_use]
     pub fn waiting(self, name: &str) -> Functions {
         self.then(name, Then::Wait)
@@ -194,12 +194,12 @@ impl Functions {
         self
     }
 
-    /// The tools as they are shown to models, by name.
+    /// Returns the tools as they are shown to models, by name.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.values().map(|tool| &tool.spec)
     }
 
-    /// Uses a tool. What does not fit its schema, and what it fails with, is [`Done::Failed`].
+    /// Calls a tool. Invalid arguments and its own failure give [`Done::Failed`].
     ///
     /// # Errors
     /// There is no tool of that name.
@@ -208,7 +208,7 @@ impl Functions {
         done.ok_or_else(|| FunctionError::new(format!("there is no tool `{name}`; register it first")))
     }
 
-    /// How a tool is shown to models; nothing where there is none of that name.
+    /// Returns how a tool is shown to models. `None` if there is none of that name.
     pub(super) fn spec(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.get(name).map(|tool| &tool.spec)
     }
@@ -247,7 +247,8 @@ impl Functions {
     }
 }
 
-/// What a function comes to. One that panics has failed, and takes nothing with it; dropping the future stops it.
+/// Returns the result of a function. A panic is contained and counts as a failure. Dropping the future stops the
+/// function.
 async fn guarded<T: Send + 'static>(later: Later<Result<T, FunctionError>>) -> Result<T, FunctionError> {
     let mut alone = JoinSet::new();
     alone.spawn(later);

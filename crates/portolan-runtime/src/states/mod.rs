@@ -1,8 +1,8 @@
-//! Who works on the states of a run: models that are opened by their names, tools of servers, functions that whoever
-//! embeds Portolan has registered, and whoever looks at what is outside.
+//! The workers of a run's states: models that are opened by their names, tools of servers, functions that an embedding
+//! program has registered, and the workspace of checks.
 //!
-//! Each performs one effect, with everything it needs, and comes back with what is told to the engine. They know nothing
-//! of runs, and of whether the servers and commands of a definition are trusted: whoever calls them has asked.
+//! Each performs one effect, with everything it needs, and returns the result for the engine. They know nothing of
+//! runs, and do not check whether the servers and commands of a definition are trusted: their caller has done so.
 
 mod assistant;
 mod cast;
@@ -24,19 +24,19 @@ pub use assistant::{Assistant, AssistantAnswer, Stop};
 pub use cast::{ModelBindings, ModelListener};
 pub use functions::{FunctionError, FunctionOutput, Functions};
 
-/// Who works on the states of a run.
+/// The workers of a run's states.
 #[derive(Clone, Default)]
 pub struct Workers {
     /// The models.
     pub cast: ModelBindings,
     /// The functions.
     pub functions: Functions,
-    /// Where commands are run and files are looked for; nothing where no project is at hand.
+    /// The workspace for commands and files. `None` without a project.
     pub ground: Option<Arc<CheckWorkspace>>,
 }
 
 impl Workers {
-    /// Asks a model, with tools among which are the flows of a workflow. Dropping the future gives it up.
+    /// Asks a model, with tools that may include flows of a workflow. Dropping the future gives the request up.
     pub(crate) async fn complete(
         &self,
         (node, asked): (&NodeId, &ModelRequest),
@@ -53,12 +53,12 @@ impl Workers {
         }
     }
 
-    /// Uses a tool that a model has asked for.
+    /// Performs a tool call of a model.
     pub(crate) async fn use_tool(&self, used: (&Effect, &ModelToolCall), tools: &Tools, clock: &Clock) -> Done {
         tools::perform(used, tools, &self.functions, clock).await
     }
 
-    /// Has a function work on a state.
+    /// Runs a function for a state.
     pub(crate) async fn work(&self, node: &NodeId, work: &FunctionUse) -> Completion {
         self.functions.work(node, work).await
     }

@@ -1,4 +1,4 @@
-//! The tools of a state: how models are shown them, and who answers.
+//! The tools of a state: their presentation to models, and their handlers.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use super::Functions;
 use crate::clock::Clock;
 use crate::tools::Tools;
 
-/// The tools that there are.
+/// The available tools.
 pub(super) struct Offered<'t> {
-    /// Those of servers.
+    /// The tools of servers.
     pub(super) tools: &'t Tools,
-    /// Those that are workflows.
+    /// The workflow whose flows are tools.
     pub(super) workflow: Option<&'t Workflow>,
-    /// Those in Rust.
+    /// The tools in Rust.
     pub(super) functions: &'t Functions,
 }
 
 impl Offered<'_> {
-    /// How some of them are shown to a model, in their order.
+    /// Returns how these tools are shown to a model, in their order.
     ///
     /// # Errors
     /// There is no such tool, or its server does not list its tools.
@@ -58,7 +58,7 @@ impl Offered<'_> {
 async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> Result<ToolSpec, ModelError> {
     let open = || json!({ "type": "object" });
     let Some(listed) = tools.listed(server).await else {
-        // Written answers stand for the server, and nobody says what its tools take.
+        // Written answers replace the server, so the parameters of its tools are unknown.
         return Ok(ToolSpec { name: name.to_owned(), description: String::new(), parameters: open() });
     };
     let listed = listed.map_err(|error| ModelError {
@@ -83,8 +83,8 @@ fn unknown(name: &str, help: &str) -> ModelError {
     ModelError { code: "unknown-tool".to_owned(), message, may_pass: false, retry_after_ms: None }
 }
 
-/// What keeps arguments from being what a server says that its tool takes. Where its schema is of no kind that is known
-/// here, the server judges itself.
+/// Returns why arguments do not match the schema of a server's tool. `None` also if the kind of schema is unknown here:
+/// then the server decides.
 async fn unfit(used: &ModelToolCall, (server, tool): (&str, &str), tools: &Tools) -> Option<String> {
     let listed = tools.listed(server).await?.ok()?;
     let listed = listed.iter().find(|listed| listed.name == tool)?;
@@ -96,7 +96,7 @@ async fn unfit(used: &ModelToolCall, (server, tool): (&str, &str), tools: &Tools
     Some(format!("the arguments are not what `{}` takes: {}", used.tool, told.join("; ")))
 }
 
-/// Uses a tool.
+/// Performs a tool call.
 pub(super) async fn perform(
     (effect, used): (&Effect, &ModelToolCall),
     tools: &Tools,

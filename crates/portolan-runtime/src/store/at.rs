@@ -1,4 +1,4 @@
-//! Where the runs of a project are kept: one of the stores of this crate, or any other.
+//! The location of a project's runs: one of the stores of this crate, or any other.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::{Keyring, MemoryStore, SqliteStore, Store};
 
-/// Where runs are kept.
+/// The location of runs.
 #[derive(Clone)]
 pub enum StoreAt {
-    /// Nowhere: they end with the process.
+    /// In memory: runs end with the process.
     Memory,
     /// In a SQLite file.
     File(PathBuf),
@@ -18,8 +18,8 @@ pub enum StoreAt {
 }
 
 impl StoreAt {
-    /// The store. `data` is the folder of the keys that runs with secrets are sealed with, `definitions` the one that has
-    /// the definitions of runs which live elsewhere.
+    /// Returns the store. `data` is the folder of the keys that seal runs with secrets, `definitions` the folder of
+    /// definitions of runs outside the store.
     pub(crate) fn open(&self, data: &Path, definitions: PathBuf) -> Arc<dyn Store> {
         match self {
             StoreAt::Memory => Arc::new(MemoryStore::default().definitions_in(definitions)),

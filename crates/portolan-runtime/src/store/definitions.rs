@@ -1,5 +1,5 @@
-//! The definitions of runs that live elsewhere, in task files and tokens: a folder beside the runs, with a file for each,
-//! named by its digest. Whoever carries such a run to another machine may carry the folder along.
+//! The definitions of runs outside the store, in task files and tokens: a folder beside the runs with a file for each
+//! definition, named by its digest. The folder can be copied to another machine together with such runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::disk::Fresh;
 use crate::error::plain;
 use crate::project_folder;
 
-/// A folder of definitions, which need not be there.
+/// A folder of definitions, which need not exist.
 #[derive(Clone, Debug)]
 pub(super) struct Definitions {
     folder: PathBuf,
@@ -21,7 +21,7 @@ impl Definitions {
         Definitions { folder }
     }
 
-    /// The definition from here, where it is whole; or else the one that `other` has, where that is kept.
+    /// Returns the definition from this folder if it is intact, or else the one that `other` has.
     pub(super) async fn or_else(
         &self,
         digest: &Digest,
@@ -32,7 +32,7 @@ impl Definitions {
             return here.map(|text| text.expect("it was just read"));
         }
         match other.await {
-            // A damaged copy is given as it is: whoever checks it says that it was there.
+            // A damaged copy is returned as it is: the caller's check reports the damage.
             Err(error @ StoreError::NotFound { .. }) => here?.ok_or(error),
             found => found,
         }
@@ -46,16 +46,16 @@ impl Definitions {
         }
     }
 
-    /// The digest of a definition here that begins like this.
+    /// Returns the digest of a definition here that begins like this.
     pub(super) fn beginning_with(&self, beginning: &str) -> Option<Digest> {
-        // A folder that cannot be read holds nothing that could be gone on with.
+        // A folder that cannot be read has no usable definition.
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let mut digests = names.filter_map(|name| Digest::try_from(name.strip_suffix(".json")?.to_owned()).ok());
         digests.find(|digest| digest.as_str().starts_with(beginning))
     }
 
-    /// Writes a definition, over a copy that is damaged.
+    /// Writes a definition. Replaces a damaged copy.
     pub(super) fn keep(&self, digest: &Digest, text: &str) -> Result<(), StoreError> {
         let path = self.path(digest);
         if std::fs::read(&path).is_ok_and(|kept| kept == text.as_bytes()) {

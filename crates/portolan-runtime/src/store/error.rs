@@ -1,47 +1,47 @@
-//! The ways in which a store refuses or fails, each with what to do about it. Knows no database.
+//! The errors of a store, each with a remedy. Knows no database.
 
 use std::fmt;
 
 use super::{Digest, RunId};
 use crate::error::ServiceError;
 
-/// Why a store did not do what it was asked.
+/// The reason why a store did not carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// There is no such run or definition.
     NotFound {
-        /// What was asked for, such as "run `k3mx8q2p`".
+        /// The requested item, such as "run `k3mx8q2p`".
         what: String,
     },
     /// Another run has this handle.
     Taken,
-    /// The run has moved on: somebody else's record came first.
+    /// The run has moved on: another record was stored first.
     Conflict {
-        /// The number of its last record.
+        /// The number of the last record.
         actual_seq: u64,
     },
-    /// Somebody else has the right to drive the run.
+    /// Another caller has the lease of the run.
     UnderWay {
         /// The run.
         run: RunId,
-        /// Who, such as "another process"; nothing where that is somebody of this process.
+        /// The holder, such as "another process". `None` if it is in this process.
         holder: Option<String>,
     },
-    /// The disk has no room left.
+    /// The disk is full.
     Full,
-    /// The place of the store may be read, but not written.
+    /// The location of the store is read-only.
     ReadOnly,
-    /// The store cannot be reached or used as things are. The message says why and what to do.
+    /// The store cannot be reached or used. The message gives the reason and the remedy.
     Unavailable(String),
-    /// What is stored cannot be understood. The message says what and where.
+    /// Stored data cannot be understood. The message says what and where.
     Corrupt(String),
-    /// It failed in another way.
+    /// Another failure.
     Failed {
-        /// What programs know it by.
+        /// The stable code for programs.
         code: &'static str,
-        /// What failed.
+        /// The failure.
         message: String,
-        /// What to do about it.
+        /// The remedy.
         help: String,
     },
 }
@@ -85,18 +85,18 @@ fn wait_for(run: &RunId) -> String {
 impl std::error::Error for StoreError {}
 
 impl StoreError {
-    /// There is no such run.
+    /// Returns the error for an unknown run.
     pub fn no_run(id: &RunId) -> StoreError {
         StoreError::NotFound { what: format!("run `{id}`") }
     }
 
-    /// There is no such definition.
+    /// Returns the error for an unknown definition.
     pub fn no_definition(digest: &Digest) -> StoreError {
         StoreError::NotFound { what: format!("definition `{digest}`") }
     }
 }
 
-/// A store's error in the form that callers are given.
+/// Converts a store's error to the service's error.
 pub(crate) fn store_error(error: StoreError) -> ServiceError {
     let text = error.to_string();
     let (message, help) = text.split_once(": ").unwrap_or((&text, "look at the file and try again"));

@@ -1,8 +1,8 @@
-//! The right to drive a run: one caller has it at a time, so that no call is made twice.
+//! Leases to drive a run: one caller has one at a time, so that no call is made twice.
 //!
-//! A lease guards what is done, not what is written: that is the sequence number's. Those of the stores here end with
-//! their holder, however that one ends: in one process they are entries of a set, and between processes locks of the
-//! operating system's on files beside the store, named by the handles of the runs.
+//! A lease guards execution. Writes are guarded by the sequence number. The leases of the stores here end with their
+//! holder in any case: within a process they are entries of a set, and between processes they are locks of the
+//! operating system on files beside the store, named by the handles of the runs.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -14,15 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{RunId, StoreError};
 use crate::disk::{open_lock, private_folder};
 
-/// When a lease is lost.
+/// A future that completes when a lease is lost.
 pub type Lost<'l> = Pin<Box<dyn Future<Output = ()> + Send + 'l>>;
 
-/// The right to drive a run, until it is dropped.
+/// The lease to drive a run, until it is dropped.
 ///
-/// A store whose leases have an expiry renews each for as long as it is held, by itself.
+/// A store whose leases expire renews each one while it is held.
 pub trait Lease: Send + Sync {
-    /// Comes when the right is lost although it is held: it could not be renewed in time, and somebody else may have it.
-    /// Whoever drives the run stops then. A lease that lasts as long as its holder is never lost.
+    /// Completes if the lease is lost although it is held: it could not be renewed in time, and another caller may have
+    /// it. The driver of the run must stop then. A lease that lasts as long as its holder is never lost.
     fn lost(&self) -> Lost<'_> {
         Box::pin(std::future::pending())
     }
@@ -44,7 +44,7 @@ pub(super) struct Held {
 impl Lease for Held {}
 
 impl Driven {
-    /// Takes the right to drive a run, where nobody of this process has it.
+    /// Acquires the lease of a run, unless it is held in this process.
     pub(super) fn take(&self, id: &RunId) -> Result<Held, StoreError> {
         match self.runs().insert(id.clone()) {
             true => Ok(Held { driven: self.clone(), id: id.clone(), lock: None }),
@@ -52,7 +52,7 @@ impl Driven {
         }
     }
 
-    /// The same, where no other process has it that keeps its locks in `folder`.
+    /// Does the same, unless another process with its locks in `folder` holds it.
     pub(super) fn take_among(&self, folder: &Path, id: &RunId) -> Result<Held, StoreError> {
         let mut held = self.take(id)?;
         let path = folder.join(format!("{id}.lock"));
@@ -74,8 +74,8 @@ impl Driven {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some((path, lock)) = self.lock.take() {
-            // While it is still locked: whoever opened it before finds that it is gone, and opens another one. Where
-            // nobody could find that, it stays.
+            // Removed while it is still locked: a process that opened it before finds that it is gone, and opens
+            // another one. On platforms without this check the file stays.
             if cfg!(unix) {
                 let _left_behind = fs::remove_file(path);
             }
@@ -96,13 +96,13 @@ fn not_locked(id: &RunId, path: &Path, error: &io::Error) -> StoreError {
     }
 }
 
-/// The locked file; nothing when somebody else has locked it.
+/// Returns the locked file. `None` if it is locked already.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     loop {
         let file = open_lock(path)?;
         match file.try_lock() {
             Ok(()) if is_still(&file, path)? => return Ok(Some(file)),
-            // Its holder was done with it, and removed it, between the two.
+            // Its holder released and removed it between the two calls.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -110,7 +110,7 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether the path leads to this file.
+/// Checks whether the path leads to this file.
 #[cfg(unix)]
 fn is_still(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -136,7 +136,7 @@ mod tests {
     fn one_drives_at_a_time_in_whichever_process() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("runs.db.driven");
-        // Two stores are to each other as two processes are.
+        // Two stores behave like two processes here.
         let (one, other) = (Driven::default(), Driven::default());
         let (id, another) = (RunId::random(), RunId::random());
         let held = one.take_among(&folder, &id).expect("nobody drives it");

@@ -1,4 +1,4 @@
-//! Runs that end with the process: for tests, and the second implementation that keeps databases out of the trait.
+//! A store in memory: for tests, and as the second implementation that keeps the trait independent of databases.
 
 use std::collections::{BTreeMap, btree_map};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::{Digest, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, Stor
 pub struct MemoryStore {
     shelf: Mutex<Shelf>,
     driven: Driven,
-    /// Where the definitions of runs are that live elsewhere and outlast this store.
+    /// The definitions of runs outside the store, which outlast it.
     outside: Option<Definitions>,
 }
 
@@ -23,16 +23,16 @@ pub struct MemoryStore {
 struct Shelf {
     runs: BTreeMap<RunId, Journal>,
     definitions: BTreeMap<Digest, Arc<str>>,
-    /// How often something was kept.
+    /// The number of writes.
     version: u64,
 }
 
 #[derive(Debug)]
 struct Journal {
-    /// How many runs were there before it: decides the order of those that moved in the same millisecond.
+    /// The number of earlier runs. It orders runs that moved in the same millisecond.
     number: usize,
     definition: Digest,
-    /// What lists show of the opening, where that is not all of it.
+    /// The opening as lists show it, if that is not all of it.
     cover: Option<Opening>,
     run: Run,
     records: Vec<Record>,
@@ -107,14 +107,14 @@ impl Store for MemoryStore {
 }
 
 impl MemoryStore {
-    /// The same, with the definitions of runs that live elsewhere in `folder`: such runs outlast the store.
+    /// Returns the store with the definitions of runs outside it in `folder`: such runs outlast the store.
     #[must_use]
     pub fn definitions_in(mut self, folder: PathBuf) -> MemoryStore {
         self.outside = Some(Definitions::in_folder(folder));
         self
     }
 
-    /// Each change of the shelf is made whole before anything in it can panic, so a poisoned lock holds a good shelf.
+    /// Locks the shelf. No change of it can panic halfway, so a poisoned lock still guards a consistent shelf.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }

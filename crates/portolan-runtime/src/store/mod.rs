@@ -1,10 +1,11 @@
-//! Where runs outlive the process: the [`Store`] and what goes in and out of it.
+//! The store of runs: the [`Store`], its requests and its results.
 //!
-//! A store keeps, for each run, its journal (the events and what they made true) and a snapshot, the fold of that
-//! journal. Besides it says who drives a run, and keeps definitions: what two machines need to work on one run. It decides nothing about workflows: it knows neither the engine nor what a definition bundle says.
+//! A store keeps, for each run, its journal (the events and their changes) and a snapshot, the fold of that journal. It
+//! also grants leases to drive a run, and keeps definitions: what two machines need to work on one run. It decides
+//! nothing about workflows: it knows neither the engine nor the content of a definition bundle.
 //!
-//! An append carries the sequence number that the caller decided on, and is refused when the run has moved on since:
-//! that is the whole of the concurrency control, between threads, processes and machines.
+//! An append names the sequence number that the caller decided on, and is refused if the run has moved on since. This
+//! is the whole concurrency control, between threads, processes and machines.
 
 mod at;
 pub mod contract;
@@ -34,18 +35,18 @@ pub use seal::{Keyring, Part, Sealer, Unopened};
 pub use sqlite::SqliteStore;
 pub use summary::{RunStatus, Summary};
 
-/// What a store answers, later.
+/// The future result of a store's method.
 ///
-/// A request that was polled once is carried out even when the answer is no longer awaited.
+/// A request that was polled once is carried out even if its result is no longer awaited.
 pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A keeper of runs.
+/// A store of runs.
 ///
-/// [`contract::check`] holds a store to what is promised here.
+/// [`contract::check`] tests a store for these guarantees.
 ///
-/// What was acknowledged is there afterwards, whatever happens to the process. A refusal ([`StoreError::NotFound`],
-/// [`StoreError::Taken`], [`StoreError::Conflict`]) has changed nothing; after any other error of a write, load the run
-/// to see whether the record is there.
+/// An acknowledged write survives the process. A refusal ([`StoreError::NotFound`], [`StoreError::Taken`],
+/// [`StoreError::Conflict`]) has changed nothing. After any other error of a write, load the run to see whether it has
+/// the record.
 ///
 /// ```
 /// use portolan_core::run::{Actor, Change, Event, EventKind, Opening, Place, Run};
@@ -74,65 +75,64 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Sen
 /// assert_eq!((stored.id, stored.seq), (id, 1));
 /// ```
 pub trait Store: Send + Sync {
-    /// Keeps a new run, what has happened to it so far, and its definition unless that is kept already: all of it or
-    /// nothing.
+    /// Stores a new run, its records so far, and its definition unless the store has it already: all of it or nothing.
     ///
     /// # Panics
-    /// When there is no record, or they are not numbered from 1.
+    /// If there is no record, or they are not numbered from 1.
     fn create(&self, new: NewRun) -> Reply<'_, ()>;
 
-    /// Keeps the next record of a run together with the run that it leads to, when the last one is `expected_seq`.
+    /// Stores the next record of a run with the resulting run, if the last record is `expected_seq`.
     ///
     /// # Panics
-    /// When the record is not number `expected_seq + 1`.
+    /// If the record is not number `expected_seq + 1`.
     fn append<'a>(&'a self, id: &'a RunId, expected_seq: u64, record: &'a Record, run_after: &'a Run) -> Reply<'a, ()>;
 
-    /// The run as its last record left it.
+    /// Returns the run after its last record.
     fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun>;
 
-    /// Up to `limit` records of a run, in order, from the one after `after_seq` (0: from the first).
+    /// Returns up to `limit` records of a run, in order, from the one after `after_seq` (0: from the first).
     fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>>;
 
-    /// What there is, the run that moved last first.
+    /// Lists runs, the one that moved last first.
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>>;
 
-    /// A number that is another one once somebody, by whichever handle, has kept something: whoever looks on need not read
-    /// before. It says nothing else. Nothing where the store cannot tell.
+    /// Returns a number that changes whenever anything is stored, by any handle. A watcher needs no read before it
+    /// changes. The number has no other meaning. `None` if the store has no such number.
     fn version(&self) -> Reply<'_, Option<u64>> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Takes the right to drive a run: one caller has it at a time, on whichever machine, until the lease is dropped. It
-    /// ends also with a holder that dies: it is bound to that one's process, or it has an expiry and the store renews it.
+    /// Acquires the lease to drive a run: one caller has it at a time, across machines, until the lease is dropped. It
+    /// also ends if its holder dies: it is bound to the holder's process, or it expires and the store renews it.
     ///
-    /// Refused with [`StoreError::UnderWay`] while somebody has it.
+    /// Refused with [`StoreError::UnderWay`] while another caller has it.
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>>;
 
-    /// Keeps a definition bundle by itself, for a run that does not live in the store. One that is there already stays.
+    /// Stores a definition bundle by itself, for a run outside the store. An existing one does not change.
     fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()>;
 
-    /// The text of a definition bundle, kept with a run or by itself.
+    /// Returns the text of a definition bundle that was stored with a run or by itself.
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>>;
 
-    /// The digest of a definition bundle that is kept by itself and whose digest begins like this, where there is one.
+    /// Returns the digest of a definition bundle that was stored by itself and whose digest begins like this, if any.
     fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>>;
 }
 
-/// A run to keep.
+/// A run to store.
 #[derive(Clone, Debug)]
 pub struct NewRun {
-    /// Its handle. On [`StoreError::Taken`], try another.
+    /// The handle. On [`StoreError::Taken`], try another.
     pub id: RunId,
     /// The digest of `definition_text`.
     pub definition: Digest,
     /// The definition bundle: the workflow and everything that its subflows name.
     pub definition_text: Arc<str>,
-    /// What of its opening may stand readable, where the run has secrets. Nothing else of such a run can be read where it
-    /// is kept, that which is appended later included.
+    /// The readable part of the opening, if the run has secrets. Nothing else of such a run is stored readable, later
+    /// records included.
     pub cover: Option<Opening>,
-    /// The run, as the last of `records` leaves it.
+    /// The run after the last of `records`.
     pub run: Run,
-    /// Its records, from the first.
+    /// The records, from the first.
     pub records: Vec<Record>,
 }
 
@@ -140,28 +140,28 @@ pub struct NewRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Its number in the run, from 1, without gaps.
+    /// The number in the run, from 1, without gaps.
     pub seq: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// What it made true.
+    /// The changes of the event.
     pub changes: Vec<Change>,
 }
 
-/// A run as it is kept.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRun {
-    /// Its handle.
+    /// The handle.
     pub id: RunId,
-    /// The number of its last record, which an append must quote.
+    /// The number of the last record, which an append must name.
     pub seq: u64,
-    /// The fold of its records.
+    /// The fold of the records.
     pub run: Run,
-    /// The definition that it is pinned to.
+    /// The definition to which the run is pinned.
     pub definition: Digest,
-    /// When its first event happened.
+    /// The time of the first event.
     pub opened_at: Timestamp,
-    /// When its last event happened.
+    /// The time of the last event.
     pub updated_at: Timestamp,
 }
 
@@ -170,7 +170,7 @@ pub struct StoredRun {
 pub struct ListFilter {
     /// Whether runs that are over are left out.
     pub open_only: bool,
-    /// At most how many.
+    /// The maximum number of runs.
     pub limit: usize,
 }
 
@@ -180,13 +180,13 @@ impl Default for ListFilter {
     }
 }
 
-/// A caller that breaks this keeps a run whose journal does not lead to it.
+/// Panics unless the records begin a run: otherwise the stored run would not follow from its journal.
 fn assert_begins(new: &NewRun) {
     assert!(!new.records.is_empty(), "a run begins with a record");
     new.records.iter().zip(0..).for_each(|(record, before)| assert_follows(record, before));
 }
 
-/// A caller that breaks this has decided on a run that it does not hold.
+/// Panics unless the record is the next one: otherwise the caller has decided on a run that it does not hold.
 fn assert_follows(record: &Record, expected_seq: u64) {
     assert_eq!(record.seq, expected_seq + 1, "a record is numbered after the one that it was decided on");
 }

@@ -1,4 +1,4 @@
-//! A run in one line, for lists. What it says is derived from the run alone, so that every store says the same.
+//! A run in one line, for lists. It is derived from the run alone, so that every store gives the same.
 
 use portolan_core::run::{Frame, Opening, Place, Run};
 use portolan_core::value::{Timestamp, WorkflowId};
@@ -9,24 +9,24 @@ use super::RunId;
 /// A run in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Its handle.
+    /// The handle.
     pub id: RunId,
-    /// The workflow that it runs.
+    /// The workflow of the run.
     pub workflow: WorkflowId,
-    /// What the user wants done, whole: it may be long.
+    /// The user's task in full: it may be long.
     pub description: Option<String>,
-    /// How it stands.
+    /// The status.
     pub status: RunStatus,
-    /// The node at which it is; several, in order and separated by `, `, while branches are under way.
+    /// The present node, or several, in order and separated by `, `, while branches are under way.
     pub step: String,
-    /// When its last event happened.
+    /// The time of the last event.
     pub updated_at: Timestamp,
-    /// The number of its last record.
+    /// The number of the last record.
     pub seq: u64,
 }
 
 impl Summary {
-    /// The line of `run`. `shown` is what lists may show of its opening: the whole, or the cover that it has.
+    /// Returns the summary of `run`. `shown` is the opening as lists may show it: the whole, or the cover.
     pub fn of(id: &RunId, shown: &Opening, run: &Run, (updated_at, seq): (Timestamp, u64)) -> Summary {
         Summary {
             id: id.clone(),
@@ -40,25 +40,26 @@ impl Summary {
     }
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// There is work to do.
     Working,
-    /// A person decides, on at least one branch.
+    /// A person must decide, on at least one branch.
     Waiting,
     /// Checks are being performed, and nothing else can be done meanwhile.
     Checking,
-    /// It is over.
+    /// The run is over.
     Ended {
-        /// How: `success`, `failure`, `blocked`, `cancelled`; for a branch of its own, the outcome that it came to.
+        /// The result: `success`, `failure`, `blocked` or `cancelled`; for a branch that is a run of its own, its
+        /// outcome.
         result: String,
     },
 }
 
 impl RunStatus {
-    /// How `run` stands.
+    /// Returns the status of `run`.
     pub fn of(run: &Run) -> RunStatus {
         match &run.root.place {
             Place::Ended { result, .. } => return RunStatus::Ended { result: result.word().to_owned() },
@@ -67,7 +68,7 @@ impl RunStatus {
         }
         let positions = run.positions();
         let any = |wanted: fn(&Place) -> bool| positions.iter().any(|(_, frame)| wanted(&frame.place));
-        // A question on one branch is what a person looks for in a list, however busy the others are.
+        // A question on one branch takes precedence over work on others, because people search lists for it.
         if any(|place| matches!(place, Place::Waiting { .. })) {
             RunStatus::Waiting
         } else if any(|place| !matches!(place, Place::Checking { .. })) {
@@ -77,7 +78,7 @@ impl RunStatus {
         }
     }
 
-    /// The status in one word: `working`, `waiting`, `checking` or `ended`.
+    /// Returns the status in one word: `working`, `waiting`, `checking` or `ended`.
     pub fn word(&self) -> &'static str {
         match self {
             RunStatus::Working => "working",
@@ -87,12 +88,12 @@ impl RunStatus {
         }
     }
 
-    /// Whether the run is over.
+    /// Checks whether the run is over.
     pub fn is_ended(&self) -> bool {
         matches!(self, RunStatus::Ended { .. })
     }
 
-    /// How it ended, when it has.
+    /// Returns the result if the run is over.
     pub fn result(&self) -> Option<&str> {
         match self {
             RunStatus::Ended { result } => Some(result),
@@ -100,12 +101,12 @@ impl RunStatus {
         }
     }
 
-    /// How it ended, or else the status in one word: what lists show.
+    /// Returns the result, or else the status in one word, as lists show it.
     pub fn shown(&self) -> &str {
         self.result().unwrap_or(self.word())
     }
 
-    /// The status that [`word`](Status::word) and [`result`](Status::result) were taken from.
+    /// Returns the status with this [`word`](RunStatus::word) and [`result`](RunStatus::result).
     pub(super) fn parse(word: &str, result: Option<String>) -> Option<RunStatus> {
         match (word, result) {
             ("working", None) => Some(RunStatus::Working),
@@ -117,7 +118,7 @@ impl RunStatus {
     }
 }
 
-/// The nodes at which `run` is.
+/// Returns the nodes at which `run` is.
 pub(super) fn step(run: &Run) -> String {
     let nodes = |(_, frame): (_, &Frame)| frame.place.node().to_string();
     run.positions().into_iter().map(nodes).collect::<Vec<_>>().join(", ")

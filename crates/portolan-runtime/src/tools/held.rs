@@ -1,4 +1,4 @@
-//! Calls that are held back: what a function would do is shown, and nothing is done.
+//! Held calls: a dry run shows the calls that a function would make, and makes none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use portolan_core::run::Reply;
 
 use crate::control::Control;
 
-/// The calls that were held back. The first of them stops the run. All clones are the same one.
+/// The held calls. The first of them stops the run. All clones share them.
 #[derive(Clone, Debug)]
 pub struct HeldCalls {
     control: Control,
@@ -15,20 +15,20 @@ pub struct HeldCalls {
 }
 
 impl HeldCalls {
-    /// Holds back the calls of the run under `control`.
+    /// Holds the calls of the run under `control`.
     pub fn new(control: Control) -> HeldCalls {
         HeldCalls { control, calls: Arc::default() }
     }
 
-    /// The calls that would have been made next, in the order in which they began.
+    /// Returns the calls that would have been made next, in the order in which they began.
     pub fn calls(&self) -> Vec<(Effect, ToolCall)> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Never answers: the run that waits for it is stopped.
+    /// Never completes: the run is stopped.
     pub(super) async fn hold(&self, effect: &Effect, call: &ToolCall) -> Reply {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push((effect.clone(), call.clone()));
-        // A run that is over already has nothing to be stopped.
+        // A run that is over needs no stop.
         let _ = self.control.stop();
         std::future::pending().await
     }

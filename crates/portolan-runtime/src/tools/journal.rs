@@ -1,5 +1,5 @@
-//! What the calls of a run were answered with, read from its journal: so that the same run can be made again without its
-//! servers, also when nobody recorded it.
+//! Reads the answers to a run's calls from its journal, so that the run can be repeated without its servers even if it
+//! was not recorded.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use super::recorder::{answered, dropped};
 use super::written::ScriptedAnswer;
 use crate::store::Record;
 
-/// What a run was answered with.
+/// The recorded answers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
-    /// By `function.node`, in the order in which the calls began.
+    /// The answers by `function.node`, in the order in which the calls began.
     pub answers: BTreeMap<String, Vec<ScriptedAnswer>>,
-    /// What was changed by hand and is no answer of a call, by its name.
+    /// The names of manual changes that are no answers of calls.
     pub by_hand: Vec<String>,
 }
 
-/// A call: its frame, and when it came there.
+/// A call: its frame, and the revision at which the frame reached it.
 type Call = (FramePath, u64);
 
-/// Reads a journal from its first record on. An answer that was changed by hand counts as it was changed.
+/// Reads a journal from its first record. A manually changed answer counts as changed.
 pub fn recorded(workflow: &Workflow, records: &[Record]) -> Recorded {
     let mut told =
         JournalWalk { workflow, run: None, calls: BTreeMap::new(), latest: BTreeMap::new(), answers: BTreeMap::new() };
@@ -46,7 +46,7 @@ struct JournalWalk<'w> {
     run: Option<Run>,
     /// The name and the turn of each call that was begun.
     calls: BTreeMap<Call, (String, usize)>,
-    /// The last call of each node that was answered, by the frame that its output lies in.
+    /// The last answered call of each node, by the frame of its output.
     latest: BTreeMap<(FramePath, NodeId), (String, usize)>,
     answers: BTreeMap<String, Vec<Option<ScriptedAnswer>>>,
 }
@@ -56,7 +56,7 @@ impl JournalWalk<'_> {
         let EventKind::Settled { effect, result: EffectResult::Reply(reply), .. } = what else { return };
         let Some(place) = self.calls.get(&(effect.frame.clone(), effect.since)).cloned() else { return };
         if let Some(slot) = self.answers.get_mut(&place.0).and_then(|answers| answers.get_mut(place.1)) {
-            // What nobody waited for any more is not in the journal twice: the first counts.
+            // The first answer of a call counts.
             slot.get_or_insert_with(|| answered(reply));
         }
         if let (Some(run), Reply::Output(_)) = (&self.run, reply) {
@@ -64,7 +64,7 @@ impl JournalWalk<'_> {
         }
     }
 
-    /// What a change by hand is about that no answer can say.
+    /// Takes in a manual change. Returns its name if no answer can express it.
     fn altered(&mut self, what: &EventKind, change: &Change) -> Option<String> {
         match change {
             Change::Altered { frame, node, output } => {
@@ -81,7 +81,7 @@ impl JournalWalk<'_> {
         }
     }
 
-    /// Whether a node's output is the answer of its call as it came.
+    /// Checks whether a node's output is the unprocessed answer of its call.
     fn is_bare(&self, frame: &FramePath, node: &NodeId) -> bool {
         let flow = self.run.as_ref().and_then(|run| run.frame(frame)).map(|frame| &frame.flow);
         let step = flow.and_then(|flow| self.workflow.find(flow.as_str())).and_then(|flow| flow.steps.get(node));

@@ -1,4 +1,4 @@
-//! Who answers the tool calls of a function: servers, or answers that were written down.
+//! Handles the tool calls of a function: by servers, or by written answers.
 
 mod held;
 mod journal;
@@ -22,7 +22,7 @@ pub use journal::{Recorded, recorded};
 pub use recorder::CallRecorder;
 pub use written::{RecordedAnswers, ScriptedAnswer};
 
-/// Who answers tool calls.
+/// The handlers of tool calls.
 #[derive(Default)]
 pub struct Tools {
     servers: Option<Arc<Servers>>,
@@ -39,43 +39,44 @@ pub struct CallTurn {
 }
 
 impl CallTurn {
-    /// Whether an answer is written: nothing is called, and nobody has to wait.
+    /// Checks whether an answer is written: nothing is called, and there is no wait.
     pub(crate) fn is_answered(&self) -> bool {
         self.answer.is_some()
     }
 }
 
 impl Tools {
-    /// Servers answer.
+    /// Returns tools of servers.
     pub fn of(servers: Arc<Servers>) -> Tools {
         Tools { servers: Some(servers), written: None, recorder: None, held: None }
     }
 
-    /// Written answers answer, and no server is started: a call for which none is written fails.
+    /// Returns tools of written answers, without servers: a call without a written answer fails.
     pub fn written(written: Arc<RecordedAnswers>) -> Tools {
         Tools { servers: None, written: Some(written), recorder: None, held: None }
     }
 
-    /// Written answers answer, and a call for which none is written is held back: it is not made, and the run stops.
+    /// Returns tools of written answers. A call without a written answer is held: it is not made, and the run stops.
     pub fn held(written: Arc<RecordedAnswers>, held: HeldCalls) -> Tools {
         Tools { servers: None, written: Some(written), recorder: None, held: Some(held) }
     }
 
-    /// Written answers answer, and servers where none is written.
+    /// Uses written answers first, and servers for the other calls.
     #[must_use]
     pub fn first(mut self, written: Arc<RecordedAnswers>) -> Tools {
         self.written = Some(written);
         self
     }
 
-    /// Every answer is written down too.
+    /// Records every answer.
     #[must_use]
     pub fn recorded(mut self, recorder: CallRecorder) -> Tools {
         self.recorder = Some(recorder);
         self
     }
 
-    /// The tools that a server lists; nothing where written answers stand for it, so that it is not started.
+    /// Returns the tools that a server lists. `None` without servers, or if written answers replace them, so that no
+    /// server is started.
     ///
     /// # Errors
     /// It cannot be started, or does not answer.
@@ -85,7 +86,7 @@ impl Tools {
     }
 
     /// Takes a call's turn: of several calls of a node, the one that began first gets the first of its answers, and is
-    /// written down as the first, in whichever order they end.
+    /// recorded as the first, in whichever order they end.
     pub fn turn(&self, effect: &Effect) -> CallTurn {
         CallTurn {
             answer: self.written.as_ref().and_then(|written| written.answer(effect)),
@@ -93,12 +94,12 @@ impl Tools {
         }
     }
 
-    /// Whether calls go to servers, where no answer is written.
+    /// Checks whether calls without a written answer go to servers.
     pub(crate) fn has_servers(&self) -> bool {
         self.servers.is_some()
     }
 
-    /// Makes a call, not beyond the end of its run's time. Dropping the future cancels it.
+    /// Makes a call, within the remaining time of its run. Dropping the future cancels it.
     pub async fn call(
         &self,
         (effect, call): (&Effect, &ToolCall),
@@ -139,11 +140,11 @@ async fn perform(
     let left = left_of(effect, clock);
     let own = call.timeout_ms.or_else(|| servers.timeout_ms(&call.server)).unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
     let own = Duration::from_millis(own);
-    // Whether it is the whole run's time that ends it.
+    // Whether the limit is the time of the whole run.
     let whole = left.is_some_and(|left| left < own);
     let timeout = left.map_or(own, |left| left.min(own));
     let arguments = call.arguments.as_object().cloned().unwrap_or_default();
-    // What is said of this call, or of the run, holds for the start of the server too.
+    // The limits of this call and of the run include the start of the server.
     let in_all = call.timeout_ms.map(Duration::from_millis).into_iter().chain(left).min();
     let wanted = servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, in_all, meta };
     match servers.call(wanted).await {
@@ -158,7 +159,7 @@ async fn perform(
     }
 }
 
-/// What is left of the time of the whole run.
+/// Returns the remaining time of the whole run.
 fn left_of(effect: &Effect, clock: &Clock) -> Option<Duration> {
     let left = effect.deadline?.0.saturating_sub(clock.now().0);
     Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))

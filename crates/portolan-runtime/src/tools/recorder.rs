@@ -1,4 +1,4 @@
-//! Answers are written down as they come, so that the same run can be made again without its servers.
+//! Records answers as they arrive, so that the run can be repeated without its servers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use super::written::{ScriptedAnswer, TOOL_ERROR, name};
 
-/// Writes answers down. All clones are the same one.
+/// Records answers. All clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct CallRecorder(Arc<Mutex<Places>>);
 
-/// One place for each call, in the order in which they began; empty until it is answered.
+/// One place for each call, in the order in which they began. It is empty until the call is answered.
 type Places = BTreeMap<String, Vec<Option<ScriptedAnswer>>>;
 
 impl CallRecorder {
-    /// What was answered so far, by `function.node`. A call that nobody waited for any more stands in its turn as a
-    /// failure: without one, the calls after it would get each other's answers.
+    /// Returns the answers so far, by `function.node`. A cancelled call counts as a failure in its turn. Otherwise
+    /// later calls would get the wrong answers.
     pub fn answers(&self) -> BTreeMap<String, Vec<ScriptedAnswer>> {
         let nodes = self.places().clone().into_iter();
         let answers =
@@ -44,7 +44,7 @@ impl CallRecorder {
     }
 }
 
-/// An answer as it is written down.
+/// Returns the recorded form of an answer.
 pub(super) fn answered(reply: &Reply) -> ScriptedAnswer {
     match reply {
         Reply::Output(output) => ScriptedAnswer::Output(output.as_deref().cloned().unwrap_or(Value::Null)),
@@ -55,7 +55,7 @@ pub(super) fn answered(reply: &Reply) -> ScriptedAnswer {
     }
 }
 
-/// What stands for the answer of a call that nobody waited for.
+/// Returns the answer of a call that was cancelled.
 pub(super) fn dropped() -> ScriptedAnswer {
     let message = "the call was cancelled before it was answered".to_owned();
     ScriptedAnswer::Failure { message, code: Some("cancelled".to_owned()) }

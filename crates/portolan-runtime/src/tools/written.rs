@@ -1,4 +1,4 @@
-//! Answers that were written down: a function can be run, and tested, without its servers.
+//! Written answers: a function can be run, and tested, without its servers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::fault;
 
 pub use portolan_core::dialect::script::ScriptedAnswer;
 
-/// The answers of a run.
+/// The written answers of a run.
 #[derive(Debug, Default)]
 pub struct RecordedAnswers {
     nodes: BTreeMap<String, Node>,
@@ -25,18 +25,18 @@ struct Node {
 }
 
 impl RecordedAnswers {
-    /// Answers by node. Of several, each call gets the next, and the last one serves all that follow.
+    /// Returns answers by node. Each call gets the next answer of its node, and the last one serves all later calls.
     pub fn new(nodes: impl IntoIterator<Item = (String, Vec<ScriptedAnswer>)>) -> RecordedAnswers {
         let nodes = nodes.into_iter().map(|(name, answers)| (name, Node { answers, given: AtomicUsize::new(0) }));
         RecordedAnswers { nodes: nodes.collect() }
     }
 
-    /// The answers of a script.
+    /// Returns the answers of a script.
     pub fn of(answers: &Answers) -> RecordedAnswers {
         RecordedAnswers::new(answers.iter().map(|(name, answers)| (name.clone(), answers.value.clone())))
     }
 
-    /// The nodes that were never called although an answer is written for them.
+    /// Returns the nodes with answers that were never called.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let unused = self.nodes.iter().filter(|(_, node)| node.given.load(Ordering::Relaxed) == 0);
         unused.map(|(name, _)| name.as_str())
@@ -55,10 +55,10 @@ impl RecordedAnswers {
     }
 }
 
-/// The code of a tool that says that it failed.
+/// The code of a tool that reports a failure.
 pub(super) const TOOL_ERROR: &str = "tool-error";
 
-/// How a node's answers are found: `function.node`, else `node` alone.
+/// Returns the key of a node's answers: `function.node`. `node` alone is the fallback.
 pub(super) fn name(effect: &Effect) -> String {
     format!("{}.{}", effect.flow, effect.node())
 }

@@ -1,4 +1,4 @@
-//! What becomes of files: a folder for each case, and random files under random changes.
+//! Tests of files: a folder for each case, and random files with random changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn every_case_comes_out_as_it_is_written() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How a case comes out otherwise than it says. Line ends count, so that texts are compared as bytes.
+/// Returns how a case differs from its expectation. Line ends count, so texts are compared as bytes.
 fn differs(folder: &Path) -> Option<String> {
     let extension = ["yaml", "json"].into_iter().find(|extension| folder.join(format!("in.{extension}")).exists());
     let extension = extension.unwrap_or("yaml");
@@ -117,7 +117,7 @@ fn told(desk: &Desk, refused: &DefinitionError) -> String {
     text.replace(&folder, "")
 }
 
-/// `{"add": tool}`, `{"delete": name}`, `{"update": name, "tool": tool}`; instead of a whole tool `set` and `remove`,
+/// `{"add": tool}`, `{"delete": name}`, `{"update": name, "tool": tool}`. Instead of a whole tool: `set` and `remove`,
 /// pointers into the present one, or into the one that `like` names.
 fn change(desk: &Desk, edit: &Value) -> Change {
     if let Some(name) = edit["delete"].as_str() {
@@ -186,7 +186,7 @@ fn what_is_written_is_what_was_sent() {
     assert_eq!(present.face()["name"], "g");
 }
 
-/// The folder is the user's, and what lies in it shows in `git status`.
+/// The folder is the user's, and its files show in `git status`.
 #[test]
 fn nothing_but_the_file_is_left_where_it_is_written() {
     let desk = Desk::of("graphs.yaml", None);

@@ -1,12 +1,12 @@
-//! Random files, laid out at random and full of comments, under random changes: what a change does not concern stays
-//! byte for byte, and what is read afterwards is exactly what was meant.
+//! Random files, with random layout and many comments, under random changes. The rest of a file must not change by a
+//! byte, and the result must parse to exactly the wanted value.
 
 use portolan_core::source::{Source, parse};
 use serde_json::{Map, Value, json};
 
 use portolan_core::source::spliced;
 
-/// A random stream that is the same each time.
+/// A deterministic random stream.
 struct Chance(u64);
 
 impl Chance {
@@ -73,7 +73,7 @@ fn object(chance: &mut Chance, depth: usize) -> Value {
     Value::Object(names.map(|name| ((*name).to_owned(), any(chance, depth - 1))).collect())
 }
 
-/// Writes a value as somebody might who is fond of comments.
+/// Writes a value with many comments.
 struct Author<'c> {
     chance: &'c mut Chance,
     comments: usize,
@@ -91,7 +91,7 @@ impl Author<'_> {
         format!("# c{} \"'{{[", self.comments)
     }
 
-    /// Lines that may stand before a member in `column`.
+    /// Returns lines that may precede a member in `column`.
     fn before(&mut self, column: usize) -> String {
         let mut lines = String::new();
         while self.chance.one_in(3) {
@@ -130,7 +130,7 @@ impl Author<'_> {
         }
     }
 
-    /// What follows a colon or a dash, with the lines of the value.
+    /// Returns the text after a colon or a dash, with the lines of the value.
     fn value(&mut self, value: &Value, column: usize, item: bool) -> String {
         let is_empty = matches!(value, Value::Array(items) if items.is_empty())
             || matches!(value, Value::Object(members) if members.is_empty());
@@ -185,7 +185,7 @@ impl Author<'_> {
     }
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Did {
     Replaced,
@@ -193,7 +193,7 @@ enum Did {
     Removed,
 }
 
-/// Changes something inside of a value.
+/// Changes something inside a value.
 fn change(chance: &mut Chance, value: &mut Value) -> Did {
     let size = match value {
         Value::Object(members) => members.len(),
@@ -265,7 +265,7 @@ fn one(seed: u64) {
     let shown = || format!("seed {seed}, {did:?} in {key}\n{text}\n=====\n{after}");
     let read = parse(&Source::new("random.yaml", &after)).0.map(|tree| tree.value());
     assert_eq!(read.as_ref(), Some(&wanted), "{}", shown());
-    // Nothing outside of the member that holds the change.
+    // Nothing changes outside the member with the change.
     let line = |text: &str, name: &str| {
         text.find(&format!("\"{name}\":")).map(|at| text[..at].rfind('\n').map_or(0, |end| end + 1))
     };
@@ -276,7 +276,7 @@ fn one(seed: u64) {
         let (old, new) = (line(&text, next).expect("it is there"), line(&after, next).expect("it is there"));
         assert_eq!(&text[old..], &after[new..], "{}", shown());
     }
-    // No comment goes but with what it stands at, and none moves.
+    // A comment is removed only together with its element, and none moves.
     let (old, new) = (comments(&text), comments(&after));
     match did {
         Did::Removed => {
@@ -297,7 +297,7 @@ fn random_changes_of_random_files_touch_nothing_else() {
     }
 }
 
-/// Files as nobody writes them: pieces of the cases, cut and put together anew.
+/// Returns an invalid file: pieces of the cases, cut and recombined.
 fn mangled(chance: &mut Chance, texts: &[String]) -> String {
     const PIECES: [&str; 22] = [
         "- ", "? ", ": ", "&a ", "*a", "<<: *a", "!!str ", "|\n", ">-\n", "{", "}", "[", "]", ",", "# c\n", "\n",

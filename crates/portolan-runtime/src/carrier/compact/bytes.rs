@@ -1,11 +1,11 @@
-//! Numbers, words, texts and values of JSON as bytes, and back. Every value comes back exactly: the kind of each number,
-//! each bit of a float, and the order of keys.
+//! Encodes numbers, words, texts and JSON values as bytes, and decodes them. Every value is restored exactly: the kind
+//! of each number, each bit of a float, and the order of keys.
 
 use serde_json::{Map, Number, Value};
 
 use super::words::{List, Words};
 
-/// A number whose lowest bits say what a value is, and whose others are the number, the length or the place in the list.
+/// A value begins with a number: its lowest bits are the kind, the others are the number, the length or the index.
 const KIND_BITS: u32 = 3;
 const PLAIN: u8 = 0;
 const WHOLE: u8 = 1;
@@ -15,7 +15,7 @@ const TEXT: u8 = 4;
 const ARRAY: u8 = 5;
 const OBJECT: u8 = 6;
 
-/// What is plain.
+/// The plain values.
 const NULL: u64 = 0;
 const FALSE: u64 = 1;
 const TRUE: u64 = 2;
@@ -26,12 +26,12 @@ const DECIMAL: u64 = 4;
 /// With more digits, the eight bytes are no longer.
 const MAX_DIGITS: u64 = 1 << 40;
 
-/// A run may be 150 frames deep, with its loops; its values are read from texts of no more than 256 levels.
+/// A run may be 150 frames deep, with its loops. Its values are read from texts of at most 256 levels.
 pub(super) const MAX_DEPTH: usize = 256;
-/// So much memory a state may come to, about: a short one may name long texts of the definition, and often.
+/// The approximate memory that a state may need: a short state may name long texts of the definition, many times.
 pub(super) const ROOM: usize = 16 * 1024 * 1024;
 
-/// What is being written.
+/// The encoder.
 pub(super) struct Out<'w> {
     words: &'w Words,
     bytes: Vec<u8>,
@@ -46,7 +46,7 @@ impl<'w> Out<'w> {
         self.bytes
     }
 
-    /// Seven bits in each byte, the lowest first; the highest bit of a byte says that there is another.
+    /// Writes seven bits in each byte, the lowest first. The highest bit of a byte means that another one follows.
     pub(super) fn number(&mut self, number: impl Into<u128>) {
         let mut number = number.into();
         while number >= 0x80 {
@@ -56,12 +56,12 @@ impl<'w> Out<'w> {
         self.bytes.push(number as u8);
     }
 
-    /// Small numbers are short, whatever their sign.
+    /// Writes a signed number. Small numbers of either sign are short.
     pub(super) fn signed(&mut self, number: i64) {
         self.number(((number << 1) ^ (number >> 63)) as u64);
     }
 
-    /// The first is the lowest bit.
+    /// Writes flags. The first is the lowest bit.
     pub(super) fn flags<const N: usize>(&mut self, flags: [bool; N]) {
         self.number(bits(flags));
     }
@@ -86,7 +86,7 @@ impl<'w> Out<'w> {
         self.word(&words.texts, text);
     }
 
-    /// Its place in the list, from 1; else 0, and itself.
+    /// Writes the word's index in the list, counted from 1, or else 0 and the word.
     fn word(&mut self, list: &List, word: &str) {
         match list.number(word) {
             Some(number) => self.number(number as u64 + 1),
@@ -170,7 +170,8 @@ impl<'w> Out<'w> {
     }
 }
 
-/// What was not read yet. Everything in it is nothing when the bytes cannot be what was written.
+/// The decoder, with the remaining bytes. Its methods return `None` if the bytes cannot have been written by the
+/// encoder.
 pub(super) struct In<'w> {
     words: &'w Words,
     rest: &'w [u8],
@@ -187,19 +188,19 @@ impl<'w> In<'w> {
         self.rest.is_empty()
     }
 
-    /// Accounts for memory that is about to be taken.
+    /// Accounts for memory before it is allocated.
     pub(super) fn spend(&mut self, bytes: usize) -> Option<()> {
         self.room = self.room.checked_sub(bytes)?;
         Some(())
     }
 
-    /// Begins what may hold the like of itself.
+    /// Enters a value that may contain others.
     pub(super) fn enter(&mut self) -> Option<()> {
         self.depth += 1;
         (self.depth <= MAX_DEPTH).then_some(())
     }
 
-    /// Ends it.
+    /// Leaves it.
     pub(super) fn leave(&mut self) {
         self.depth -= 1;
     }
@@ -210,7 +211,7 @@ impl<'w> In<'w> {
         Some(taken)
     }
 
-    /// A number in the one form that it is written in.
+    /// Reads a number in the only form in which it is written.
     fn wide(&mut self) -> Option<u128> {
         let mut number = 0_u128;
         for shift in (0..u64::BITS + KIND_BITS).step_by(7) {
@@ -286,7 +287,7 @@ impl<'w> In<'w> {
         if is_some { read(self).map(Some) } else { Some(None) }
     }
 
-    /// Room is made only for what is there: the count may say anything.
+    /// Reads a list. Memory grows with the items read, because the count may be any number.
     pub(super) fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count: u64 = self.number()?;
         self.items(count, &mut read)
@@ -301,7 +302,7 @@ impl<'w> In<'w> {
         Some(items)
     }
 
-    /// Puts pairs into an object: a value that is there already is replaced where it stands.
+    /// Puts pairs into an object. The value of an existing key is replaced in its place.
     pub(super) fn pairs(&mut self, object: &mut Map<String, Value>) -> Option<()> {
         let count = self.number()?;
         self.put(object, count)
@@ -364,17 +365,17 @@ impl<'w> In<'w> {
     }
 }
 
-/// Flags as the bits of a number.
+/// Returns flags as the bits of a number.
 pub(super) fn bits<const N: usize>(flags: [bool; N]) -> u64 {
     flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(flag))
 }
 
-/// The flags that a number holds, when it holds no others.
+/// Returns the flags in a number, if it has no other bits.
 pub(super) fn flags<const N: usize>(bits: u64) -> Option<[bool; N]> {
     (bits >> N == 0).then(|| std::array::from_fn(|nth| bits >> nth & 1 == 1))
 }
 
-/// The digits and the power of ten of a float that people would write like that, if they give the very same float.
+/// Returns the digits and the power of ten of a float's decimal form, if these give exactly the same float.
 fn decimal(float: f64) -> Option<(i64, i64)> {
     let text = format!("{float:e}");
     let (number, power) = text.split_once('e')?;

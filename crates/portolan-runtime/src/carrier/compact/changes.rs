@@ -1,29 +1,29 @@
-//! How the variables of a frame differ from what they held at first, in as few words as do.
+//! The changes of a frame's variables from their initial values, in the shortest encoding.
 
 use serde_json::{Map, Value};
 
-/// The number of each way, for ever.
+/// The numbers of the encodings. They never change.
 pub(super) const NONE: u64 = 0;
 pub(super) const MARKED: u64 = 1;
 pub(super) const LISTED: u64 = 2;
 pub(super) const ANEW: u64 = 3;
-/// It shares a number with the flags of the frame's data.
+/// The encoding shares a number with the flags of the frame's data.
 pub(super) const CHANGE_BITS: u32 = 2;
 
-/// What was done to variables. Their order counts: it is that in which they were set, and people see it.
+/// The changes of variables. Their order matters: variables are shown in the order in which they were set.
 pub(super) enum Changes<'v> {
-    /// Nothing.
+    /// No changes.
     None,
     /// A bit for each variable of the flow, the first the lowest, and the values of those that are set, in that order.
     Marked(u64, Vec<&'v Value>),
     /// The names and values of those that were set.
     Listed(Vec<(&'v String, &'v Value)>),
-    /// All of them: they do not come of what they held at first.
+    /// All variables: they do not follow from the initial values.
     Anew(Vec<(&'v String, &'v Value)>),
 }
 
 impl<'v> Changes<'v> {
-    /// What makes these variables of those that were there at first; `declared` are the names of the flow's.
+    /// Returns the changes from the initial variables to these. `declared` are the names of the flow's variables.
     pub(super) fn of(first: &Map<String, Value>, variables: &'v Map<String, Value>, declared: &[&str]) -> Changes<'v> {
         let is_set = |name: &String, value: &Value| first.get(name).is_none_or(|first| !is_exactly(first, value));
         let set: Vec<_> = variables.iter().filter(|(name, value)| is_set(name, value)).collect();
@@ -62,7 +62,7 @@ fn marked<'v>(
     gives(first, placed.iter().map(|(_, name, _)| *name), variables).then_some((marks, values))
 }
 
-/// Whether setting these one after the other leads to the variables in their order.
+/// Checks whether setting these one after the other gives the variables in their order.
 fn gives<'a>(
     first: &'a Map<String, Value>,
     set: impl Iterator<Item = &'a String>,
@@ -71,7 +71,7 @@ fn gives<'a>(
     first.keys().chain(set.filter(|name| !first.contains_key(*name))).eq(variables.keys())
 }
 
-/// Equal is not enough: the signs of zeros and the order of keys count too.
+/// Checks whether two values are identical: equality ignores the signs of zeros and the order of keys.
 fn is_exactly(one: &Value, other: &Value) -> bool {
     let [one_text, other_text] = [one, other].map(Value::to_string);
     one == other && one_text == other_text

@@ -1,25 +1,25 @@
-//! What a frame most likely is. Both sides ask here, and what is as expected takes no room.
+//! The expected content of a frame. Encoder and decoder both use it, and expected content takes no bytes.
 
 use portolan_core::graph::{Flow, Kind, LoopKind, Workflow};
 use portolan_core::run::Place;
 use portolan_core::value::{NodeId, WorkflowId};
 use serde_json::{Map, Value};
 
-/// How a frame came to be, which says what its variables held at first.
+/// The origin of a frame, which determines the initial values of its variables.
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'r> {
-    /// With the run, which was opened with this.
+    /// The opening of the run, with this input.
     Opened(Option<&'r Value>),
-    /// By a node, with what its data names as its input.
+    /// A node, with its input in the frame's data.
     Entered,
-    /// As a pass of a loop that goes by no items.
+    /// A pass of a loop without items.
     Passed,
-    /// As the pass for this item, which stands under this name.
+    /// The pass for this item, in the variable of this name.
     Item(&'r str, &'r Value),
 }
 
 impl Origin<'_> {
-    /// What the variables of such a frame held at first.
+    /// Returns the initial variables of such a frame.
     pub(super) fn variables(self, workflow: &Workflow, flow: &WorkflowId, input: &Value) -> Map<String, Value> {
         match self {
             Origin::Opened(given) => seeded(workflow, flow, given),
@@ -30,7 +30,7 @@ impl Origin<'_> {
     }
 }
 
-/// What is given, else the default.
+/// Returns the given values, or else the defaults.
 fn seeded(workflow: &Workflow, flow: &WorkflowId, given: Option<&Value>) -> Map<String, Value> {
     let variables = find(workflow, flow).into_iter().flat_map(|flow| &flow.variables);
     let first = variables.filter_map(|variable| {
@@ -41,13 +41,13 @@ fn seeded(workflow: &Workflow, flow: &WorkflowId, given: Option<&Value>) -> Map<
     first.collect()
 }
 
-/// The names of the variables of a flow, in the order in which they are declared.
+/// Returns the names of a flow's variables, in the order of their declaration.
 pub(super) fn declared<'w>(workflow: &'w Workflow, flow: &WorkflowId) -> Vec<&'w str> {
     let variables = find(workflow, flow).into_iter().flat_map(|flow| &flow.variables);
     variables.map(|variable| variable.name.value.as_str()).collect()
 }
 
-/// How a pass of a loop came to be.
+/// Returns the origin of a loop's pass.
 pub(super) fn pass<'r>(
     workflow: &'r Workflow,
     flow: &WorkflowId,
@@ -65,7 +65,7 @@ pub(super) fn pass<'r>(
     }
 }
 
-/// The workflow that a node of a frame runs; the frame's own where it runs none.
+/// Returns the workflow that a node runs, or the frame's own if it runs none.
 pub(super) fn run_by(workflow: &Workflow, flow: &WorkflowId, node: &NodeId) -> WorkflowId {
     let runs = kind(workflow, flow, node).and_then(Kind::runs);
     runs.map_or_else(|| flow.clone(), |runs| runs.value.as_str().into())
@@ -75,12 +75,12 @@ fn kind<'w>(workflow: &'w Workflow, flow: &WorkflowId, node: &NodeId) -> Option<
     find(workflow, flow)?.steps.get(node).map(|step| &step.node.kind)
 }
 
-/// A run that was read may name flows that do not exist.
+/// Finds a flow: a decoded run may name flows that do not exist.
 fn find<'w>(workflow: &'w Workflow, id: &WorkflowId) -> Option<&'w Flow> {
     workflow.flows().find(|(known, _)| *known == id).map(|(_, flow)| flow)
 }
 
-/// The number of a place: for ever.
+/// Returns the number of a place. It never changes.
 pub(super) fn tag(place: &Place) -> u8 {
     match place {
         Place::Ready { .. } => READY,

@@ -1,13 +1,13 @@
-//! The state of a run in a few bytes: what a token carries of it besides its claims.
+//! The compact encoding of a run's state, which a token carries besides its claims.
 //!
-//! Whoever reads a state has the definition, so that nothing is written that follows from it. Ids and texts that stand in
-//! the definition are numbers, and what holds what it held at first takes no room. The numbers mean something by the
-//! definition only: a state begins with a check of what they are counted in. `docs/token.md` has the form to the byte.
+//! The reader of a state has the definition, so nothing is written that follows from it. Ids and texts of the
+//! definition are numbers, and unchanged initial values take no bytes. The numbers only have a meaning for that
+//! definition: a state begins with a check of its words. `docs/token.md` specifies the form to the byte.
 //!
-//! A run that was read may still be none of the workflow's: `engine::fits` says so. Tokens are not known here.
+//! A decoded run may still not fit the workflow: `engine::fits` checks that. Tokens are not known here.
 //!
-//! A layout is a number and a function that brings its bytes to the present run. What was ever given out is read for ever:
-//! when a run gets a field, the present functions stay for what was written with them, and the table gets a line.
+//! A layout is a number and a function that decodes its bytes to the present run. Every released layout remains
+//! readable: if a run gets a field, the present functions are kept for the old layout, and the table gets a line.
 
 mod bytes;
 mod changes;
@@ -23,15 +23,15 @@ use portolan_core::run::Run;
 
 pub(crate) use words::{KnownWords, Words};
 
-/// Why a state cannot be read.
+/// The reason why a state cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It has a layout that only a newer release knows.
+    /// Its layout is known only to a newer release.
     Layout(u8),
-    /// Its numbers are counted in other words than the definition has for this release: it was written for another
-    /// definition, or by a release that makes other nodes of this one.
+    /// Its words differ from those of the definition in this release: it was written for another definition, or by a
+    /// release that makes other nodes of it.
     Words,
-    /// It is not laid out as its layout says.
+    /// Its bytes do not follow its layout.
     Damaged,
 }
 
@@ -45,22 +45,23 @@ struct Layout {
 
 const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
 
-/// The state of a run of this workflow, whose words these are, without its revision. The same run gives the same bytes.
+/// Returns the state of a run of this workflow, whose words these are, without its revision. The same run gives the
+/// same bytes.
 ///
-/// Nothing when it is too large or nested too deeply for any token: what is written here can be read.
+/// `None` if it is too large or too deeply nested for any token: every returned state can be read.
 pub(crate) fn write(workflow: &Workflow, words: &Words, run: &Run) -> Option<Vec<u8>> {
     let mut bytes = vec![PRESENT];
     bytes.extend_from_slice(&words.check);
     bytes.extend(writer::state(workflow, words, run));
-    // The limits of reading are known to the reader alone, and a run that cannot come back must not be given away.
+    // Only the reader knows the limits of reading, and a run that cannot be read back must not be given out.
     let again = read(workflow, words, run.revision, &bytes).ok()?;
     (again == *run).then_some(bytes)
 }
 
-/// What a state says of a run of this workflow, whose words these are, at this revision.
+/// Decodes a state of a run of this workflow, whose words these are, at this revision.
 ///
 /// # Errors
-/// Why it says nothing. Whatever the bytes are, reading them ends soon and takes a bounded amount of memory.
+/// The reason why it cannot be read. For any bytes, reading ends soon and needs bounded memory.
 pub(crate) fn read(workflow: &Workflow, words: &Words, revision: u64, bytes: &[u8]) -> Result<Run, Unreadable> {
     let (number, rest) = bytes.split_first().ok_or(Unreadable::Damaged)?;
     let layout = LAYOUTS.iter().find(|layout| layout.number == *number).ok_or(Unreadable::Layout(*number))?;

@@ -1,4 +1,4 @@
-//! Bytes become a run. Everything is nothing when the bytes cannot be what was written.
+//! Decodes a run from bytes. The methods return `None` if the bytes cannot have been written by the encoder.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::changes::{self, CHANGE_BITS};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
-/// What stands behind the check.
+/// Reads the bytes after the check.
 pub(super) fn state(workflow: &Workflow, words: &Words, revision: u64, bytes: &[u8]) -> Option<Run> {
     let mut reader = Reader { workflow, revision, from: In::new(words, bytes) };
     let run = reader.run()?;
@@ -30,14 +30,14 @@ struct Reader<'w> {
 }
 
 impl<'w> Reader<'w> {
-    /// What is there when its flag says so.
+    /// Reads a value if its flag is set.
     fn when<T>(&mut self, flag: bool, read: impl FnOnce(&mut In<'w>) -> Option<T>) -> Option<Option<T>> {
         if flag { read(&mut self.from).map(Some) } else { Some(None) }
     }
 
     fn run(&mut self) -> Option<Run> {
-        // Earlier releases set the first flag where the holder had agreed to a definition that is no longer the present
-        // one. That needs nobody's word.
+        // Earlier releases set the first flag if the holder had agreed to a definition that is no longer the current
+        // one. Now no agreement is needed.
         let [_, has_rules, description, input, at, is_other, executed, since, folder, effectivities, tallies] =
             self.from.flags()?;
         let rules = self.when(has_rules, rules)?.unwrap_or_default();
@@ -296,7 +296,7 @@ fn fault(from: &mut In<'_>) -> Option<Fault> {
     Some(Fault { node: from.own()?, code: from.own()?, message: from.own()?, detail: from.own()? })
 }
 
-/// About how much memory a value takes.
+/// Returns the approximate memory of a value.
 fn weight(value: &Value) -> usize {
     let inside = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

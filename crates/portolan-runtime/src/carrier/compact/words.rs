@@ -1,6 +1,6 @@
-//! The words of a definition, in lists that both sides make of it: a state names them by their numbers.
+//! The words of a definition, as lists that both sides derive from it: a state names words by their indices.
 //!
-//! The lists are sorted, so that they do not depend on the order in which a release makes nodes of a text.
+//! The lists are sorted, so that they do not depend on the order in which a release creates nodes.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,17 +12,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::bytes::Out;
 
-/// Enough that a release which reads the definition otherwise does not go on at another node by accident.
+/// Enough bytes that a release which reads the definition differently does not continue at another node by accident.
 pub(super) const CHECK_BYTES: usize = 2;
 
-/// What every definition has, whether it says so or not.
+/// The words of every definition, even if it does not contain them.
 const ALWAYS: [&str; 5] = [CANCELLED, FAILED, PASS, PASSED, SKIPPED];
 
-/// How many definitions' words are kept.
+/// The maximum number of definitions whose words are cached.
 const MAX_KNOWN: usize = 64;
 
-/// The words of the definitions that were used last. To make them takes longer than everything else that is done with a
-/// state.
+/// The words of the definitions that were used last. Deriving them takes longer than everything else that is done with
+/// a state.
 #[derive(Default)]
 pub(crate) struct KnownWords(Mutex<Vec<(Arc<Workflow>, Arc<Words>)>>);
 
@@ -43,17 +43,18 @@ impl KnownWords {
 
 /// The words of a definition.
 pub(crate) struct Words {
-    /// Workflows and variables, and the keys of objects.
+    /// The names of workflows and variables, and the keys of objects.
     pub(super) names: List,
-    /// Nodes, of all workflows.
+    /// The nodes of all workflows.
     pub(super) nodes: List,
-    /// Outcomes, checks, and the texts that variables are set to.
+    /// The outcomes, the checks, and the texts to which variables are set.
     pub(super) texts: List,
-    /// Vouches for the lists and for what variables hold at first: for all that a state leaves to the definition.
+    /// A check of the lists and of the initial values of variables: of everything that a state leaves to the
+    /// definition.
     pub(super) check: [u8; CHECK_BYTES],
 }
 
-/// Sorted, each word once.
+/// A sorted list of distinct words.
 pub(super) struct List(Vec<Box<str>>);
 
 impl List {

@@ -1,5 +1,5 @@
-//! A run becomes bytes. Each struct is taken apart by name: who adds a field to one is asked here how it is written, and
-//! gives the table of layouts a line.
+//! Encodes a run as bytes. Each struct is destructured by field names: a new field does not compile until it is encoded
+//! here, with a new line in the table of layouts.
 
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
@@ -16,12 +16,12 @@ use super::changes::{CHANGE_BITS, Changes};
 use super::expected::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
-/// What has no layout of its own.
+/// Encodes a value that has no layout of its own.
 fn as_value(what: &impl Serialize) -> Value {
     serde_json::to_value(what).expect("what a run holds is JSON")
 }
 
-/// What stands behind the check.
+/// Writes the bytes after the check.
 pub(super) fn state(workflow: &Workflow, words: &Words, run: &Run) -> Vec<u8> {
     let mut writer = Writer { workflow, revision: run.revision, out: Out::new(words) };
     writer.run(run);
@@ -37,7 +37,7 @@ struct Writer<'w> {
 impl Writer<'_> {
     fn run(&mut self, run: &Run) {
         let Run { form: Form::One, revision: _, opening, executed, tallies, root } = run;
-        // Only a function remembers: that is not carried.
+        // `remembered` is not carried: only functions have it.
         let Opening { workflow, description, at, rules, input, since, folder, effectivities, remembered: _, origin: _ } =
             opening;
         let is_other = workflow != self.workflow.id();
@@ -140,7 +140,7 @@ impl Writer<'_> {
                 self.out.number(*retries);
                 self.out.option(not_before.as_ref(), |out, not_before| out.signed(not_before.0));
             }
-            // A conversation is mostly other people's words, which nothing here makes shorter.
+            // A conversation is mostly free text, which nothing here makes shorter.
             Place::Conversing { node: _, talk } => self.out.value(&as_value(talk)),
             Place::Each { node, items, begun, open, done } => {
                 self.out.list(items.iter(), Out::value);

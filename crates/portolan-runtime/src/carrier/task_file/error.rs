@@ -1,4 +1,4 @@
-//! What can be wrong with a task file. Each fault leaves the file as it is.
+//! The faults of task files. Each fault leaves the file as it is.
 
 use std::error::Error;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Why a task file could not be used. Nothing was written.
+/// The reason why a task file could not be used. Nothing was written.
 #[derive(Debug)]
 pub struct TaskFileError {
-    /// What kind of fault it is.
+    /// The kind of the fault.
     pub fault: TaskFileFault,
-    /// What was wrong, in one lower-case sentence.
+    /// The fault, in one lower-case sentence.
     pub message: String,
     /// What to do.
     pub help: String,
@@ -27,9 +27,9 @@ pub enum TaskFileFault {
     NoFolder,
     /// It is a folder, a pipe or a device.
     NotAFile,
-    /// It is a symlink that leads nowhere.
+    /// It is a dangling symlink.
     Dangling,
-    /// It is over the limit.
+    /// It is larger than the limit.
     TooLarge,
     /// It is not valid JSON.
     NotJson,
@@ -45,16 +45,16 @@ pub enum TaskFileFault {
     Full,
     /// It could not be written for another reason.
     Unwritable,
-    /// Somebody else keeps the lock.
+    /// Another writer holds the lock.
     Busy,
-    /// Somebody who takes no lock moved the task between reading and writing it.
+    /// A writer without the lock moved the task between read and write.
     Changed,
-    /// The folder holds more task files than are read.
+    /// The folder has more task files than are read.
     TooMany,
 }
 
 impl TaskFileFault {
-    /// The code, as programs match on it.
+    /// Returns the stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             TaskFileFault::Name => "task_file_name",
@@ -77,7 +77,7 @@ impl TaskFileFault {
 }
 
 impl TaskFileError {
-    /// The code, as programs match on it.
+    /// Returns the stable code for programs.
     pub fn code(&self) -> &'static str {
         self.fault.code()
     }
@@ -158,7 +158,7 @@ impl TaskFileError {
         )
     }
 
-    /// For an error on the way to a new file: the lock, the temporary file, the exchange.
+    /// Returns the error for a failure while writing a new file: the lock, the temporary file, the exchange.
     pub(super) fn unwritable(path: &str, error: io::Error) -> TaskFileError {
         let untouched = "the file was left as it is";
         match error.kind() {

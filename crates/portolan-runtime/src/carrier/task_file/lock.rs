@@ -1,4 +1,4 @@
-//! Taking turns: a folder's lock, held from reading a task until it is written.
+//! The lock of a folder, held from the read of a task to its write.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::{Task, TaskFile, TaskFileError, WriteDurability, load, merge, write};
 use crate::disk::{NoTurn, turn};
 
-/// A task file whose turn it is. Dropping it gives the turn to the next.
+/// A locked task file. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct Locked {
     file: TaskFile,
-    /// What was read, and what the file looked like then; nothing when there was none.
+    /// The task and the metadata of its file at the time of reading. `None` if there was no file.
     seen: Option<(Task, Metadata)>,
     /// Closing it unlocks.
     _lock: File,
@@ -21,27 +21,27 @@ impl Locked {
     pub(super) async fn wait(file: &TaskFile, patience: Duration) -> Result<Locked, TaskFileError> {
         let lock = acquire(file, patience).await?;
         let seen = load(&file.target, &file.given)?;
-        // Said before anything is decided. A rename would not mind, but whoever made it so meant it.
+        // Refused before a decision is made. A rename would succeed, but a read-only file is read-only on purpose.
         if seen.as_ref().is_some_and(|(_, meta)| meta.permissions().readonly()) {
             return Err(TaskFileError::read_only(&file.given));
         }
         Ok(Locked { file: file.clone(), seen, _lock: lock })
     }
 
-    /// What the file holds; nothing when it does not exist.
+    /// Returns the content of the file. `None` if it does not exist.
     pub fn task(&self) -> Option<&Task> {
         self.seen.as_ref().map(|(task, _)| task)
     }
 
-    /// Writes `changes` over what the file holds, and returns what it holds then.
+    /// Writes `changes` over the content of the file, and returns the new content.
     ///
-    /// Keys that `changes` does not name stay as they are and where they are, in `metadata` too; a `null` removes its
-    /// key. A change by somebody who takes no lock is kept the same way, as long as it leaves `metadata` alone. Readers
-    /// see the old file or the new one.
+    /// Keys that `changes` does not name keep their values and their places, in `metadata` too. A `null` removes its
+    /// key. A change by a writer without the lock is kept in the same way, unless it changes `metadata`. Readers see
+    /// the old file or the new one.
     ///
     /// # Errors
-    /// The file is as it was before. [`TaskFileFault::Changed`](super::TaskFileFault::Changed) means that `metadata` is not what was
-    /// read: lock again and decide again.
+    /// The file is as it was before. [`TaskFileFault::Changed`](super::TaskFileFault::Changed) means that `metadata`
+    /// differs from what was read: lock again and decide again.
     pub fn write(&mut self, changes: Task, durability: WriteDurability) -> Result<&Task, TaskFileError> {
         self.take_up()?;
         let (before, meta) = match self.seen.take() {
@@ -52,14 +52,14 @@ impl Locked {
         match write::replace(&self.file, &merged, meta.as_ref(), durability) {
             Ok(now) => Ok(&self.seen.insert((merged, now)).0),
             Err(error) => {
-                // Nothing was written. What it holds is read again rather than copied each time that all goes well.
+                // Nothing was written. The content is read again here, which is cheaper than a copy on each success.
                 self.seen = load(&self.file.target, &self.file.given).unwrap_or(None);
                 Err(error)
             }
         }
     }
 
-    /// Takes up what somebody else has written since the file was read.
+    /// Takes in a change by a writer without the lock since the file was read.
     fn take_up(&mut self) -> Result<(), TaskFileError> {
         let now = match std::fs::symlink_metadata(&self.file.target) {
             Ok(meta) => Some(meta),

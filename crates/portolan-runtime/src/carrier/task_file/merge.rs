@@ -1,10 +1,11 @@
-//! One task over another, key by key: what the upper one does not name stays as it is and where it is.
+//! Merges one task over another, key by key: keys that the upper one does not name keep their values and places.
 
 use serde_json::Value;
 
 use super::Task;
 
-/// `before` with `changes` over it. `metadata` is merged in its turn, everything else replaced; a `null` removes its key.
+/// Returns `before` with `changes` over it. `metadata` is merged by key, everything else is replaced. A `null` removes
+/// its key.
 pub(super) fn merged(mut before: Task, changes: Task) -> Task {
     for (key, value) in changes {
         match (value, before.get_mut(&key)) {
@@ -28,7 +29,7 @@ fn overlay(lower: &mut Task, upper: Task) {
 
 fn set(task: &mut Task, key: String, value: Value) {
     match value {
-        // Not `remove`, which would put the last key in its place.
+        // `remove` would put the last key in its place.
         Value::Null => drop(task.shift_remove(&key)),
         value => drop(task.insert(key, value)),
     }

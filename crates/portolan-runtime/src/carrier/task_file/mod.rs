@@ -1,6 +1,6 @@
-//! Task files: one JSON object a task, kept by the agent's client and by whoever else adds keys to it. This is the
-//! careful way to one: what is not a task is never overwritten, foreign keys stay, readers never see half a file, and
-//! writers take turns. It knows nothing of what Portolan keeps in a task.
+//! Task files: one JSON object per task, which the agent's client and other programs also write. This module never
+//! overwrites a file that is no task, keeps foreign keys, replaces files as a whole, and locks them for writing. It
+//! does not know what Portolan stores in a task.
 
 mod error;
 mod lock;
@@ -25,16 +25,16 @@ pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::WriteDurability;
 pub(crate) use write::{exchange, sync_folder, write_new};
 
-/// The largest task file that is read or written.
+/// The maximum size of a task file that is read or written.
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The keys of which a task has at least one.
+/// A task has at least one of these keys.
 const TASK_KEYS: [&str; 4] = ["metadata", "subject", "status", "activeForm"];
 
-/// What a task file holds, in the order in which it is written there.
+/// The content of a task file, in the order of the file.
 pub type Task = serde_json::Map<String, Value>;
 
-/// The place of a task file, which need not exist yet.
+/// The path of a task file, which need not exist yet.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), portolan_runtime::carrier::task_file::TaskFileError> {
@@ -51,15 +51,15 @@ pub type Task = serde_json::Map<String, Value>;
 pub struct TaskFile {
     /// As the caller wrote it, for messages.
     given: String,
-    /// The same, absolute: what the task is called, and whose neighbours it has.
+    /// The absolute path: it gives the task's name and its neighbours.
     path: PathBuf,
-    /// Where it really lies, when the name is a symlink.
+    /// The real path if the name is a symlink.
     target: PathBuf,
 }
 
 impl TaskFile {
-    /// Finds the place that `path` names: a leading `~/` is the home folder, anything else is relative to the working
-    /// directory. The folder must exist; what stands there, if anything, must be a file.
+    /// Resolves `path`: a leading `~/` is the home folder, any other path is relative to the working directory. The
+    /// folder must exist, and whatever exists at the path must be a file.
     pub fn open(path: &str) -> Result<TaskFile, TaskFileError> {
         let named = absolute(path)?;
         let path = path.to_owned();
@@ -84,36 +84,37 @@ impl TaskFile {
         }
     }
 
-    /// The task's identifier: the file's name without `.json`.
+    /// Returns the task's identifier: the file's name without `.json`.
     pub fn id(&self) -> &str {
         self.path.file_stem().and_then(|stem| stem.to_str()).expect("`open` takes only text that ends in a file name")
     }
 
-    /// Where the file is, absolute, as it was named.
+    /// Returns the absolute path of the file, with the name as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds; nothing when it does not exist. Takes no lock: a file is only ever replaced as a whole.
+    /// Returns the content of the file. `None` if it does not exist. Takes no lock: a file is only ever replaced as a
+    /// whole.
     pub fn read(&self) -> Result<Option<Task>, TaskFileError> {
         Ok(load(&self.target, &self.given)?.map(|(task, _)| task))
     }
 
-    /// Waits for its turn and reads. Nobody who asks for the lock writes any task of the same folder until the answer is
-    /// dropped, so it must not be kept while anything slow is done.
+    /// Waits for the lock and reads. Until the returned value is dropped, no other holder of the lock can write a task
+    /// of the same folder, so do nothing slow meanwhile.
     ///
     /// # Errors
-    /// As [`TaskFile::read`], and when the file is read-only or the turn does not come within ten seconds.
+    /// As for [`TaskFile::read`], and if the file is read-only or the lock is not free within ten seconds.
     pub async fn lock(&self) -> Result<Locked, TaskFileError> {
         Locked::wait(self, disk::WAIT).await
     }
 
-    /// The other tasks of its folder, in order of their names.
+    /// Returns the other tasks of the folder, in order of their names.
     pub fn siblings(&self) -> Siblings {
         Siblings::of(&self.path)
     }
 
-    /// The folder in which it really lies, and in which its lock is.
+    /// Returns the real folder of the file, which contains its lock.
     fn folder(&self) -> &Path {
         self.target.parent().expect("a file has a folder")
     }
@@ -131,7 +132,7 @@ fn absolute(path: &str) -> Result<PathBuf, TaskFileError> {
     std::path::absolute(expanded).map_err(|error| TaskFileError::unreadable(path, error))
 }
 
-/// What stands at `path`, and what the file looked like; nothing when it does not exist.
+/// Returns the task at `path` and the metadata of its file. `None` if it does not exist.
 fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileError> {
     let unreadable = |error| TaskFileError::unreadable(given, error);
     let mut file = match disk::open_itself(path) {
@@ -146,7 +147,7 @@ fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileEr
     if meta.len() > MAX_BYTES {
         return Err(TaskFileError::too_large(given));
     }
-    // One byte more than the file has, so that one read finds its end.
+    // Room for more bytes than the file has, so that one read finds its end.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 64);
     Read::by_ref(&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_BYTES {

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use super::{Task, TaskFile, TaskFileError, load};
 
-/// The largest number of task files that are read in a folder.
+/// The maximum number of task files that are read in a folder.
 pub const MAX_SIBLINGS: usize = 2_000;
 
 /// The other tasks of a folder, in order of their names.
 ///
-/// A file that cannot be read as a task comes as an error, and the next one follows; likewise, at the end, that there
-/// were too many.
+/// A file that cannot be read as a task gives an error, and the iterator continues. If there are too many files, the
+/// last item is an error.
 #[derive(Debug)]
 pub struct Siblings {
     folder: PathBuf,
     names: IntoIter<OsString>,
-    /// What is said when all names are through.
+    /// The error after the last name.
     last: Option<TaskFileError>,
 }
 
@@ -39,7 +39,7 @@ impl Siblings {
     }
 }
 
-/// The first names in order, one more than the limit at most: memory stays bounded however many there are.
+/// Returns the first names in order, at most one more than the limit, so that memory stays bounded.
 fn names(folder: &Path, but: Option<&OsStr>) -> io::Result<BTreeSet<OsString>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
@@ -74,7 +74,7 @@ impl Iterator for Siblings {
 fn read(path: &Path) -> Result<Option<Task>, TaskFileError> {
     match path.to_str() {
         Some(text) => TaskFile::open(text)?.read(),
-        // A name that is no text can only be read as it stands.
+        // A name that is not UTF-8 can only be read as it is.
         None => Ok(load(path, &path.display().to_string())?.map(|(task, _)| task)),
     }
 }

@@ -1,4 +1,4 @@
-//! Task files on a real file system: what is refused, what is kept, and many writers at once.
+//! Task files on a real file system: refused files, kept content, and many concurrent writers.
 
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
@@ -43,13 +43,13 @@ impl Folder {
         self.open(name).expect("the place of a task file")
     }
 
-    /// Everything that a writing call does up to the write.
+    /// Does everything that a writing call does before the write.
     fn lock(&self, name: &str) -> Result<Locked, TaskFileError> {
         let file = self.open(name)?;
         block_on(file.lock())
     }
 
-    /// The fault that both a reading and a writing call come to, told without the folder's name.
+    /// Returns the fault of both a reading and a writing call, without the folder's name.
     fn fault(&self, name: &str) -> String {
         let read = self.open(name).and_then(|file| file.read()).expect_err("it cannot be read");
         let write = self.lock(name).expect_err("it cannot be locked");
@@ -109,7 +109,7 @@ fn foreign_keys_stay_where_they_are() {
     let folder = Folder::new().with("1.json", text);
     let mut locked = folder.lock("1.json").expect("a turn");
     write(&mut locked, json!({"status": "in_progress", "metadata": {"retrySourceGate": null, "a": 2}})).expect("room");
-    // A second write under the same lock goes over the first.
+    // A second write under the same lock merges over the first.
     write(&mut locked, json!({"metadata": {"step": "s"}, "activeForm": "S"})).expect("room");
     expect![[r#"
         {
@@ -242,7 +242,7 @@ fn a_symlink_stays_and_its_target_is_rewritten() {
     assert!(fs::symlink_metadata(folder.at("1.json")).expect("a link").is_symlink());
     assert_eq!(folder.text("real/a.json"), "{\n  \"status\": \"pending\"\n}");
     assert_eq!(folder.task("1.json").id(), "1");
-    // Both names of the file take turns at one lock.
+    // Both names of the file use one lock.
     assert!(folder.at("real/.portolan.lock").exists() && !folder.at(".portolan.lock").exists());
 }
 
@@ -304,7 +304,7 @@ fn a_task_that_would_grow_too_large_is_not_written() {
     let error = write(&mut locked, json!({"subject": "x".repeat(5 << 20)})).expect_err("it is too large");
     assert_eq!(error.code(), "task_file_too_large");
     assert_eq!(folder.text("1.json"), r#"{"status":"pending"}"#);
-    // The turn is still ours, and what was read is still known.
+    // The lock is still held, and the read content is still known.
     write(&mut locked, json!({"activeForm": "x"})).expect("room");
     assert_eq!(locked.task().map(Task::len), Some(2));
 }
@@ -363,7 +363,7 @@ fn waiting_for_a_turn_leaves_the_executor_free() {
             Poll::Ready(())
         })
         .await;
-        // Were the executor blocked, nobody would come here to give the turn away.
+        // If the executor were blocked, the lock would not be released here.
         drop(held);
         waiting.await
     });
@@ -378,7 +378,7 @@ fn a_turn_that_never_comes_is_an_error() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let error = runtime.block_on(Locked::wait(&file, Duration::from_millis(5))).expect_err("somebody else has it");
     assert_eq!(error.code(), "task_file_busy");
-    // The thread that still waits gets its turn, gives it back, and the next one comes.
+    // The thread that still waits gets the lock and releases it, so the next one can take it.
     drop(held);
     runtime.block_on(file.lock()).expect("a turn");
 }
@@ -392,7 +392,7 @@ fn count_up(file: &TaskFile, times: u64) {
     }
 }
 
-/// This program once more, with nothing but the test `name` and the task file that it is to work on.
+/// Starts this program again with only the test `name` and its task file.
 fn this_program(shell: &str, name: &str, file: PathBuf) -> Command {
     let name = format!("{}::{name}", module_path!().split_once("::").expect("in a crate").1);
     let mut command = Command::new("sh");
@@ -403,7 +403,7 @@ fn this_program(shell: &str, name: &str, file: PathBuf) -> Command {
 
 const WORK_ON: &str = "PORTOLAN_TEST_TASK_FILE";
 
-/// What [`no_step_of_two_processes_is_lost`] starts; alone it does nothing.
+/// [`no_step_of_two_processes_is_lost`] starts this. On its own it does nothing.
 #[test]
 fn counting_process() {
     if let Ok(path) = std::env::var(WORK_ON) {
@@ -411,7 +411,7 @@ fn counting_process() {
     }
 }
 
-/// What [`without_room_the_original_stays`] starts; alone it does nothing.
+/// [`without_room_the_original_stays`] starts this. On its own it does nothing.
 #[test]
 fn cramped_process() {
     if let Ok(path) = std::env::var(WORK_ON) {
@@ -425,7 +425,7 @@ fn cramped_process() {
 #[test]
 fn without_room_the_original_stays() {
     let folder = Folder::new().with("1.json", "{}");
-    // No file may grow, and it is an error to try rather than the end.
+    // No file may grow, and an attempt gives an error instead of a signal.
     let status = this_program("trap '' XFSZ; ulimit -f 0;", "cramped_process", folder.at("1.json")).status();
     assert!(status.expect("this program starts").success());
     assert_eq!(folder.text("1.json"), "{}");
@@ -461,7 +461,7 @@ fn no_step_of_many_threads_is_lost_and_no_reader_sees_half_a_file() {
             reads
         });
         let counters: Vec<_> = (0..3).map(|_| scope.spawn(|| (ready.wait(), count_up(&file, 100)))).collect();
-        // A fourth one makes the file long and short in turn.
+        // A fourth writer makes the file long and short in turn.
         ready.wait();
         for turn in 0..100 {
             let text = if turn % 2 == 0 { padding.as_str() } else { "" };

@@ -1,4 +1,4 @@
-//! Replacing a file as a whole: a temporary one beside it, then a rename.
+//! Replaces a file as a whole: writes a temporary file beside it, then renames.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -6,21 +6,21 @@ use std::path::Path;
 
 use super::{MAX_BYTES, Task, TaskFile, TaskFileError};
 
-/// The temporary file. One name is enough, since only the holder of the folder's lock uses it; and what a crash leaves
-/// behind is gone after the next write.
+/// The name of the temporary file. One name suffices, because only the holder of the folder's lock uses it. The next
+/// write removes what a crash leaves behind.
 const TEMPORARY: &str = ".portolan.tmp";
 
-/// What a write survives.
+/// The durability of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteDurability {
-    /// A crash of any process. After a power cut, the old file or the new one is there, as the file system decides.
+    /// It survives a crash of any process. After a power cut the file system has the old file or the new one.
     #[default]
     Rename,
-    /// A power cut as well: it waits for the disk.
+    /// It survives a power cut as well: the write waits for the disk.
     Fsync,
 }
 
-/// Replaces `file` by `task`, with the rights of `like`, and says what the new file looks like.
+/// Replaces `file` with `task`, with the permissions of `like`, and returns the metadata of the new file.
 pub(super) fn replace(
     file: &TaskFile,
     task: &Task,
@@ -35,8 +35,8 @@ pub(super) fn replace(
     exchange(file.folder(), &file.target, &bytes, like, durability).map_err(failed)
 }
 
-/// Replaces what stands at `target`, in `folder`, by these bytes, with the rights of `like`. The caller has the folder's
-/// turn.
+/// Replaces the file at `target` in `folder` with these bytes, with the permissions of `like`. The caller holds the
+/// folder's lock.
 pub(crate) fn exchange(
     folder: &Path,
     target: &Path,
@@ -53,14 +53,14 @@ pub(crate) fn exchange(
         let _ = fs::remove_file(&temporary);
     })?;
     if durability == WriteDurability::Fsync {
-        // The new file is in place, whatever becomes of this: only a power cut could still undo it.
+        // The new file is in place even if this fails: only a power cut could still undo it.
         let _ = sync_folder(folder);
     }
     Ok(meta)
 }
 
-/// Writes these bytes where nothing stands; false where something does, also since a moment ago. The caller has the
-/// folder's turn.
+/// Writes these bytes if nothing exists at `target`. Returns false if something does, even if it was just created. The
+/// caller holds the folder's lock.
 pub(crate) fn write_new(folder: &Path, target: &Path, bytes: &[u8], durability: WriteDurability) -> io::Result<bool> {
     let temporary = folder.join(TEMPORARY);
     let written = create(&temporary, None)
@@ -74,7 +74,7 @@ pub(crate) fn write_new(folder: &Path, target: &Path, bytes: &[u8], durability: 
     written
 }
 
-/// Gives a file a second name, as a rename would replace what has it by now. Where files have one name only, it is renamed.
+/// Links a file to `target`, because a rename would replace an existing file. Without hard links, it is renamed.
 fn without_replacing(file: &Path, target: &Path) -> io::Result<bool> {
     match fs::hard_link(file, target) {
         Ok(()) => Ok(true),
@@ -84,14 +84,14 @@ fn without_replacing(file: &Path, target: &Path) -> io::Result<bool> {
     }
 }
 
-/// Creates the temporary file anew: one left behind may be a link that somebody laid there.
+/// Creates the temporary file anew: one that was left behind may be a planted link.
 fn create(path: &Path, like: Option<&Metadata>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     if let Some(like) = like {
         use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-        // From the first moment nobody opens the new file who might not open the old one.
+        // The new file must never be more accessible than the old one.
         options.mode(like.mode() & 0o777);
     }
     match options.open(path) {
@@ -119,14 +119,14 @@ pub(super) fn fill(
     fresh.metadata()
 }
 
-/// Gives the new file the rights and, as far as this process may, the owner of the old one.
+/// Gives the new file the permissions and, if this process may, the owner of the old one.
 #[cfg(unix)]
 fn take_over(fresh: &File, like: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
 
     let own = rustix::process::geteuid().as_raw() == like.uid() && rustix::process::getegid().as_raw() == like.gid();
     if !own {
-        // Before the mode, which a change of owner may narrow.
+        // Before the mode, because a change of owner may clear bits of it.
         let _not_permitted = fchown(fresh, Some(like.uid()), Some(like.gid()));
     }
     fresh.set_permissions(like.permissions())
@@ -137,7 +137,7 @@ fn take_over(_fresh: &File, _like: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the disk hold the names of a folder as they are.
+/// Waits until the names in a folder are on the disk.
 #[cfg(unix)]
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

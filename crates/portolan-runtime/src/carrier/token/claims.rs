@@ -1,4 +1,4 @@
-//! What a token says of a run, and whether that is what a caller goes by.
+//! The claims of a token about a run, and their comparison with a call.
 
 use std::fmt;
 
@@ -8,32 +8,33 @@ use crate::store::RunId;
 
 pub(super) const FINGERPRINT_BYTES: usize = 16;
 
-/// What a token binds together: nothing of it can be changed without the key.
+/// The content of a token: no part of it can be changed without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// The id of the workflow that the run began in.
+    /// The id of the workflow in which the run began.
     pub workflow: String,
-    /// Its version, where the definition names one: for people, the fingerprint decides.
+    /// The version of the workflow, if the definition names one. It is for people; the fingerprint decides.
     pub version: Option<String>,
-    /// The bundle that the run is held to.
+    /// The definition bundle of the run.
     pub definition: Fingerprint,
     /// The run.
     pub run: RunId,
-    /// Its revision.
+    /// The revision of the run.
     pub revision: u64,
-    /// Where it stands, as whoever made the token encodes it.
+    /// The encoded state. Its encoding is up to the caller.
     pub state: Vec<u8>,
 }
 
-/// The first half of a digest: enough to know a definition by, and short enough to carry.
+/// The first half of a digest: enough to identify a definition, and short enough to carry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint(pub(super) [u8; FINGERPRINT_BYTES]);
 
 impl Fingerprint {
-    /// That of a digest.
+    /// Returns the fingerprint of a digest.
     #[must_use]
     pub fn of(digest: &Digest) -> Fingerprint {
-        // A store that was tampered with may hold anything for a digest: such a text has a fingerprint of its own too.
+        // A store that was tampered with may contain any text as a digest: such a text has a fingerprint of its own
+        // too.
         let half = |digest: &Digest| first_bytes(digest.as_str()).map(Fingerprint);
         half(digest).or_else(|| half(&Digest::of(digest.as_str()))).expect("a digest of a text is hexadecimal digits")
     }
@@ -61,10 +62,10 @@ impl fmt::Debug for Fingerprint {
 }
 
 impl Claims {
-    /// Whether the run is one of the workflow that a call names.
+    /// Checks whether the run is one of the workflow that a call names.
     ///
     /// # Errors
-    /// [`Code::WorkflowMismatch`] when it is of another one.
+    /// [`Code::WorkflowMismatch`] if it is of another one.
     pub fn check_workflow(&self, named: &str) -> Result<(), TokenFault> {
         if self.workflow == named {
             return Ok(());
@@ -74,10 +75,10 @@ impl Claims {
         Err(TokenFault::new(Code::WorkflowMismatch, message, format!("name {is}, or send a token of a run of {named}")))
     }
 
-    /// Whether the definition at hand, of this version where it names one, is the one that the run began with.
+    /// Checks whether the current definition, with its version if it names one, is the one that the run began with.
     ///
     /// # Errors
-    /// [`Code::DefinitionChanged`] when it is another one, whatever it calls itself.
+    /// [`Code::DefinitionChanged`] if it is another one, even with the same version.
     pub fn check_definition(&self, digest: &Digest, version: Option<&str>) -> Result<(), TokenFault> {
         let present = Fingerprint::of(digest);
         if self.definition == present {
@@ -95,7 +96,7 @@ impl Claims {
     }
 }
 
-/// A definition as people tell it from another: two may call themselves the same.
+/// Names a definition for people: two may have the same version.
 fn named(version: Option<&str>, fingerprint: Fingerprint) -> String {
     let short: String = fingerprint.to_string().chars().take(12).collect();
     match version {

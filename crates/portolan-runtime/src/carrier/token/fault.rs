@@ -1,42 +1,42 @@
-//! What can be wrong with a token, or with a call that sends one. Nothing is changed by any of it.
+//! The faults of tokens and of calls with tokens. None of them changes anything.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::keys::KeyFault;
 
-/// Why a token was not made, or not gone by.
+/// The reason why a token was not created or not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenFault {
-    /// What kind of fault it is.
+    /// The kind of the fault.
     pub code: Code,
-    /// What was wrong, in one lower-case sentence.
+    /// The fault, in one lower-case sentence.
     pub message: String,
     /// What to do.
     pub help: String,
 }
 
-/// The kinds of fault, by what is to be done. Each has a stable word.
+/// The kinds of fault, by their remedy. Each has a stable word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// It is not the text that was given out: cut off, changed, or packed anew.
+    /// It is not the text that was given out: truncated, changed, or compressed again.
     Damaged,
-    /// It is whole, but no key of the user's signed it.
+    /// It is intact, but no key of the user signed it.
     NotAuthentic,
-    /// It is of a version or an encoding that this release does not know.
+    /// Its version or encoding is unknown to this release.
     UnsupportedVersion,
-    /// It is of a run of another workflow than the call names.
+    /// Its run is of another workflow than the call names.
     WorkflowMismatch,
     /// The workflow's definition is not the one that the run began with.
     DefinitionChanged,
-    /// What should go into it has no room in any token.
+    /// Its content does not fit into any token.
     TooLarge,
-    /// The user's keys cannot be read or made.
+    /// The user's keys cannot be read or created.
     KeysUnusable,
 }
 
 impl Code {
-    /// The word, as programs match on it.
+    /// Returns the stable word for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Code::Damaged => "damaged",
@@ -55,13 +55,13 @@ impl TokenFault {
         TokenFault { code, message: message.into(), help: help.into() }
     }
 
-    /// The token is not what was given out; `why` goes on from "the token".
+    /// Returns the fault of a token that is not what was given out. `why` continues "the token".
     pub(super) fn damaged(why: impl fmt::Display) -> TokenFault {
         let help = "send the token exactly as it came: all of it, on one line, and nothing else";
         TokenFault::new(Code::Damaged, format!("the token {why}"), help)
     }
 
-    /// The token has a part that another release may know.
+    /// Returns the fault of a token with a part that another release may know.
     pub(super) fn unsupported(why: impl fmt::Display) -> TokenFault {
         let help = "go on with the release of Portolan that made it, or with a newer one";
         TokenFault::new(Code::UnsupportedVersion, format!("the token {why}"), help)
@@ -82,10 +82,10 @@ impl fmt::Display for TokenFault {
 
 impl Error for TokenFault {}
 
-/// So many characters of a name are enough to know it by.
+/// The number of characters of a name that are shown.
 const SHOWN: usize = 64;
 
-/// The user's words in backticks, on one line and of bounded length.
+/// Returns the user's words in backticks, on one line and of bounded length.
 pub(super) fn quoted(words: &str) -> String {
     let shown: String = words.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     let rest = if words.chars().nth(SHOWN).is_some() { "…" } else { "" };

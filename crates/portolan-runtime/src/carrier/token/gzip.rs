@@ -1,8 +1,8 @@
-//! The gzip member inside a token: any program unpacks it, and only this one makes it.
+//! The gzip member in a token: any program can unpack it, but only this one can create it.
 //!
-//! Its first block is stored, not compressed, and holds the seal alone; what is sealed follows, compressed. So the seal
-//! vouches for the very bytes that stand here: the same content packed in another way is another text, and does not open.
-//! And no release depends on how another one's library compresses.
+//! Its first block is stored, not compressed, and contains only the seal. The sealed content follows, compressed. So
+//! the seal covers the compressed bytes: the same content compressed differently is another text, and does not open.
+//! And no release depends on how the library of another one compresses.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -14,29 +14,29 @@ use super::fault::TokenFault;
 use super::seal::{SEAL_BYTES, Seal};
 use super::text;
 
-/// Deflate; no name, no comment, no time; nothing of how hard it was compressed; Unix.
+/// Deflate; no name, comment or time; no compression level; Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
-/// A block that is stored and not the last: its length, and that with every bit turned over.
+/// A block that is stored and not the last: its length, and the complement of the length.
 const STORED: [u8; 5] = [0, SEAL_BYTES as u8, 0, !(SEAL_BYTES as u8), 0xff];
-/// Where the compressed part begins.
+/// The offset of the compressed part.
 const HEAD_BYTES: usize = HEADER.len() + STORED.len() + SEAL_BYTES;
-/// The checksum, and how many bytes were packed.
+/// The checksum, and the unpacked length.
 const TRAILER_BYTES: usize = 8;
 const LEVEL: u32 = 6;
 
-/// No member unpacks to more bytes. Unpacking stops there.
+/// The maximum number of bytes that a member unpacks to. Unpacking stops there.
 pub(super) const MAX_UNPACKED: usize = 1024 * 1024;
-/// So much is unpacked at a time, and room for more is made only when it is there.
+/// The bytes that are unpacked at a time. Memory grows only with the unpacked content.
 pub(super) const STEP: usize = 8 * 1024;
-/// What is larger is not packed again to see why it is not signed: that takes longer than all the rest.
+/// A larger content is not compressed again to explain a wrong signature: that takes longer than all the rest.
 const MAX_REPACKED: usize = 16 * 1024;
 
-/// What a member holds.
+/// The content of a member.
 #[derive(Debug)]
 pub(super) struct Member<'b> {
-    /// What stands behind the seal, as it stands in the member; nothing when the member is not packed as it is here.
+    /// The bytes after the seal, as they are in the member. `None` if the member was not packed by this program.
     pub(super) packed: Option<&'b [u8]>,
-    /// The seal and what it vouches for.
+    /// The seal and the sealed content.
     unpacked: Vec<u8>,
 }
 
@@ -45,18 +45,18 @@ impl Member<'_> {
         Seal::from_bytes(self.unpacked.first_chunk().expect("a shorter member is refused"))
     }
 
-    /// What the seal vouches for.
+    /// Returns the sealed content.
     pub(super) fn content(&self) -> &[u8] {
         &self.unpacked[SEAL_BYTES..]
     }
 
-    /// How the content would be packed here.
+    /// Returns the content as this program packs it.
     pub(super) fn repacked(&self) -> Option<Vec<u8>> {
         (self.content().len() <= MAX_REPACKED).then(|| compress(self.content()))
     }
 }
 
-/// Compresses what is to be sealed.
+/// Compresses the content to be sealed.
 pub(super) fn pack(content: &[u8]) -> Result<Vec<u8>, TokenFault> {
     let unpacked = SEAL_BYTES + content.len();
     match unpacked <= MAX_UNPACKED {
@@ -69,7 +69,7 @@ pub(super) fn pack(content: &[u8]) -> Result<Vec<u8>, TokenFault> {
 }
 
 thread_local! {
-    /// Reused: its tables have three hundred kilobytes, and making them takes longer than packing a token.
+    /// Reused: its tables take three hundred kilobytes, and creating them takes longer than packing a token.
     static ENCODER: RefCell<DeflateEncoder<Vec<u8>>> =
         RefCell::new(DeflateEncoder::new(Vec::new(), Compression::new(LEVEL)));
 }
@@ -81,7 +81,7 @@ fn compress(content: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The whole member of a seal and of what it vouches for.
+/// Returns the whole member for a seal and its content.
 pub(super) fn write(seal: &Seal, packed: &[u8], content: &[u8]) -> Vec<u8> {
     let seal = seal.to_bytes();
     [&HEADER[..], &STORED, &seal, packed, &trailer(&[&seal, content])].concat()
@@ -96,7 +96,7 @@ fn trailer(parts: &[&[u8]]) -> [u8; TRAILER_BYTES] {
     trailer
 }
 
-/// Takes a member apart that fills `bytes` exactly.
+/// Reads a member that fills `bytes` exactly.
 pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
     let rest = behind_header(bytes)?;
     let Unpacked { content: unpacked, taken, end } = unpack(rest);
@@ -125,7 +125,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
     Ok(Member { packed: is_ours.then(|| &bytes[HEAD_BYTES..behind]), unpacked })
 }
 
-/// What follows the header, whoever wrote it: of which program and when does not matter yet.
+/// Returns the bytes after the header. Its program and time do not matter yet.
 fn behind_header(bytes: &[u8]) -> Result<&[u8], TokenFault> {
     let fixed = &HEADER[..4];
     match bytes.split_at_checked(HEADER.len()) {
@@ -148,18 +148,18 @@ fn cut_off() -> TokenFault {
     TokenFault::damaged("is cut off")
 }
 
-/// What was signed is there, in another packing.
+/// Returns the fault of a signed content in another packing.
 pub(super) fn packed_anew() -> TokenFault {
     TokenFault::damaged(
         "holds what was given out, but packed in another way: a program packed it anew, or it was changed",
     )
 }
 
-/// What came of unpacking: never more than a step over the limit, whatever it was.
+/// The result of unpacking: never more than one step over the limit.
 #[derive(Debug)]
 pub(super) struct Unpacked {
     pub(super) content: Vec<u8>,
-    /// How many of the packed bytes it took.
+    /// The number of packed bytes that it took.
     pub(super) taken: usize,
     pub(super) end: End,
 }
@@ -194,7 +194,7 @@ pub(super) fn unpack(packed: &[u8]) -> Unpacked {
     Unpacked { content, taken: count(inflate.total_in()), end }
 }
 
-/// Both counts stay below the length of a text or the limit.
+/// Converts a count, which never exceeds the length of a text or the limit.
 fn count(bytes: u64) -> usize {
     usize::try_from(bytes).expect("no more is read or written than memory holds")
 }

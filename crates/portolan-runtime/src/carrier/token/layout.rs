@@ -1,7 +1,7 @@
-//! How claims are laid out as bytes. Every layout that was ever given out is read for ever; the newest one is written.
+//! The layouts of claims as bytes. Every released layout remains readable; the newest one is written.
 //!
-//! A layout is a number and a function that brings its bytes to the present claims. When claims change, the present
-//! function stays for what was given out, filling in what its layout did not have, and the table gets a line.
+//! A layout is a number and a function that decodes its bytes to the present claims. If claims change, the present
+//! function is kept for the old layout and fills in what it did not have, and the table gets a line.
 
 use super::claims::{Claims, FINGERPRINT_BYTES, Fingerprint};
 use super::fault::TokenFault;
@@ -12,19 +12,19 @@ pub(super) const PRESENT: u8 = 1;
 
 struct Layout {
     number: u8,
-    /// Nothing when the bytes are not laid out like this.
+    /// Returns `None` if the bytes do not follow this layout.
     read: fn(&[u8]) -> Option<Claims>,
 }
 
 const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
 
-/// The claims of a content whose seal was checked.
+/// Returns the claims of a content whose seal was checked.
 pub(super) fn read(number: u8, content: &[u8]) -> Result<Claims, TokenFault> {
     let layout = LAYOUTS.iter().find(|layout| layout.number == number).ok_or_else(|| unknown(number))?;
     (layout.read)(content).ok_or_else(|| TokenFault::damaged(format_args!("is not laid out as layout {number} says")))
 }
 
-/// A key of the user's signed it, so that a newer release made it.
+/// Returns the fault of an unknown layout. A key of the user signed it, so a newer release wrote it.
 fn unknown(number: u8) -> TokenFault {
     let fault = TokenFault::damaged(format_args!("has layout {number}, and this release reads up to {PRESENT}"));
     TokenFault { help: "go on with the release of Portolan that made it, or with a newer one".to_owned(), ..fault }
@@ -63,7 +63,7 @@ fn read_1(bytes: &[u8]) -> Option<Claims> {
     Some(Claims { workflow, version, definition, run, revision, state: rest.0.to_vec() })
 }
 
-/// Seven bits in each byte, the lowest first; the highest bit of a byte says that there is another.
+/// Writes seven bits in each byte, the lowest first. The highest bit of a byte means that another one follows.
 fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push((number & 0x7f) as u8 | 0x80);
@@ -72,7 +72,7 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// What was not read yet.
+/// The bytes that are not read yet.
 struct Rest<'b>(&'b [u8]);
 
 impl<'b> Rest<'b> {
@@ -82,7 +82,7 @@ impl<'b> Rest<'b> {
         Some(taken)
     }
 
-    /// A number in the one form that it is written in.
+    /// Reads a number in the only form in which it is written.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..u64::BITS).step_by(7) {
@@ -104,12 +104,12 @@ impl<'b> Rest<'b> {
         String::from_utf8(bytes.to_vec()).ok()
     }
 
-    /// A handle in lower case; any other form of it was not written here.
+    /// Reads a handle in lower case: no other form is ever written.
     fn run(&mut self) -> Option<RunId> {
         let text = std::str::from_utf8(self.take(HANDLE_BYTES)?).ok()?;
         RunId::parse(text).filter(|run| run.as_str() == text)
     }
 }
 
-/// So long is every handle of this layout.
+/// The length of every handle of this layout.
 const HANDLE_BYTES: usize = 8;

@@ -1,13 +1,13 @@
-//! Tokens: a run as one line of text, which whoever holds it carries from call to call.
+//! Tokens: a run as one line of text, which its holder carries from call to call.
 //!
 //! ```text
 //! v1.gzB64.<base64 of one gzip member>
 //! ```
-//! A token is signed with the user's key, so that it opens only as it was given out: each byte of it is either always the
-//! same or vouched for by the signature. Signed is not hidden: whoever holds a token can read it. Nor is it known here
-//! whether it is the run's last one. `docs/token.md` has the form to the byte.
+//! A token is signed with the user's key, so that it opens only as it was given out: each byte is either constant or
+//! covered by the signature. A token is not encrypted: its holder can read it. It does not show whether it is the run's
+//! last one. `docs/token.md` specifies the form to the byte.
 //!
-//! What the state of a run looks like is not known here.
+//! The encoding of a run's state is not known here.
 //!
 //! # Example
 //! ```
@@ -57,14 +57,14 @@ use crate::keys::KeyFile;
 use gzip::Member;
 use seal::Seal;
 
-/// What makes tokens and opens them: the user's keys.
+/// Creates and opens tokens with the user's keys.
 pub struct Tokens {
     keys: KeyFile,
-    /// An agent looks again and again where it is: its claims are packed once.
+    /// The last token: an agent often asks for its position again, and its claims are packed only once.
     last: Mutex<Option<Sealed>>,
 }
 
-/// A token that was made.
+/// A token that was created.
 struct Sealed {
     /// The id of the key that signed it.
     key: String,
@@ -73,16 +73,17 @@ struct Sealed {
 }
 
 impl Tokens {
-    /// The tokens of the user whose data folder this is. Nothing is read before it is needed; the first token makes the
-    /// file of keys where there is none.
+    /// Returns the tokens of the user with this data folder. Nothing is read before it is needed. The first token
+    /// creates the key file if there is none.
     pub fn in_folder(data: &Path) -> Tokens {
         Tokens { keys: KeyFile::in_folder(data, "tokens are signed with its keys"), last: Mutex::default() }
     }
 
-    /// The token of these claims, signed with the newest key. The same claims and the same key give the same text.
+    /// Returns the token of these claims, signed with the newest key. The same claims and the same key give the same
+    /// text.
     ///
     /// # Errors
-    /// When they are too large for any token, or the keys cannot be used.
+    /// The claims are too large for any token, or the keys cannot be used.
     pub fn seal(&self, claims: &Claims) -> Result<String, TokenFault> {
         let key = self.keys.newest()?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,14 +98,14 @@ impl Tokens {
         Ok(text)
     }
 
-    /// What a token claims. It may have been signed with any key of the file.
+    /// Returns the claims of a token. Any key of the file may have signed it.
     ///
     /// # Errors
-    /// When it is not, to the letter, a text that was given out here, or the keys cannot be used.
+    /// The text is not exactly one that was given out here, or the keys cannot be used.
     pub fn open(&self, text: &str) -> Result<Claims, TokenFault> {
         let bytes = text::read(text)?;
         let member = gzip::read(&bytes)?;
-        // Before anything of the content is believed.
+        // Before any of the content is trusted.
         self.check_seal(&member)?;
         layout::read(member.seal().layout, member.content())
     }
@@ -115,7 +116,8 @@ impl Tokens {
         if member.packed.is_some_and(|packed| seal.is_of_any(&signers, packed)) {
             return Ok(());
         }
-        // Who packs a token anew, or changes a bit that unpacks to the same, forges nothing.
+        // A token that was only compressed again, or has a changed bit that unpacks to the same content, is not a
+        // forgery.
         match member.repacked() {
             Some(packed) if seal.is_of_any(&signers, &packed) => Err(gzip::packed_anew()),
             _ => Err(seal.forged()),

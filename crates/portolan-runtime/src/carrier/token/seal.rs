@@ -1,4 +1,4 @@
-//! The seal of a token: which layout it has, which key signed it, and the signature. Knows nothing of what is signed.
+//! The seal of a token: its layout, the key, and the signature. Knows nothing of the signed content.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const MAC_BYTES: usize = 16;
 /// The layout, the key and the signature.
 pub(super) const SEAL_BYTES: usize = 1 + KEY_BYTES + MAC_BYTES;
 
-/// What vouches for a token.
+/// The seal of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seal {
     pub(super) layout: u8,
@@ -23,7 +23,7 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// Signs what was packed in this layout.
+    /// Signs a packed content in this layout.
     pub(super) fn of(key: &Key, layout: u8, packed: &[u8]) -> Seal {
         let mut seal = Seal { layout, key: beginning(key), mac: [0; MAC_BYTES] };
         seal.mac = seal.sign(&derived(key), packed);
@@ -46,8 +46,8 @@ impl Seal {
         seal
     }
 
-    /// The keys of the file that may have signed it. The file is looked at each time, so that a key that is taken out of
-    /// it opens nothing from then on.
+    /// Returns the keys of the file that may have signed the token. The file is read each time, so a removed key opens
+    /// no token from then on.
     pub(super) fn signers(&self, file: &KeyFile) -> Result<Vec<Key>, TokenFault> {
         let path = file.path().display();
         let Some(keys) = file.read()? else {
@@ -60,12 +60,12 @@ impl Seal {
         }
     }
 
-    /// Whether one of these keys signed what was packed.
+    /// Checks whether one of these keys signed the packed content.
     pub(super) fn is_of_any(&self, signers: &[Key], packed: &[u8]) -> bool {
         signers.iter().any(|key| self.is_of(key, packed))
     }
 
-    /// It names a key that did not sign this.
+    /// Returns the fault of a token whose key did not sign it.
     pub(super) fn forged(&self) -> TokenFault {
         self.unsigned("which did not sign what it says")
     }
@@ -78,7 +78,7 @@ impl Seal {
         TokenFault::new(Code::NotAuthentic, message, help)
     }
 
-    /// Compares by what the key makes of each signature, which takes as long whichever bytes differ.
+    /// Compares the keyed hashes of both signatures, so that the time does not depend on which bytes differ.
     fn is_of(&self, key: &Key, packed: &[u8]) -> bool {
         let key = derived(key);
         let must = hmac::sign(&key, &self.sign(&key, packed));
@@ -96,7 +96,7 @@ impl Seal {
     }
 }
 
-/// What signs tokens, and nothing else.
+/// Derives the key that signs tokens, and nothing else.
 fn derived(key: &Key) -> hmac::Key {
     let root = key.root();
     root.expand(&["portolan token 1".as_bytes()], HMAC_SHA256).expect("one key is not too long").into()

@@ -1,5 +1,5 @@
-//! The outer form of a token: `v1.gzB64.` and base64. Each sequence of bytes has exactly one text, and every other text
-//! is told apart here by what most likely became of it. Knows nothing of what the bytes are.
+//! The outer form of a token: `v1.gzB64.` and base64. Each sequence of bytes has exactly one text. The fault of any
+//! other text names the most likely cause. Knows nothing of the meaning of the bytes.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::{Code, TokenFault};
 
-/// How every token begins.
+/// The prefix of every token.
 pub(super) const PREFIX: &str = "v1.gzB64.";
 const VERSION: &str = "v1";
 const ENCODING: &str = "gzB64";
 
-/// No token is longer. What is longer is not even decoded.
+/// The maximum length of a token. A longer text is not even decoded.
 pub(super) const MAX_CHARS: usize = 64 * 1024;
 
-/// The text of these bytes.
+/// Returns the text of these bytes.
 pub(super) fn write(bytes: &[u8]) -> Result<String, TokenFault> {
     let chars = PREFIX.len() + bytes.len().div_ceil(3) * 4;
     if chars > MAX_CHARS {
@@ -28,7 +28,7 @@ pub(super) fn write(bytes: &[u8]) -> Result<String, TokenFault> {
     Ok(text)
 }
 
-/// The bytes of a text.
+/// Returns the bytes of a text.
 pub(super) fn read(text: &str) -> Result<Vec<u8>, TokenFault> {
     if text.len() > MAX_CHARS {
         let bytes = text.len();
@@ -51,7 +51,7 @@ pub(super) fn too_large(is: impl fmt::Display, limit: impl fmt::Display) -> Toke
     TokenFault::new(Code::TooLarge, format!("the run's state needs {is}, and no token has over {limit}"), help)
 }
 
-/// What is wrong with a text that does not begin as tokens do.
+/// Returns the fault of a text without the prefix.
 fn misbegun(text: &str) -> TokenFault {
     let mut parts = text.splitn(3, '.');
     let (version, encoding, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
@@ -67,7 +67,7 @@ fn misbegun(text: &str) -> TokenFault {
     }
 }
 
-/// `v` and a number of few digits.
+/// Checks for `v` and a number of few digits.
 fn is_version(text: &str) -> bool {
     let digits = text.strip_prefix('v').unwrap_or_default();
     (1..=4).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0')
@@ -77,7 +77,7 @@ fn is_word(text: &str) -> bool {
     (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Every character is one of standard base64, and what fills it up stands at its end.
+/// Checks that every character is standard base64, with padding only at the end.
 fn alphabet(payload: &str) -> Result<(), TokenFault> {
     let body = payload.trim_end_matches('=');
     let is_ours = |letter: char| letter.is_ascii_alphanumeric() || letter == '+' || letter == '/';
@@ -98,7 +98,7 @@ fn alphabet(payload: &str) -> Result<(), TokenFault> {
     })
 }
 
-/// It is filled up to whole groups of four, no more and no less.
+/// Checks that the padding fills the last group of four exactly.
 fn padding(payload: &str) -> Result<(), TokenFault> {
     let letters = payload.trim_end_matches('=').len();
     let is = payload.len() - letters;

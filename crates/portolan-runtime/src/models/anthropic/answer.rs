@@ -1,4 +1,4 @@
-//! An answer of Anthropic's that comes as a whole.
+//! A complete answer of Anthropic's messages.
 
 use portolan_core::chat::{Arguments, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ struct Whole {
 /// Reads an answer.
 ///
 /// # Errors
-/// It is none, or it tells of a failure.
+/// It is no answer, or reports a failure.
 pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<ModelAnswer, ModelError> {
     let whole: Whole = serde_json::from_slice(body).map_err(|error| speaker.bad(&unread(&error)))?;
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
@@ -42,7 +42,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
                 return Err(speaker.bad(&format!("it asks for more than {MAX_CALLS} tools")));
             }
             "tool_use" => calls.push(used(&mut block, &calls)),
-            // What the provider did by itself is no part of the conversation.
+            // The provider's own tool use is no part of the conversation.
             _ => {}
         }
     }

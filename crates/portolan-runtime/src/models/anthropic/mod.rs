@@ -1,4 +1,4 @@
-//! Anthropic's messages, as Anthropic and those who speak like it have them.
+//! Anthropic's messages, as Anthropic and compatible servers implement them.
 
 mod answer;
 mod request;
@@ -14,10 +14,10 @@ pub(super) use answer::answer;
 pub(super) use request::request;
 pub(super) use stream::Stream;
 
-/// The version of the protocol that is spoken.
+/// The version of the protocol.
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// What was used, as it is told.
+/// The usage as it is sent.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Counts {
     #[serde(default)]
@@ -31,7 +31,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The same, with what `later` knows better.
+    /// Returns the counts, updated by `later`.
     fn then(self, later: Counts) -> Counts {
         let last = |earlier: Count, later: Count| Count(later.0.or(earlier.0));
         Counts {
@@ -42,7 +42,7 @@ impl Counts {
         }
     }
 
-    /// Anthropic counts what came from its cache, and what went into it, beside the rest of the input.
+    /// Returns the usage. Anthropic counts cache reads and cache writes separately from the other input.
     fn usage(&self) -> Usage {
         let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let sum = |input: u64| beside.iter().try_fold(input, |sum, count| sum.checked_add(count.0.unwrap_or(0)));
@@ -65,7 +65,7 @@ fn finish(reason: Option<String>) -> Finish {
     }
 }
 
-/// Thoughts are given back as they were, signatures and all, or the provider refuses the conversation.
+/// Thoughts are sent back unchanged, including signatures. Otherwise the provider refuses the conversation.
 fn extra(provider: &str, thoughts: Vec<Value>) -> Option<Value> {
     let mut extra = Map::new();
     if !thoughts.is_empty() {

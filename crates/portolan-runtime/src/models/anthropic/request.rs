@@ -1,4 +1,4 @@
-//! A request as Anthropic's messages have it.
+//! A request of Anthropic's messages.
 
 use portolan_core::chat::{Arguments, Message, ModelSettings, Request, Role, ToolSpec, ToolUse};
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use super::super::remote::RequestParts;
 use super::super::wire::{Thinking, given_back};
 
-/// How many tokens an answer may have where nothing is said of it: the protocol has no default of its own.
+/// The default maximum number of answer tokens: the protocol has no default of its own.
 pub(in crate::models) const DEFAULT_MAX_TOKENS: u32 = 8_192;
-/// The fewest tokens that a model may be told to think.
+/// The minimum thinking budget in tokens.
 const MIN_BUDGET: u32 = 1_024;
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     let request = asked.question.request;
     let mut body = Map::new();
@@ -37,7 +37,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
         put("output_config", Value::Object(output));
     }
     match (thought.thinking, &request.settings.temperature) {
-        // A model that thinks takes no temperature.
+        // A model that thinks accepts no temperature.
         (Some(thinking), _) => put("thinking", thinking),
         (None, Some(temperature)) => put("temperature", json!(temperature)),
         (None, None) => {}
@@ -48,7 +48,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     Value::Object(body)
 }
 
-/// How much is thought and written.
+/// The limits of thinking and writing.
 struct Thought {
     max_tokens: u32,
     thinking: Option<Value>,
@@ -65,7 +65,7 @@ fn thought(model: &str, settings: &ModelSettings) -> Thought {
         return Thought { thinking: Some(json!({"type": "adaptive"})), effort: Some(effort.to_owned()), ..still };
     }
     let budget = budget.max(MIN_BUDGET);
-    // What is thought counts as written: the budget comes on top where nothing was said, and fits in where it was.
+    // Thinking counts as output: without a limit the budget is added, and with one it must fit in.
     let (max_tokens, budget) = match settings.max_tokens {
         None => (max_tokens.saturating_add(budget), budget),
         Some(most) if most > MIN_BUDGET => (most, budget.min(most - 1)),
@@ -74,7 +74,7 @@ fn thought(model: &str, settings: &ModelSettings) -> Thought {
     Thought { max_tokens, thinking: Some(json!({"type": "enabled", "budget_tokens": budget})), effort: None }
 }
 
-/// Whether a model decides by itself how much it thinks: those from 4.6 on do, and take no budget.
+/// Checks whether a model chooses its own amount of thinking: those from 4.6 on do, and take no budget.
 fn is_adaptive(model: &str) -> bool {
     let mut words = model.split('-').skip_while(|word| *word != "claude").skip(1);
     let Some(family) = words.next().filter(|word| word.parse::<u32>().is_err()) else { return false };
@@ -92,7 +92,7 @@ fn system(request: &Request) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The messages as turns: what several of a side say in a row is one, and results stand before everything else in it.
+/// Returns the messages as turns: successive messages of one side form one turn, in their order.
 fn turns(messages: &[Arc<Message>], provider: &str) -> Vec<Value> {
     let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for message in messages {
@@ -111,7 +111,7 @@ fn turns(messages: &[Arc<Message>], provider: &str) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": blocks})).collect()
 }
 
-/// The text of a message; an empty one would be refused.
+/// Returns the text of a message. An empty one would be refused.
 fn text(message: &Message) -> Option<Value> {
     let text = message.content.as_deref().filter(|text| !text.trim().is_empty())?;
     Some(json!({"type": "text", "text": text}))
@@ -128,7 +128,7 @@ fn said(message: &Message, provider: &str) -> Vec<Value> {
     thoughts.chain(text(message)).chain(message.tool_calls.iter().map(used)).collect()
 }
 
-/// The protocol takes objects alone: what a model wrote that is none is shown to it as the text that it is.
+/// Returns a tool call. The protocol accepts only objects, so other arguments are sent as a text in an object.
 fn used(call: &ToolUse) -> Value {
     let input = match &call.arguments {
         Arguments::Json(value) if value.is_object() => value.as_ref().clone(),

@@ -1,4 +1,4 @@
-//! An answer of Anthropic's that comes in pieces: blocks, one after the other, each with a beginning and an end.
+//! A streamed answer of Anthropic's messages: successive blocks, each with a beginning and an end.
 
 use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
@@ -48,19 +48,19 @@ struct Delta {
     stop_reason: Option<String>,
 }
 
-/// The block that is being told.
+/// The block that is being received.
 enum Block {
-    /// Text, or nothing that is kept.
+    /// Text, or a block that is not kept.
     Text,
     Thought {
         thinking: String,
         signature: String,
     },
-    /// What a tool is called with.
+    /// The arguments of a tool.
     Input(String),
 }
 
-/// The answer as far as it has come.
+/// The answer so far.
 pub(in crate::models) struct Stream {
     provider: &'static str,
     text: String,
@@ -69,7 +69,7 @@ pub(in crate::models) struct Stream {
     calls: Vec<ToolUse>,
     finish: Option<Finish>,
     counts: Counts,
-    /// What was used up to the end; what is told at the beginning is what was used by then.
+    /// Whether the final usage has arrived. The beginning has only the usage so far.
     told: bool,
     model: Option<String>,
     size: usize,
@@ -132,7 +132,7 @@ impl Stream {
         }
     }
 
-    /// The block is at its end; one that was cut off is kept as far as it came.
+    /// Ends the block. One that was cut off is kept as far as it arrived.
     fn end(&mut self) {
         match std::mem::replace(&mut self.block, Block::Text) {
             Block::Thought { thinking, signature } => {
@@ -199,7 +199,7 @@ impl Pieces for Stream {
     }
 }
 
-/// How much of an event is kept, in bytes, or a little more.
+/// Returns the approximate number of bytes of an event that are kept. It may be a little higher.
 fn kept(event: &Event) -> usize {
     let delta = event.delta.as_ref().map_or(0, |delta| {
         let texts = [&delta.text, &delta.partial_json, &delta.thinking, &delta.signature];

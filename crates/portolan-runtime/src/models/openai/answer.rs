@@ -1,4 +1,4 @@
-//! An answer of chat completions that comes as a whole.
+//! A complete answer of chat completions.
 
 use portolan_core::chat::{Arguments, Message, ModelAnswer, ModelError, Role, ToolUse};
 use serde::Deserialize;
@@ -60,7 +60,7 @@ struct Function {
 /// Reads an answer.
 ///
 /// # Errors
-/// It is none, or it tells of a failure.
+/// It is no answer, or reports a failure.
 pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) -> Result<ModelAnswer, ModelError> {
     let whole: Whole = serde_json::from_slice(body).map_err(|error| speaker.bad(&unread(&error)))?;
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
@@ -91,7 +91,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
     Ok(ModelAnswer { message, finish, usage, model: whole.model, cost_microdollars: None })
 }
 
-/// Some servers send arguments as they are, and not as the text of them.
+/// Reads arguments. Some servers send them as JSON instead of a text.
 fn arguments(value: Value) -> Arguments {
     match value {
         Value::String(text) => Arguments::read(&text),

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, as OpenAI and those who speak like it have them.
+//! OpenAI's chat completions, as OpenAI and compatible servers implement them.
 
 mod answer;
 mod request;
@@ -14,7 +14,7 @@ pub(super) use answer::answer;
 pub(super) use request::request;
 pub(super) use stream::Stream;
 
-/// What was used, as it is told.
+/// The usage as it is sent.
 #[derive(Default, Deserialize)]
 struct Counts {
     #[serde(default)]
@@ -46,7 +46,7 @@ impl Counts {
     }
 }
 
-/// A text; of models that answer in parts, a list of them.
+/// A text, or a list of texts from models that answer in parts.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -79,7 +79,7 @@ fn finish(reason: Option<String>) -> Finish {
     }
 }
 
-/// What a provider wants back with a message: its reasoning where that goes on after tools, and OpenRouter's details.
+/// Returns the data that a provider wants back with a message: reasoning before tool calls, and OpenRouter's details.
 fn extra(provider: &str, reasoning: Option<String>, details: Vec<Value>, calls: bool) -> Option<Value> {
     let mut extra = Map::new();
     if let Some(reasoning) = reasoning.filter(|reasoning| calls && !reasoning.is_empty()) {
@@ -91,7 +91,7 @@ fn extra(provider: &str, reasoning: Option<String>, details: Vec<Value>, calls: 
     kept(provider, extra)
 }
 
-/// What a provider wants back with a call, such as the signatures of Gemini's thoughts.
+/// Returns the data that a provider wants back with a call, such as the signatures of Gemini's thoughts.
 fn call_extra(provider: &str, content: Option<Value>) -> Option<Value> {
     kept(provider, content.into_iter().map(|content| ("extra_content".to_owned(), content)).collect())
 }

@@ -1,4 +1,4 @@
-//! A request as chat completions have it.
+//! A request of chat completions.
 
 use portolan_core::chat::{Arguments, Message, Role, ToolSpec, ToolUse};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::remote::RequestParts;
 use super::super::wire::{Thinking, given_back};
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     let request = asked.question.request;
     let provider = asked.provider.name;
@@ -21,7 +21,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
         put("temperature", json!(temperature));
     }
     if let Some(most) = request.settings.max_tokens {
-        // OpenAI's own models that reason refuse the older name; most servers beside it know no other.
+        // OpenAI's own reasoning models refuse the older name, and most other servers know no other.
         let is_openai = asked.is_own && provider == "openai";
         put(if is_openai { "max_completion_tokens" } else { "max_tokens" }, json!(most));
     }
@@ -79,7 +79,7 @@ fn used(call: &ToolUse, provider: &str) -> Value {
     Value::Object(used)
 }
 
-/// Nothing that is given back takes the place of what is said.
+/// Adds the kept data, without replacing present fields.
 fn give_back(object: &mut Map<String, Value>, provider: &str, extra: Option<&Value>) {
     for (key, value) in given_back(provider, extra).into_iter().flatten() {
         object.entry(key.clone()).or_insert_with(|| value.clone());
@@ -93,8 +93,8 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Whether a schema can be held to the letter: each object in it names all of its members and requires them. OpenAI
-/// refuses every other one in its strict mode.
+/// Checks whether a schema can be strict: each object in it names all of its members and requires them. OpenAI refuses
+/// any other schema in its strict mode.
 fn is_closed(schema: &Value) -> bool {
     let Some(members) = schema.as_object() else { return true };
     let properties = members.get("properties").and_then(Value::as_object);

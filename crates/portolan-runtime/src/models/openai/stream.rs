@@ -1,4 +1,4 @@
-//! An answer of chat completions that comes in pieces.
+//! A streamed answer of chat completions.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Chunk {
     choices: Option<Vec<Choice>>,
     #[serde(default, deserialize_with = "lenient")]
     usage: Option<Counts>,
-    /// Groq's own place for it.
+    /// Groq's own place for the usage.
     #[serde(default, deserialize_with = "lenient")]
     x_groq: Option<Groq>,
     #[serde(default, deserialize_with = "lenient")]
@@ -42,7 +42,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// Whether it has values that are kept as they are.
+    /// Checks whether it has values that are kept unchanged.
     fn keeps(&self) -> bool {
         self.delta.as_ref().is_some_and(|delta| {
             let calls = delta.tool_calls.iter().flatten();
@@ -85,7 +85,7 @@ struct Function {
     arguments: Option<String>,
 }
 
-/// A call as far as it has come.
+/// A call so far.
 #[derive(Default)]
 struct Call {
     id: Option<String>,
@@ -94,20 +94,20 @@ struct Call {
     extra: Option<Value>,
 }
 
-/// The answer as far as it has come.
+/// The answer so far.
 pub(in crate::models) struct Stream {
     provider: &'static str,
     text: String,
     reasoning: String,
     details: Vec<Value>,
-    /// By the number that the provider gives them, which may be any.
+    /// The calls by the provider's indices, which may be any numbers.
     calls: BTreeMap<u64, Call>,
     finish: Option<Finish>,
     usage: Usage,
     model: Option<String>,
-    /// Whether anything was said at all.
+    /// Whether anything was received.
     began: bool,
-    /// How many bytes of events are kept as they came.
+    /// The number of bytes of events that are kept unchanged.
     kept: usize,
 }
 
@@ -165,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// Where a piece without a number belongs: to the call of its name, to a new one, or to the last.
+    /// Returns the index for a piece without one: that of the call with its id, a new one, or the last.
     fn place(&self, id: Option<&str>) -> u64 {
         let known = id.and_then(|id| self.calls.iter().find(|(_, call)| call.id.as_deref() == Some(id)));
         let last = self.calls.last_key_value().map(|(index, _)| *index);
@@ -180,7 +180,7 @@ impl Stream {
 impl Pieces for Stream {
     fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError> {
         if data.trim_ascii() == b"[DONE]" {
-            // Whoever says that it is done is done, even where no reason is given.
+            // `[DONE]` completes the answer even without a finish reason.
             if self.began {
                 self.finish.get_or_insert(Finish::Other(String::new()));
             }

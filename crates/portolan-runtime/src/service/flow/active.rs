@@ -1,4 +1,4 @@
-//! Which task is the project's: a note in `.portolan/flow.json`.
+//! The note of the project's task in `.portolan/flow.json`.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,24 +17,24 @@ use crate::store::RunId;
 /// The task that is under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
-    /// Its run.
+    /// The run.
     pub run: RunId,
-    /// Its name.
+    /// The name of the task.
     pub task: String,
-    /// The workflow of its phases.
+    /// The workflow with its phases.
     pub workflow: String,
-    /// How far its beginning has come.
+    /// The stage of its beginning.
     #[serde(default, skip_serializing_if = "Stage::is_under_way")]
     pub stage: Stage,
 }
 
-/// How far the beginning of a task has come.
+/// The stage of a task's beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Its run is about to be kept: where it is not in the store, the task has never begun.
+    /// The run is about to be stored. If it is not in the store, the task never began.
     Begins,
-    /// Its run is kept.
+    /// The run is stored.
     #[default]
     UnderWay,
 }
@@ -46,7 +46,7 @@ impl Stage {
     }
 }
 
-/// The longest note.
+/// The maximum size of the note in bytes.
 const MAX_BYTES: u64 = 16 << 10;
 
 pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
@@ -62,7 +62,7 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
     text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| damaged(error.to_string()))
 }
 
-/// Of a note whose run is gone: nothing can be done with such a task, not even calling it off.
+/// Returns the error for a note whose run is gone: such a task cannot be continued, or even called off.
 pub(super) fn without_run(project: &Path, active: &Active) -> ServiceError {
     let message = format!("the task `{}` is under way, and its run `{}` is not in the store", active.task, active.run);
     let help = format!(
@@ -83,12 +83,12 @@ pub(super) fn forget(project: &Path) -> Result<(), ServiceError> {
 }
 
 impl Flow<'_> {
-    /// Waits until nobody else changes which task is under way.
+    /// Waits for the lock under which the note may be changed.
     pub(super) async fn turn(&self) -> Result<File, ServiceError> {
         turn_in(self.service.project()).await
     }
 
-    /// Notes that the task that begins is under way.
+    /// Notes that the beginning task is under way.
     pub(super) fn under_way_from_now(&self, held: &Held) -> Result<(), ServiceError> {
         let Carrier::Stored(run) = &held.carrier else { return Ok(()) };
         match read(self.service.project())? {
@@ -99,11 +99,11 @@ impl Flow<'_> {
         }
     }
 
-    /// Notes which task is under way: the old note, or the new one, whatever happens meanwhile.
+    /// Writes the note of the task under way atomically: a crash leaves the old note or the new one.
     pub(super) fn note_down(&self, active: &Active) -> Result<(), ServiceError> {
         let path = place(self.service.project());
         let text = serde_json::to_vec_pretty(active).expect("texts are JSON");
-        // The caller has the folder's turn: what a crash leaves behind is gone after the next write.
+        // The caller holds the folder's lock. The next write removes what a crash leaves behind.
         let written = exchange(&folder(self.service.project()), &path, &text, None, WriteDurability::Fsync);
         written.map(|_| ()).map_err(|error| unwritable(&path, &error))
     }

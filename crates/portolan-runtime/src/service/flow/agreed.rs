@@ -1,5 +1,5 @@
-//! Whose phases a task may begin with, where hooks are installed: the shipped ones, or those of the project that a person
-//! has agreed to. An agent may write workflows; with phases of its own making it would hold itself to nothing.
+//! Restricts the phases with which a task may begin, if hooks are installed: shipped phases, or those of the project
+//! that a person has agreed to. An agent may write workflows, and phases of its own would not restrict it.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::pins::Pins;
 use crate::trust::phases_digest;
 
 impl Flow<'_> {
-    /// Refuses phases that nobody has agreed to. The run keeps their texts: whatever becomes of the file, the task goes on
-    /// as it began.
+    /// Refuses phases that no person has agreed to. The run keeps their texts: the task continues unchanged if the file
+    /// changes.
     pub(super) fn are_agreed(&self, name: &str, definition: &Definition) -> Result<(), ServiceError> {
         let Some(digest) = phases_digest(&definition.workflow, &definition.texts_digest()) else { return Ok(()) };
-        // Without hooks nothing holds an agent to phases anyway; what cannot be read may be an installation.
+        // Without hooks, phases do not restrict an agent anyway. An unreadable state may be an installation.
         let is_installed = !matches!(Pins::around(self.service.project()), Ok(None));
         if !is_installed || is_shipped(definition) || self.service.trust.is_trusted(&digest).unwrap_or(false) {
             return Ok(());
@@ -35,7 +35,7 @@ fn not_agreed(name: &str, path: &Path) -> ServiceError {
     ServiceError::refused("not_trusted", message, help)
 }
 
-/// Whether every text of a definition is the one that the catalogue has under its name.
+/// Checks whether every text of a definition is the catalogue's text of that name.
 fn is_shipped(definition: &Definition) -> bool {
     let bundle = &definition.bundle;
     bundle.activities.is_empty()

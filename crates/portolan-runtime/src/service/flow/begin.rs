@@ -1,11 +1,11 @@
-//! A task begins.
+//! Begins a task.
 //!
 //! ```text
 //! note: `run` begins → the run, with all that its beginning comes to → the log → note: `run` is under way
 //! ```
-//! Whoever dies on the way leaves nothing, or a task that has begun where it was to begin: the note comes first, so that no
-//! run is ever kept that nothing leads to, and the run is kept at once or not at all. Until the note says that it is under
-//! way, a note whose run is not in the store is of a task that never began.
+//! A crash on the way leaves nothing, or a task at its intended beginning: the note is written first, so no stored run
+//! is without a note, and the run is stored as a whole. Until the note has the stage under way, a note without a run in
+//! the store means a task that never began.
 
 use std::sync::Arc;
 
@@ -24,23 +24,23 @@ use crate::service::hold::{Carrier, Held};
 use crate::service::open::opened;
 use crate::store::{Record, RunId, StoreError, store_error};
 
-/// A run with its journal, before it is kept.
+/// A run with its journal, before it is stored.
 struct Draft {
     run: Run,
     records: Vec<Record>,
 }
 
 impl Flow<'_> {
-    /// Begins a task. It begins at the first phase, or further on where nothing is skipped by it.
+    /// Begins a task, at the first phase or at a later one if this skips no check.
     ///
     /// # Errors
-    /// There is a task already, the name or the phase is none, or the workflow has no phases, or some that no person has
-    /// agreed to.
+    /// There is a task already. The name or the phase is invalid. The workflow has no phases, or has phases that no
+    /// person has agreed to.
     pub async fn start(&self, wanted: &Start, caller: &Caller) -> Result<FlowState, ServiceError> {
         is_task(&wanted.task)?;
         let turn = self.turn().await?;
         if let Some(active) = self.clear(&turn).await? {
-            // One that can neither be finished nor called off is told with what can be done.
+            // For a task that can neither be finished nor called off, this returns the error with its remedy.
             self.shown().await?;
             let message = format!("the task `{}` is under way", active.task);
             let help = "finish it, or call it off with `portolan flow abort`";
@@ -50,7 +50,7 @@ impl Flow<'_> {
         let definition = self.service.library.definition(name)?;
         let passed = before(&definition.workflow, name, wanted.at.as_deref())?;
         self.are_agreed(name, &definition)?;
-        // What could not be put on record, or be shown, is not begun: a run cannot be taken out of the store again.
+        // A task that cannot be logged or shown must not begin: a run cannot be removed from the store.
         self.service.log_is_ready()?;
         self.shown().await?;
         let draft = self.drafted(&definition, &wanted.task, &passed, caller)?;
@@ -60,7 +60,7 @@ impl Flow<'_> {
         self.state(&held).await
     }
 
-    /// All that a beginning comes to, up to where the task begins.
+    /// Returns all records of the beginning, up to the first phase of the task.
     fn drafted(
         &self,
         definition: &Definition,
@@ -94,7 +94,7 @@ impl Flow<'_> {
         Ok(draft)
     }
 
-    /// Keeps a task that begins, and notes that it is the project's.
+    /// Stores a new task, and notes that it is the project's.
     async fn kept(
         &self,
         definition: &Arc<Definition>,
@@ -110,7 +110,7 @@ impl Flow<'_> {
                 Ok(()) => break run,
                 Err(StoreError::Taken) => {}
                 Err(error) => {
-                    // The store may have kept it all the same: then the note leads to it.
+                    // The store may have kept the run nevertheless: then the note leads to it.
                     if let Ok(NoteTarget::Unborn) = self.noted().await {
                         super::active::forget(self.service.project())?;
                     }
@@ -125,7 +125,7 @@ impl Flow<'_> {
         Ok(held)
     }
 
-    /// Puts the beginning on record: that there is a task, by which rules, and what it passed.
+    /// Logs the beginning: the task, its rules, and the phases that it passed.
     async fn put_on_record(&self, held: &Held, records: &[Record]) -> Result<(), ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return Ok(()) };
         let first = records.iter().take(1).flat_map(|record| &record.changes);
@@ -139,7 +139,7 @@ impl Flow<'_> {
     }
 }
 
-/// The phases that are left at once when a task begins at `at`: none of them has a check.
+/// Returns the phases that are passed at once when a task begins at `at`: none of them has a check.
 fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeId>, ServiceError> {
     let flow = workflow.root();
     let phases: Vec<&NodeId> =

@@ -1,5 +1,5 @@
-//! What may be claimed at all: a value that no check could ever find to be so is refused when it is claimed, and not
-//! when the phase is to be left.
+//! Validates claims: a value that no check could confirm is refused when it is claimed, not when the phase is to be
+//! left.
 
 use portolan_core::diagnostic::{clip, closest, list};
 use portolan_core::graph::Workflow;
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 use super::state;
 use crate::error::ServiceError;
 
-/// The largest number that every host can say without rounding.
+/// The largest number that every host represents exactly.
 const MAX_NUMBER: f64 = 9_007_199_254_740_991.0;
-/// The longest text of a claim, in bytes.
+/// The maximum length in bytes of a text in `contextRefs`, or of a path.
 const MAX_TEXT: usize = 1_000;
-/// The most texts in `contextRefs`.
+/// The maximum number of texts in `contextRefs`.
 const MAX_REFS: usize = 200;
 
-/// What a field of a task is.
+/// A field of a task.
 struct Field {
     name: &'static str,
     expected: &'static str,
     takes: fn(&Value) -> bool,
 }
 
-/// The fields that a check or the state of a task reads; a workflow's other fields are its own.
+/// The fields that a check or the state of a task reads. A workflow's other fields are its own.
 const FIELDS: [Field; 7] = [
     Field { name: "issueNumber", expected: "a whole number from 1 on", takes: is_number },
     Field { name: "issueKey", expected: "the key of a tracker, such as `ABC-12`", takes: is_tracker_key },
@@ -40,7 +40,7 @@ const FIELDS: [Field; 7] = [
     Field { name: "contextRefs", expected: "a list of at most 200 texts of at most 1000 bytes", takes: is_refs },
 ];
 
-/// The values as they are kept. What cannot be meant is refused, all of it at once.
+/// Returns the values to store, or an error about all invalid values at once.
 pub(super) fn meant(workflow: &Workflow, values: &Map<String, Value>) -> Result<Map<String, Value>, ServiceError> {
     let own: Vec<&str> = values.keys().map(String::as_str).filter(|name| state::is_own(name)).collect();
     if let Some(own) = own.first() {
@@ -70,7 +70,7 @@ fn fault(workflow: &Workflow, name: &str, value: &Value) -> Option<String> {
     Some(format!("`{name}` is {}, and not `{}`", field.expected, clip(&shown)))
 }
 
-/// A number without a fraction is kept as one: `42.0` is issue 42 wherever it is looked at.
+/// Stores a number without a fraction as an integer: `42.0` is issue 42 everywhere.
 fn whole(value: &Value) -> Value {
     match value.as_f64() {
         Some(number) if value.is_f64() && number.fract() == 0.0 && number.abs() <= MAX_NUMBER => {
@@ -89,7 +89,7 @@ fn is_branch_name(value: &Value) -> bool {
     value.as_str().is_some_and(|name| is_branch(name) && !name.contains(char::is_whitespace))
 }
 
-/// A prefix is one when a name can stand behind it.
+/// Checks whether a branch name can begin with this prefix.
 fn is_prefix(value: &Value) -> bool {
     value.as_str().is_some_and(|prefix| {
         !prefix.is_empty() && !prefix.contains(char::is_whitespace) && is_branch(&format!("{prefix}x"))

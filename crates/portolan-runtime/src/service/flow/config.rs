@@ -1,5 +1,5 @@
-//! What a project's rules say that is not usual is put on record when a run begins, and whenever it is another: whoever
-//! reads the log sees by which rules a phase was left, and that they were changed on the way.
+//! Logs a project's non-default rules when a run begins, and whenever they change. The log then shows under which rules
+//! a phase was left, and that they were changed on the way.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +17,23 @@ use crate::error::ServiceError;
 use crate::rules::{FILE, rules};
 use crate::store::RunId;
 
-/// What is said of a rule that is as usual again.
+/// The logged value of a rule that is default again.
 const USUAL: &str = "usual";
-/// The rule that lets work be committed on integration branches, so that I-1 and I-2 do not apply.
+/// The rule that allows commits on integration branches, so that I-1 and I-2 do not apply.
 const COMMIT_DIRECTLY: &str = "commitDirectly";
-/// The field of a line that tells of which rules, as a whole, it is one.
+/// The field of a line with the digest of all its rules.
 const DIGEST: &str = "configDigest";
 
-/// The rules that are not usual, by their names in the file.
+/// The non-default rules, by their names in the file.
 type Settings = BTreeMap<String, String>;
 
-/// Whether an event asks for a look at the rules: a run begins, or somebody claims that a phase is done.
+/// Checks whether an event needs a check of the rules: a run begins, or a phase is claimed as done.
 pub(super) fn is_asked(what: &EventKind) -> bool {
     matches!(what, EventKind::Begun { .. } | EventKind::Reported { .. })
 }
 
 impl Service {
-    /// Puts on record what the rules say, where the log has it otherwise.
+    /// Logs the rules, if the log has others.
     ///
     /// # Errors
     /// The rules have faults, or the log cannot be read or written.
@@ -55,7 +55,7 @@ impl Service {
         Ok(())
     }
 
-    /// What the log says of the rules that a run is held to.
+    /// Returns the logged rules of a run.
     fn on_record(&self, id: &RunId) -> Result<OnRecord, ServiceError> {
         let path = audit::project_log(self.project());
         let mut known = OnRecord::default();
@@ -69,11 +69,11 @@ impl Service {
     }
 }
 
-/// What the log says of the rules.
+/// The logged rules.
 #[derive(Default)]
 struct OnRecord {
     settings: Settings,
-    /// That work is committed on integration branches is said once for each run, and not for each commit.
+    /// Whether commits on integration branches are logged already: once for each run, not for each commit.
     commits_directly: bool,
 }
 
@@ -125,7 +125,7 @@ fn commits_directly(about: &EventSubject<'_>) -> Value {
     })
 }
 
-/// Each rule that is written down where rules are written, as `section.key`.
+/// Returns each rule of the written rules, as `section.key`.
 fn settings(rules: &Guidelines) -> Settings {
     let text = write(rules);
     let mut section = "";

@@ -1,4 +1,4 @@
-//! What the log says of a record of a run: pure, so that it says the same whenever it is made.
+//! The log entries for the records of a run. They depend on nothing else, so that a later write gives the same entries.
 
 use portolan_core::graph::{Kind as NodeKind, Node};
 use portolan_core::run::{Actor, Change, EffectResult, Event, EventKind, Place, Run, Verdict, WaitingFor};
@@ -12,13 +12,13 @@ use crate::audit::{Kind, LogEntry};
 use crate::definition::Definition;
 use crate::store::{Record, RunId};
 
-/// The run that something is said of.
+/// The run that log entries are about.
 pub(super) struct EventSubject<'a> {
     definition: &'a Definition,
     id: &'a RunId,
-    /// What the log calls it: the task's name, where it is one.
+    /// The name in the log: the task's name, if the run is one.
     task: String,
-    /// Where it is.
+    /// The phase of the run.
     phase: String,
 }
 
@@ -39,7 +39,7 @@ impl<'a> EventSubject<'a> {
         LogEntry { kind, phase, task: Some(self.task.clone()), run: Some(self.id.to_string()), data }
     }
 
-    /// An entry of the present phase, which is made of no record.
+    /// Returns an entry of the present phase that belongs to no record.
     pub(super) fn present(&self, kind: Kind, data: Value) -> LogEntry {
         self.entry(kind, &self.phase, data)
     }
@@ -53,7 +53,7 @@ impl<'a> EventSubject<'a> {
     }
 }
 
-/// A bypass, before it is kept.
+/// Returns the entry for a bypass, before the bypass is stored.
 pub(super) fn recorded(about: &EventSubject<'_>, event: &Event) -> LogEntry {
     let EventKind::Bypassed { invariant, node, reason, source, identifier, expires_at, once } = &event.what else {
         unreachable!("only bypasses are put on record before they are kept")
@@ -76,7 +76,7 @@ pub(super) fn recorded(about: &EventSubject<'_>, event: &Event) -> LogEntry {
     about.entry(Kind::Bypass, &about.phase, data)
 }
 
-/// What a run begins with.
+/// Returns the entries for the opening of a run.
 pub(super) fn opened(about: &EventSubject<'_>, record: &Record) -> Vec<LogEntry> {
     let data = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -86,7 +86,7 @@ pub(super) fn opened(about: &EventSubject<'_>, record: &Record) -> Vec<LogEntry>
     vec![about.entry(Kind::Boot, "idle", numbered(data, record))]
 }
 
-/// What the log says of a record, in the order in which it came about.
+/// Returns the entries for a record, in the order of its changes.
 pub(super) fn entries(about: &EventSubject<'_>, before: &Run, record: &Record) -> Vec<LogEntry> {
     let phase = super::phase(before);
     let mut entries = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn entries(about: &EventSubject<'_>, before: &Run, record: &Record) -
     entries
 }
 
-/// Each line says how many of the same record follow it: a writer that is killed may leave some of them.
+/// Adds to each entry how many of the same record follow it: a writer that is killed may omit some of them.
 fn with_what_follows(entries: &mut [LogEntry]) {
     for (entry, more) in entries.iter_mut().rev().zip(0_u64..).skip(1) {
         if let Some(data) = entry.data.as_object_mut() {
@@ -116,7 +116,7 @@ fn with_what_follows(entries: &mut [LogEntry]) {
     }
 }
 
-/// A commit that a gate found fault with.
+/// Returns the entry for a commit with a fault that a gate found.
 pub(super) fn violation(about: &EventSubject<'_>, found: &Violation) -> LogEntry {
     let data = json!({ "sha": found.sha, "subject": found.subject, "expected": found.expected });
     about.entry(Kind::CommitFormatViolation, &about.phase, data)
@@ -164,7 +164,7 @@ fn settled(
     entries.push(about.entry(kind, phase, numbered(data, record)));
 }
 
-/// What is said of a check, whatever it came to: never nothing.
+/// Returns the description of a check's verdict: never empty.
 pub(super) fn told(check: &CheckId, verdict: &Verdict) -> String {
     match verdict {
         Verdict::Held => format!("`{check}` holds"),
@@ -198,7 +198,7 @@ fn moved(
             let data = json!({ "iterations": used, "cap": limits.map_or(0, |limits| limits.cap) });
             entries.push(about.entry(Kind::IterationCapHit, &phase, numbered(data, record)));
         }
-        // The last phase is left for the end, which is passed with an event of its own.
+        // The last phase leads to the end, which is passed by an event of its own.
         Place::Passing { node, .. } if matches!(about.node(node).kind, NodeKind::End { .. }) => {
             ended(about, (before, record), from, reason, entries);
         }
@@ -251,7 +251,7 @@ fn ended(
     entries.push(about.entry(kind, from.as_str(), numbered(data, record)));
 }
 
-/// How many times a run has gone back.
+/// Returns how many times a run has gone back.
 pub(super) fn iterations(run: &Run) -> u32 {
     run.root.spent.iter().map(|spent| spent.used).sum()
 }

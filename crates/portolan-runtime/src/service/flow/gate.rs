@@ -1,5 +1,5 @@
-//! What guards must know of the run that a coding agent works at: its task, what was got past in it, and which tools its
-//! step allows.
+//! What guards need to know about the runs of a coding agent: the task, its bypasses, and the tools that the steps
+//! allow.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,42 +19,42 @@ use crate::error::ServiceError;
 use crate::gates::own_server;
 use crate::store::RunId;
 
-/// A run, as far as guards look at it.
+/// The guards' view of an agent's runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
-    /// The run that the agent works at, the first where several bind it; nothing where there is none.
+    /// The run at which the agent works, or the first of several that bind it. `None` if there is none.
     pub run: Option<RunId>,
     /// The project's task.
     pub flow: Option<FlowContext>,
-    /// What was got past in the task, as far as it still counts.
+    /// The bypasses of the task, except used ones that count only once.
     pub bypasses: Vec<Bypass>,
     /// The runs whose questions only a person may answer.
     pub people: BTreeSet<String>,
-    /// What the steps of all these runs say of the call, where they say anything.
+    /// The judgements of the steps of all these runs on the call, if any.
     pub permitted: Vec<Judgement>,
-    /// What they would say of it if it wrote a file, where they let it through otherwise.
+    /// Their judgements if the call wrote a file, if they allow it otherwise.
     pub(crate) as_edit: Vec<Judgement>,
-    /// The tools that all these steps allow, as they write them; nothing where none of them names what it allows.
+    /// The tools that all these steps allow, as they write them. `None` if none of the runs limits its tools.
     pub allowed: Option<Vec<String>>,
-    /// Those of the runs which were said to bind the agent that do so no longer: they are over.
+    /// The runs that bound the agent and are over.
     pub(crate) over: Vec<BoundRun>,
 }
 
-/// The most runs that are looked at for one call.
+/// The maximum number of runs that are read for one call.
 const MAX_BOUND: usize = 32;
 
 impl Flow<'_> {
-    /// What there is to know before a tool is used. `attached` is the run that the agent's session works at; otherwise it
-    /// is the project's task.
+    /// Returns what guards need before a tool is used. `attached` is the run at which the agent's session works. The
+    /// default is the project's task.
     ///
     /// # Errors
-    /// What is noted of the task cannot be read, or a run is none that is kept. Who only looks is let through all the same,
-    /// or nobody could find out what is wrong.
+    /// The note of the task cannot be read, or a run is not stored. A call that only reads is allowed nevertheless, so
+    /// that the fault can be found.
     pub async fn gate(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         self.gate_bound(attached, &[], intent).await
     }
 
-    /// The same for an agent that other runs bind as well: what each of them says counts.
+    /// Does the same for an agent that other runs bind as well: each of them counts.
     pub(crate) async fn gate_bound(
         &self,
         attached: Option<&RunId>,
@@ -106,7 +106,7 @@ impl Flow<'_> {
         Ok(gate)
     }
 
-    /// A run that binds an agent; nothing where it can bind nobody, because its task file is gone.
+    /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
     async fn bound(&self, run: &BoundRun) -> Result<Option<Held>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
         match self.service.peek(&address).await {
@@ -117,7 +117,7 @@ impl Flow<'_> {
     }
 }
 
-/// What is said where not all steps can be looked at: who looks, or goes on with a run, is let through.
+/// Returns the judgement if there are too many runs to read. Calls that only read or that continue a run are allowed.
 fn too_many(intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> Option<Judgement> {
     let goes_on = matches!(&intent.tool, Tool::Mcp { server, .. } if is_own(server));
     if goes_on || only_looks(intent) {
@@ -170,12 +170,12 @@ impl Gate {
     }
 }
 
-/// Whether a call may write files without being called an edit.
+/// Checks whether a call may write files although it is not an edit.
 fn may_edit(intent: &Intent) -> bool {
     !matches!(intent.tool, Tool::Edit { .. }) && matches!(intent.tool.deed(), Tool::Edit { .. } | Tool::Shell { .. })
 }
 
-/// The tools that the steps of a run allow, where each of them names what it allows.
+/// Returns the tools that the steps of a run allow. `None` if a step lists no allowed tools.
 fn allowed(workflow: &Workflow, run: &Run) -> Option<Vec<String>> {
     let mut allowed = Vec::new();
     for (_, frame) in run.positions() {
@@ -185,7 +185,7 @@ fn allowed(workflow: &Workflow, run: &Run) -> Option<Vec<String>> {
     Some(allowed)
 }
 
-/// Whether a call changes nothing, by what it says: every command of it is known to look.
+/// Checks whether a call changes nothing by its text: all its commands are known to only read.
 fn only_looks(intent: &Intent) -> bool {
     match intent.tool.deed() {
         Tool::Reads => true,

@@ -1,12 +1,12 @@
-//! Hooks around the events of runs: all that the service knows of phases and gates, and the one place where it asks them.
+//! Hooks around the events of runs. They are the only place where the service calls phases and gates.
 //!
 //! ```text
 //! may_begin → created           may_move → decided → before_commit → kept → after_commit
 //! other_tasks → checks → before_verdict → the verdict → log_violations           run_ended
 //! ```
 //!
-//! A run of phases does not go on while a budget of its task is used up, whoever moves it and by whatever way. What has
-//! begun is settled, and a task can always be called off and a rule got past by name: neither uses anything up.
+//! A run with phases does not advance while a budget of its task is used up, whoever moves it. Begun effects are
+//! settled, a task can always be called off, and a rule can be bypassed: none of these uses a budget.
 
 use portolan_core::graph::Workflow;
 use portolan_core::run::{EventKind, Run};
@@ -16,22 +16,22 @@ use crate::error::ServiceError;
 use crate::service::Service;
 use crate::service::hold::Held;
 
-/// The hooks. Those of budgets stand here, those of the event log in `log.rs`, of bypasses in `used.rs`, of other tasks in
-/// `others.rs`.
+/// The hooks. Those of budgets are here, those of the event log in `log.rs`, of bypasses in `used.rs`, of other tasks
+/// in `others.rs`.
 pub(in crate::service) struct Hooks<'s> {
     pub(super) service: &'s Service,
 }
 
 impl Service {
-    /// The hooks around the events of runs.
+    /// Returns the hooks around the events of runs.
     pub(in crate::service) fn hooks(&self) -> Hooks<'_> {
         Hooks { service: self }
     }
 }
 
 impl Hooks<'_> {
-    /// Refuses to begin a run that a budget stops. The session that reported last may be over, so that its own budget
-    /// keeps nobody from a new task.
+    /// Refuses to begin a run that a budget stops. The session that reported last may be over, so its own budget does
+    /// not stop a new task.
     pub(in crate::service) async fn may_begin(&self, workflow: &Workflow, run: &Run) -> Result<(), ServiceError> {
         if !has_phases(workflow) {
             return Ok(());

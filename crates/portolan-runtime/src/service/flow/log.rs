@@ -1,8 +1,8 @@
-//! The event log is kept up with what happens to runs that have gates.
+//! Logs the events of runs with gates.
 //!
-//! The journal of a run is what counts; the log is made of it, record by record, and each of its lines says which. So a
-//! process that dies between the two loses nothing: whoever moves the run next writes what is missing first. A bypass
-//! stands in the log before it stands anywhere else.
+//! The journal of a run is authoritative. The log is derived from it, record by record, and each line names its record.
+//! A process that dies between the two loses nothing: the next move of the run writes the missing lines first. A bypass
+//! is logged before it is stored anywhere else.
 
 use std::cmp::Reverse;
 
@@ -22,36 +22,36 @@ use crate::error::ServiceError;
 use crate::store::{Record, RunId, store_error};
 use portolan_core::value::Timestamp;
 
-/// The field of a line that says how many lines of the same record follow it.
+/// The field of a line with the number of lines of the same record that follow it.
 pub(super) const MORE: &str = "more";
 
-/// How many records are read at once.
+/// The number of records read at once.
 const PAGE: usize = 500;
 
-/// By how much the clocks of those that write may differ, in milliseconds: a day.
+/// The maximum difference between the clocks of writers, in milliseconds: a day.
 const SKEW_MS: i64 = 86_400_000;
 
-/// Whether anything that happens to runs of a workflow belongs in the log.
+/// Checks whether the events of a workflow's runs belong in the log.
 fn is_gated(workflow: &Workflow) -> bool {
     let gated =
         |step: &Step| step.node.phase.is_some() || step.node.accept.iter().any(|check| check.invariant.is_some());
     workflow.flows().any(|(_, flow)| flow.steps.values().any(gated))
 }
 
-/// Whether a workflow is one of phases, and not of activities some of whose steps are held.
+/// Checks whether a workflow consists of phases, rather than of activities with checked steps.
 pub(super) fn has_phases(workflow: &Workflow) -> bool {
     workflow.root().steps.values().any(|step| step.node.phase.is_some() && step.node.seat.is_none())
 }
 
 impl Hooks<'_> {
-    /// Puts on record what has to be there before an event is kept: everything before it, the rules that it is held to, and
-    /// a bypass itself. Whether the event could be put on record too is seen first.
+    /// Logs what must be logged before an event is stored: everything before it, its rules, and a bypass itself. First
+    /// it checks that the event can be logged too.
     ///
     /// # Errors
-    /// The log cannot be written, or the rules have faults. Nothing has happened then.
+    /// The log cannot be written, or the rules have faults. Nothing has changed then.
     pub(in crate::service) async fn before_commit(&self, held: &Held, event: &Event) -> Result<(), CommitError> {
         let Some(id) = on_record(held) else { return Ok(()) };
-        // What has been kept and cannot be put on record would have happened although the caller is told that it failed.
+        // An event that is stored but cannot be logged would have happened although the caller receives an error.
         self.service.log().and_then(|log| log.is_ready()).map_err(|error| CommitError::Failed(error.into()))?;
         self.service.log_missing(held, id).await?;
         if config::is_asked(&event.what) {
@@ -66,10 +66,10 @@ impl Hooks<'_> {
         Ok(())
     }
 
-    /// Puts on record what has just been kept. `before` is the run as it was.
+    /// Logs the event that has just been stored. `before` is the run before the event.
     ///
     /// # Errors
-    /// The log cannot be written. What was kept is kept; it is put on record before the run moves again.
+    /// The log cannot be written. The event remains stored, and is logged before the run moves again.
     pub(in crate::service) fn after_commit(
         &self,
         held: &Held,
@@ -82,7 +82,7 @@ impl Hooks<'_> {
         self.service.write_missing(&entries, id, record.event.at).map_err(|error| CommitError::Failed(error.into()))
     }
 
-    /// Puts the commits on record that a gate found fault with.
+    /// Logs the commits in which a gate found a fault.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -94,17 +94,17 @@ impl Hooks<'_> {
         Ok(())
     }
 
-    /// Completes the log of a run that is over, as far as it can be written: nobody moves the run any more who would.
+    /// Completes the log of a run that is over, if it can be written: no later move of the run would do so.
     pub(in crate::service) async fn run_ended(&self, held: &Held) {
         if let (Some(id), true) = (on_record(held), held.run.is_over()) {
-            // Whoever only looks is not kept from it; the next one tries again.
+            // A failure does not stop a caller that only reads. The next call tries again.
             let _unwritten = self.service.log_missing(held, id).await;
         }
     }
 }
 
 impl Service {
-    /// Whether what begins now could be put on record.
+    /// Checks whether a beginning run could be logged.
     ///
     /// # Errors
     /// The log cannot be read or written.
@@ -119,7 +119,7 @@ impl Service {
         Ok(Log::of_project(self.project())?.with_clock(self.options.clock.clone()))
     }
 
-    /// Puts on record what the log does not have of these: somebody else may have put it there meanwhile.
+    /// Logs the entries that the log does not have: another process may have logged them meanwhile.
     fn write_missing(&self, entries: &[LogEntry], id: &RunId, since: Timestamp) -> Result<(), AuditError> {
         if entries.is_empty() {
             return Ok(());
@@ -132,13 +132,13 @@ impl Service {
         self.log()?.append_missing(entries, Durability::Synced, wanted, is_missing).map(|_| ())
     }
 
-    /// Puts on record that a run was opened.
+    /// Logs that a run was opened.
     pub(super) fn log_opened(&self, held: &Held, id: &RunId, first: &Record) -> Result<(), ServiceError> {
         let entries = events::opened(&EventSubject::of(held, id), first);
         Ok(self.write_missing(&entries, id, first.event.at)?)
     }
 
-    /// Writes what a process that died has not.
+    /// Logs the entries that a process that died did not write.
     pub(super) async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
         let first = self.store().records(id, 0, 1).await.map_err(store_error)?;
         let Some(first) = first.first() else { return Ok(()) };
@@ -173,7 +173,7 @@ pub(super) fn fold(run: &mut Option<Run>, record: &Record) {
     }
 }
 
-/// The run, where it is one that belongs in the log.
+/// Returns the run if it belongs in the log.
 fn on_record(held: &Held) -> Option<&RunId> {
     match &held.carrier {
         Carrier::Stored(id) if is_gated(&held.definition.workflow) => Some(id),
@@ -181,7 +181,7 @@ fn on_record(held: &Held) -> Option<&RunId> {
     }
 }
 
-/// The last record of a run that the log has. Lines from before the run was opened need not be looked at.
+/// Returns the last record of a run that the log has. Lines older than the run's opening are not read.
 pub(super) fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<u64, ServiceError> {
     Ok(logged(service, id, opened_at)?.map_or(0, |logged| logged.record))
 }
@@ -192,12 +192,12 @@ fn logged(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<Option<
     Ok(latest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data)))
 }
 
-/// How far the log has come with a run: the later it is, the greater.
+/// The progress of the log with a run. Later progress compares as greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Logged {
-    /// The record that its newest line is made of.
+    /// The record of its newest line.
     record: u64,
-    /// How many lines of that record do not stand there yet.
+    /// The number of lines of that record that are missing.
     lacking: Reverse<u64>,
 }
 
@@ -207,13 +207,13 @@ impl Logged {
         Some(Logged { record: record_of(data)?, lacking: Reverse(lacking) })
     }
 
-    /// The last record all of whose lines stand there.
+    /// Returns the last record whose lines are complete.
     fn whole(self) -> u64 {
         if self.lacking.0 == 0 { self.record } else { self.record.saturating_sub(1) }
     }
 }
 
-/// Whether a line is made of a record of a run.
+/// Checks whether a line is made from a record of a run.
 fn is_of(line: &Line, id: &RunId) -> bool {
     line.run.as_deref() == Some(id.as_str()) && record_of(&line.data).is_some()
 }
@@ -226,7 +226,7 @@ fn record_of(data: &Value) -> Option<u64> {
     data.get("record").and_then(Value::as_u64)
 }
 
-/// With the number of the record that it is made of.
+/// Adds the number of the record to an entry's data.
 pub(super) fn numbered(mut data: Value, record: &Record) -> Value {
     if let Some(data) = data.as_object_mut() {
         data.insert("record".to_owned(), json!(record.seq));

@@ -1,8 +1,8 @@
-//! The task of a project, in its phases: begun, told what it claims, moved on when the repository shows it, got past by
+//! The task of a project, in its phases: begun, given claims, advanced when the repository shows them, bypassed by
 //! name, called off.
 //!
-//! A task is a run like every other, of a workflow of phases; what makes it the project's is a note of its handle in
-//! `.portolan/flow.json`. So a task can be ticked, or navigated by an agent, or both: the events are the same.
+//! A task is a run of a workflow with phases. The project's task is the run whose handle is noted in
+//! `.portolan/flow.json`. It can be ticked, navigated by an agent, or both: the events are the same.
 //!
 //! ```text
 //! tick → the phase is claimed as done → its checks, on one look at the repository → on, or back to where it was
@@ -54,10 +54,10 @@ pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};
 pub(crate) use used::{is_use, is_used};
 
-/// The workflow of a task where nobody names another.
+/// The workflow of a task if none is named.
 pub const DEFAULT_WORKFLOW: &str = "delivery";
 
-/// The longest reason, in bytes.
+/// The maximum length of a reason in bytes.
 const MAX_REASON_BYTES: usize = 4 << 10;
 
 /// The tasks of a project.
@@ -66,64 +66,64 @@ pub struct Flow<'s> {
     listener: Listener,
 }
 
-/// How a task begins.
+/// The parameters of a new task.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// Its name: a letter or digit, then up to 127 letters, digits, `.`, `_` and `-`.
+    /// The name: a letter or digit, then up to 127 letters, digits, `.`, `_` and `-`.
     pub task: String,
     /// The phase to begin at. No phase before it may have a check.
     pub at: Option<String>,
-    /// The workflow of phases; nothing means [`DEFAULT_WORKFLOW`].
+    /// The workflow with phases. `None` means [`DEFAULT_WORKFLOW`].
     pub workflow: Option<String>,
 }
 
-/// What a tick came to.
+/// The result of a tick.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tick {
-    /// Whether the task is in the next phase.
+    /// Whether the task is in another phase.
     pub advanced: bool,
-    /// The phase that it was in.
+    /// The phase before the tick.
     pub from: String,
-    /// The phase that it is in.
+    /// The phase after the tick.
     pub to: String,
-    /// Why: never empty.
+    /// The reason: never empty.
     pub reason: String,
-    /// The checks that do not hold.
+    /// The checks that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<Checked>,
 }
 
-/// A rule that is to be got past.
+/// A bypass of a rule.
 #[derive(Clone, Debug)]
 pub struct Override {
     /// The rule: `I-3`.
     pub invariant: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The phase; nothing means the present one.
+    /// The phase. `None` means the present one.
     pub phase: Option<String>,
-    /// By what way: `command`, `env`, `flag`, `config`, `code`.
+    /// The origin: `command`, `env`, `flag`, `config`, `code`.
     pub source: BypassSource,
-    /// What was used.
+    /// The identifier that was used.
     pub identifier: String,
-    /// After that it does not count any more.
+    /// The time after which the bypass no longer counts.
     pub expires_at: Option<Timestamp>,
-    /// Whether it counts once only.
+    /// Whether it counts only once.
     pub once: bool,
 }
 
-/// How a task can end early.
+/// The ways in which a task can end early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Less was done than was asked for.
+    /// The work was reduced.
     ScopedDown,
-    /// Somebody else has to see to it.
+    /// Another person or agent must handle the task.
     Escalated,
 }
 
 impl Ending {
-    /// Its name in the log.
+    /// Returns the name in the log.
     pub fn word(self) -> &'static str {
         match self {
             Ending::ScopedDown => "scoped-down",
@@ -133,31 +133,31 @@ impl Ending {
 }
 
 impl Service {
-    /// The tasks of the project.
+    /// Returns the tasks of the project.
     pub fn flow(&self) -> Flow<'_> {
         Flow { service: self, listener: Listener::default() }
     }
 }
 
 impl Flow<'_> {
-    /// The same, heard by somebody while checks run.
+    /// Returns the tasks with a listener that hears running checks.
     #[must_use]
     pub fn heard_by(self, listener: Listener) -> Self {
         Flow { listener, ..self }
     }
 
-    /// How the project's task stands; where there is none, that it is idle.
+    /// Returns the state of the project's task, or the idle state if there is none.
     ///
     /// # Errors
-    /// What is noted of the task cannot be read, or is none that is kept.
+    /// The note of the task cannot be read, or its run is not stored.
     pub async fn status(&self) -> Result<FlowState, ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
-        // Where nothing can be written, what is there is shown all the same.
+        // If nothing can be written, the state is shown nevertheless.
         let _unfinished = self.taken(&engine).await;
         self.shown().await
     }
 
-    /// The same, with nothing finished before.
+    /// Returns the same state, without finishing an interrupted task first.
     async fn shown(&self) -> Result<FlowState, ServiceError> {
         match self.seen().await? {
             Some((_, held)) => self.state(&held).await,
@@ -165,15 +165,14 @@ impl Flow<'_> {
         }
     }
 
-    /// Says what the task claims. Nothing of it is verified before the phase is left that it belongs to.
+    /// Sets the claims of the task. A claim is verified only when its phase is left.
     ///
     /// # Errors
-    /// There is no task; or a field is none, has a value that no check could find to be so, or may not be given one in this
-    /// phase.
+    /// There is no task. A field is unknown, has a value that no check could confirm, or may not be set in this phase.
     pub async fn patch(&self, values: &Map<String, Value>, caller: &Caller) -> Result<FlowState, ServiceError> {
         let (active, held) = self.needed(caller).await?;
         let values = claims::meant(&held.definition.workflow, values)?;
-        // Who cannot be shown what is claimed has not claimed it.
+        // A claim whose result cannot be shown must not be made.
         self.state(&held).await?;
         self.service.supervisor().may_work(Some(&active.task)).await?;
         let values = Arc::new(Value::Object(values));
@@ -182,10 +181,10 @@ impl Flow<'_> {
         self.state(&held).await
     }
 
-    /// Moves the task on by one phase, if the repository is in the state that the phase claims.
+    /// Advances the task by one phase, if the repository is in the state that the phase claims.
     ///
     /// # Errors
-    /// The run or the log cannot be read or written. What does not hold is no error: it is the reason of the tick.
+    /// The run or the log cannot be read or written. A failed check is no error: it is the reason of the tick.
     pub async fn tick(&self, caller: &Caller) -> Result<Tick, ServiceError> {
         let active = match self.taken(caller).await? {
             TaskClaim::Here(active, _) => active,
@@ -201,7 +200,7 @@ impl Flow<'_> {
         self.report(&active.run, &Outcome::passed(), None, caller).await
     }
 
-    /// Goes back to the work, from tests that fail or from whoever looks at it. It counts against the cap.
+    /// Goes back to the work, after failing tests or a review. It counts against the cap.
     ///
     /// # Errors
     /// The phase does not go back, or the reason is blank.
@@ -215,11 +214,11 @@ impl Flow<'_> {
     /// Calls the task off.
     ///
     /// # Errors
-    /// There is none, or the reason is blank.
+    /// There is no task, or the reason is blank.
     pub async fn abort(&self, ending: Ending, reason: &str, caller: &Caller) -> Result<FlowState, ServiceError> {
         let reason = said(reason)?;
         let (active, _) = self.needed(caller).await?;
-        // Who is told of a fault has not called it off.
+        // An error here must not leave the task called off.
         self.status().await?;
         let what = EventKind::Cancelled { reason, outcome: Some(ending.word().to_owned()) };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
@@ -227,16 +226,16 @@ impl Flow<'_> {
         self.status().await
     }
 
-    /// Has a rule not stop the task in one phase. It is on record before anything follows from it.
+    /// Bypasses a rule in one phase. The bypass is logged before anything follows from it.
     ///
     /// # Errors
-    /// There is no task, the rule is not known or may not be got past by the caller, or it cannot be put on record.
+    /// There is no task. The rule is unknown, or the caller may not bypass it. The bypass cannot be logged.
     pub async fn get_past(&self, wanted: &Override, caller: &Caller) -> Result<FlowState, ServiceError> {
         let reason = said(&wanted.reason)?;
         let (active, held) = self.needed(caller).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
         self.may_get_past(&wanted.invariant, caller)?;
-        // Who is told of a fault has got past nothing.
+        // An error here must not leave a bypass.
         self.state(&held).await?;
         let what = |held: &Held| {
             let here = held.run.root.place.node().clone();
@@ -254,7 +253,7 @@ impl Flow<'_> {
         self.state(&held).await
     }
 
-    /// Whether only a person may get past a rule.
+    /// Checks whether only a person may bypass a rule.
     ///
     /// # Errors
     /// The rules of the project cannot be read.
@@ -299,7 +298,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Has an event happen that nothing else follows from.
+    /// Decides an event without further effects.
     async fn happen(
         &self,
         run: &RunId,
@@ -354,7 +353,7 @@ impl Flow<'_> {
         .await
     }
 
-    /// A task that is over is no longer the project's.
+    /// Removes the note of a task that is over.
     async fn forget_if_over(&self, held: &Held) -> Result<(), ServiceError> {
         if !held.run.is_over() {
             return Ok(());
@@ -364,11 +363,12 @@ impl Flow<'_> {
     }
 }
 
-/// Refuses to go back from where there is no way back.
+/// Refuses to go back from a phase that has no way back.
 fn goes_back(held: &Held) -> Result<(), ServiceError> {
     let node = match &held.run.root.place {
         Place::Ready { node } => node,
-        // Whoever performs them may be at it, or may have been killed: nobody can tell which.
+        // The process that performs the checks may still run or may have been killed, and the two cannot be
+        // distinguished.
         Place::Checking { node, .. } => {
             let message = format!("the checks of `{node}` are under way, or were cut off");
             let help = "`portolan flow tick` performs them anew and says what they come to";
@@ -389,7 +389,7 @@ fn goes_back(held: &Held) -> Result<(), ServiceError> {
     Err(ServiceError::refused("no_way_back", format!("the phase `{node}` does not go back"), help))
 }
 
-/// The phase that a run is in: `idle` when it is over.
+/// Returns the phase of a run: `idle` if it is over.
 fn phase(run: &Run) -> String {
     if run.is_over() { "idle".to_owned() } else { run.root.place.node().to_string() }
 }
@@ -398,7 +398,7 @@ fn refused(from: &str, reason: String) -> Tick {
     Tick { advanced: false, from: from.to_owned(), to: from.to_owned(), reason, failing: Vec::new() }
 }
 
-/// Why a task cannot be moved on at all.
+/// Returns the tick of a task that cannot advance at all.
 fn stuck(held: &Held, from: &str) -> Option<Tick> {
     let Place::Waiting { node, on: WaitingFor::Budget, .. } = &held.run.root.place else { return None };
     let step = held.definition.workflow.root().step(node);
@@ -418,7 +418,7 @@ fn times(count: u32) -> String {
     }
 }
 
-/// What a report came to.
+/// Returns the tick of a report.
 fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>, note: Option<String>) -> Tick {
     let to = phase(&held.run);
     let advanced = to != from;

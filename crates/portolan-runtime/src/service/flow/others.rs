@@ -1,4 +1,4 @@
-//! The other tasks of a project that are under way: of two that claim the same issue, one works for nothing.
+//! The other open tasks of a project: of two tasks with the same issue, one works in vain.
 
 use portolan_core::run::Run;
 use portolan_gates::facts::{Answer, FactError};
@@ -12,13 +12,13 @@ use crate::error::ServiceError;
 use crate::gates::Other;
 use crate::store::{ListFilter, Summary};
 
-/// The gate that asks for them.
+/// The gate that needs them.
 const GATE: &str = "trackingIssueExists";
-/// The most runs that are looked at.
+/// The maximum number of runs that are read.
 const MOST: usize = 500;
 
 impl Hooks<'_> {
-    /// What the other tasks under way claim, where one of the gates asks for it.
+    /// Returns the claims of the other open tasks, if one of the gates needs them.
     pub(in crate::service) async fn other_tasks(&self, held: &Held, gates: &[String]) -> Answer<Vec<Other>> {
         let Carrier::Stored(id) = &held.carrier else { return Answer::NotAsked };
         if !gates.iter().any(|gate| gate == GATE) {

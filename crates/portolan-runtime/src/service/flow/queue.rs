@@ -1,4 +1,4 @@
-//! The project's task among others: set aside for another, taken up again, stopped by budgets, held up by questions.
+//! The project's task among others: set aside, taken up again, stopped by budgets, waiting for questions.
 
 use portolan_core::run::{Place, Run};
 use portolan_gates::supervisor::WindowUsage;
@@ -7,36 +7,36 @@ use super::super::Caller;
 use super::{Active, Flow, TaskStatus, Tick, active, phase, refused};
 use crate::error::{ErrorKind, ServiceError};
 
-/// What somebody has to know who works on the present phase of a task.
+/// The instructions for the present phase of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// The task.
+    /// The name of the task.
     pub task: String,
     /// The phase.
     pub phase: String,
-    /// What is to be done in it, as its workflow says.
+    /// The instructions of the phase, from its workflow.
     pub prompt: Option<String>,
-    /// Whether its run is over.
+    /// Whether the run is over.
     pub is_over: bool,
-    /// Its run, where that waits for a person: nothing that an agent does moves it.
+    /// The run, if it waits for a person: no action of an agent moves it.
     pub waits: Option<String>,
 }
 
-/// What the supervisor says of a task.
+/// The supervisor's state of a task.
 pub(super) struct Supervised {
-    /// How it stands, where that outweighs what its run says.
+    /// The status, if it takes precedence over the run's.
     pub(super) status: Option<TaskStatus>,
-    /// The questions that it waits for.
+    /// The questions for which the task waits.
     pub(super) questions: Vec<String>,
-    /// What it has used up.
+    /// The usage of the task.
     pub(super) spent: WindowUsage,
 }
 
 impl Flow<'_> {
-    /// What is to be done now; nothing where there is no task.
+    /// Returns the present work. `None` if there is no task.
     ///
     /// # Errors
-    /// What is noted of the task cannot be read.
+    /// The note of the task cannot be read.
     pub async fn brief(&self) -> Result<Option<Brief>, ServiceError> {
         let Some((active, held)) = self.seen().await? else { return Ok(None) };
         let is_over = held.run.is_over();
@@ -46,10 +46,10 @@ impl Flow<'_> {
         Ok(Some(Brief { task: active.task, phase: phase(&held.run), prompt, is_over, waits }))
     }
 
-    /// Makes the task no longer the project's. Its run stays as it is, and can be taken up again.
+    /// Sets the project's task aside. Its run does not change, and can be taken up again.
     ///
     /// # Errors
-    /// What is noted of the task cannot be read or written.
+    /// The note of the task cannot be read or written.
     pub async fn set_aside(&self, _caller: &Caller) -> Result<Option<Active>, ServiceError> {
         let turn = self.turn().await?;
         let active = self.clear(&turn).await?;
@@ -63,7 +63,7 @@ impl Flow<'_> {
     /// Makes a run that was set aside the project's task again.
     ///
     /// # Errors
-    /// Another task is under way, there is no such run, or it cannot be noted.
+    /// Another task is under way, there is no such run, or the note cannot be written.
     pub async fn take_up(&self, wanted: &Active, _caller: &Caller) -> Result<(), ServiceError> {
         self.held(&wanted.run).await?;
         let turn = self.turn().await?;
@@ -76,7 +76,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// What a tick comes to that a budget stops. Any other error stays one.
+    /// Returns the tick of a task that a budget stops. Any other error is returned as such.
     pub(super) async fn halted(&self, active: &Active, why: ServiceError) -> Result<Tick, ServiceError> {
         if why.kind != ErrorKind::Refused {
             return Err(why);
@@ -85,7 +85,7 @@ impl Flow<'_> {
         Ok(refused(&phase(&held.run), why.message))
     }
 
-    /// What the supervisor says of the task of a run.
+    /// Returns the supervisor's state of the task of a run.
     pub(super) async fn supervised(&self, run: &Run) -> Result<Supervised, ServiceError> {
         let task = run.opening.description.as_deref();
         let supervisor = self.service.supervisor();

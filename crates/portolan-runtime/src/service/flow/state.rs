@@ -1,4 +1,4 @@
-//! How a task stands, with every field by the name that hosts know it by.
+//! The state of a task, with each field under the name that hosts use.
 
 use portolan_core::run::{BypassSource, Change, Place, Run, Verdict, WaitingFor};
 use portolan_core::value::{CheckId, Timestamp};
@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::rules::rules;
 use crate::store::Record;
 
-/// How many of the latest events are shown.
+/// The number of latest events that are shown.
 const RECENT: usize = 50;
 
 /// The state of a project's task.
@@ -24,56 +24,56 @@ const RECENT: usize = 50;
 pub struct FlowState {
     /// The version of this layout.
     pub schema_version: u32,
-    /// The root of the repository: absolute.
+    /// The root of the repository: an absolute path.
     pub cwd: String,
-    /// The branch that work is integrated into.
+    /// The branch into which work is integrated.
     pub integration_branch: String,
-    /// The phase; `idle` where there is no task.
+    /// The phase: `idle` if there is no task.
     pub phase: String,
-    /// The task.
+    /// The name of the task.
     pub task_id: Option<String>,
     /// The handle of its run.
     pub run_id: Option<String>,
-    /// What a change has to quote.
+    /// The revision that a change must name.
     pub revision: u64,
-    /// Whether anything can be done.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// The issue that is claimed.
+    /// The claimed issue.
     pub issue_number: Option<u64>,
-    /// The branch that is claimed.
+    /// The claimed branch.
     pub branch: Option<String>,
-    /// What its name begins with.
+    /// The required prefix of the branch name.
     pub branch_prefix: Option<String>,
-    /// The specification that is claimed.
+    /// The claimed specification.
     pub spec_path: Option<String>,
-    /// The pull request: nothing before it was verified.
+    /// The pull request: `None` until it is verified.
     pub pr_number: Option<u64>,
-    /// What is claimed and not verified yet, and the fields of a workflow of the project's own.
+    /// Claims that are not verified yet, and the fields of a workflow of the project.
     pub claims: Map<String, Value>,
-    /// What was shown, phase by phase.
+    /// The verified phases.
     pub verified: Vec<VerifiedPhase>,
-    /// What the task has taken.
+    /// The usage of the task.
     pub metrics: Metrics,
     /// Every check that was performed, in order.
     pub acceptance_log: Vec<Acceptance>,
     /// The latest events of the log.
     pub recent_events: Vec<Value>,
-    /// What was got past.
+    /// The bypasses.
     pub bypasses: Vec<BypassRecord>,
-    /// Why the last tick did not move the task.
+    /// Why the last tick did not advance the task.
     pub last_error: Option<String>,
     /// How many times the task went back to its work.
     pub iterations: u32,
-    /// How many times it may.
+    /// How many times it may go back.
     pub iteration_cap: u32,
-    /// What is worth looking at. Nobody interprets it.
+    /// References for the reader. They are not interpreted.
     pub context_refs: Vec<Value>,
-    /// The tokens of the questions that the task waits for.
+    /// The tokens of the questions for which the task waits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending_questions: Vec<String>,
 }
 
-/// Whether anything can be done.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskStatus {
@@ -85,96 +85,96 @@ pub enum TaskStatus {
     WaitingForReply,
     /// A budget is used up.
     Halted,
-    /// It is done.
+    /// The task is done.
     Done,
-    /// It was called off.
+    /// The task was called off.
     Failed,
 }
 
-/// What a task has taken.
+/// The usage of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
-    /// When it began.
+    /// The start time.
     pub started_at: Option<String>,
-    /// When it ended.
+    /// The end time.
     pub ended_at: Option<String>,
-    /// How long it has taken, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: u64,
-    /// Turns of the agent; nothing where nobody has said.
+    /// The turns of the agent. `None` if not reported.
     pub turns: Option<u64>,
-    /// What it has cost, in US dollars; nothing where nobody has said.
+    /// The cost in US dollars. `None` if not reported.
     pub cost_usd: Option<f64>,
-    /// Tokens read by models; nothing where nobody has said.
+    /// The input tokens of models. `None` if not reported.
     pub tokens_in: Option<u64>,
-    /// Tokens written by models; nothing where nobody has said.
+    /// The output tokens of models. `None` if not reported.
     pub tokens_out: Option<u64>,
 }
 
-/// A check that was performed.
+/// A performed check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Acceptance {
-    /// The phase that was to be left.
+    /// The phase to be left.
     pub phase: String,
-    /// The rule that the check keeps.
+    /// The rule of the check.
     pub invariant: Option<String>,
     /// The check.
     pub check_id: String,
     /// Whether it counted as passed.
     pub pass: bool,
-    /// Why: never empty.
+    /// The reason: never empty.
     pub reason: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// What turned a failure into a pass.
+    /// The bypass that turned a failure into a pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bypassed_by: Option<String>,
 }
 
-/// A rule that was got past.
+/// A recorded bypass.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BypassRecord {
-    /// Its name in the task.
+    /// Its id in the task.
     pub id: String,
-    /// By what way it came.
+    /// Its origin.
     pub source: BypassSource,
-    /// What was used.
+    /// The identifier that was used.
     pub identifier: String,
     /// The rule.
     pub invariant: String,
     /// The phase in which it counts.
     pub phase: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// Who.
+    /// The actor.
     pub by: String,
-    /// After that it does not count any more.
+    /// The time after which it no longer counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// Whether it counts once only.
+    /// Whether it counts only once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// Whether it has counted, at the exit of the phase or for a tool call.
+    /// Whether it was used, at the exit of the phase or for a tool call.
     pub used: bool,
 }
 
-/// A phase that was left because everything held.
+/// A phase that was left because all its checks passed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedPhase {
     /// The phase.
     pub phase: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// The checks that held.
+    /// The checks that passed.
     pub checks: Vec<String>,
 }
 
-/// The fields that nobody but the engine gives values to.
+/// The fields that only the engine sets.
 const OWN: [&str; 14] = [
     "cwd",
     "integrationBranch",
@@ -197,7 +197,7 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 impl Flow<'_> {
-    /// Without a task.
+    /// Returns the state without a task.
     pub(super) async fn idle(&self) -> Result<FlowState, ServiceError> {
         Ok(FlowState {
             schema_version: 1,
@@ -281,7 +281,7 @@ impl Flow<'_> {
         })
     }
 
-    /// Notes which bypasses have let a tool call happen: that stands in the log alone.
+    /// Marks the bypasses that allowed a tool call: only the log has these uses.
     fn used_by_guards(
         &self,
         bypasses: &mut [BypassRecord],
@@ -318,7 +318,7 @@ impl Flow<'_> {
     }
 }
 
-/// What the records of a run tell.
+/// What the records of a run contain about its task.
 #[derive(Default)]
 struct JournalSummary {
     log: Vec<Acceptance>,
@@ -378,7 +378,7 @@ impl JournalSummary {
         }
     }
 
-    /// A phase was left; where it was being checked, everything has held.
+    /// Takes in that a phase was left. If it was being checked, all its checks passed.
     fn left(&mut self, before: &Run, phase: &str, at: &str) {
         let Place::Checking { settled, .. } = &before.root.place else { return };
         let mut checks: Vec<String> = settled.iter().map(|(check, _)| check.to_string()).collect();

@@ -1,6 +1,6 @@
-//! The task that is noted is taken up, by whoever comes next. What a process that was killed has not finished is finished
-//! here, and nowhere else: a task that never began is none, one whose run is over is no longer the project's, and one whose
-//! run was kept and not begun begins.
+//! Takes up the noted task, and finishes what a killed process left unfinished. This happens here and nowhere else: a
+//! task that never began is dropped, one whose run is over is no longer the project's, and one whose run was stored but
+//! not begun begins.
 
 use std::fs::File;
 
@@ -15,7 +15,7 @@ use crate::service::Caller;
 use crate::service::hold::Held;
 use crate::store::RunId;
 
-/// What a project's note leads to.
+/// The target of a project's note.
 pub(super) enum NoteTarget {
     /// There is no note.
     Nothing,
@@ -27,18 +27,18 @@ pub(super) enum NoteTarget {
     Over(Active, Held),
 }
 
-/// What somebody who moves the task finds.
+/// The task for a caller that moves it.
 pub(super) enum TaskClaim {
     /// No task is under way.
     Nothing,
-    /// This one was over, and is not the project's any more.
+    /// The task was over, and is no longer the project's.
     Ended(Active),
     /// The task.
     Here(Active, Box<Held>),
 }
 
 impl Flow<'_> {
-    /// What the note leads to. Nothing is written.
+    /// Returns the target of the note. Writes nothing.
     pub(super) async fn noted(&self) -> Result<NoteTarget, ServiceError> {
         let Some(active) = active::read(self.service.project())? else { return Ok(NoteTarget::Nothing) };
         match self.service.hold(&Address::Stored(active.run.clone())).await {
@@ -50,7 +50,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The task that is under way, for who only looks.
+    /// Returns the task that is under way, for a caller that only reads.
     pub(super) async fn seen(&self) -> Result<Option<(Active, Held)>, ServiceError> {
         match self.noted().await? {
             NoteTarget::Here(active, held) => Ok(Some((active, held))),
@@ -58,15 +58,15 @@ impl Flow<'_> {
         }
     }
 
-    /// The task that is under way.
+    /// Returns the task that is under way.
     ///
     /// # Errors
-    /// What is noted of it cannot be read, or its run is not there.
+    /// The note cannot be read, or the run does not exist.
     pub async fn active(&self) -> Result<Option<Active>, ServiceError> {
         Ok(self.seen().await?.map(|(active, _)| active))
     }
 
-    /// The task, for who moves it or wants to begin another one.
+    /// Returns the task, for a caller that moves it or begins another one.
     pub(super) async fn taken(&self, caller: &Caller) -> Result<TaskClaim, ServiceError> {
         retrying(|| async move {
             let ended = match self.noted().await? {
@@ -78,20 +78,20 @@ impl Flow<'_> {
                     if !held.run.is_over() {
                         return Ok(TaskClaim::Here(active, Box::new(held)));
                     }
-                    // What was left to pass was its end.
+                    // Only its end was left to pass.
                     Some(active)
                 }
             };
             match self.clear(&self.turn().await?).await? {
                 None => Ok(ended.map_or(TaskClaim::Nothing, TaskClaim::Ended)),
-                // Another task has come meanwhile.
+                // Another task has begun meanwhile.
                 Some(_) => Err(CommitError::Conflict),
             }
         })
         .await
     }
 
-    /// Has a task begin whose beginning was cut short.
+    /// Completes the interrupted beginning of a task.
     async fn begun(&self, active: &Active, held: &mut Held, caller: &Caller) -> Result<(), CommitError> {
         let start = &held.definition.workflow.root().start;
         if matches!(&held.run.root.place, Place::Ready { node } if node == start) {
@@ -100,7 +100,7 @@ impl Flow<'_> {
         self.service.pass(held).await?;
         if active.stage == Stage::Begins {
             let turn = self.turn().await?;
-            // Whoever began it may have gone on meanwhile, or another task may have come.
+            // The process that began it may have continued meanwhile, or another task may have begun.
             if active::read(self.service.project())?.as_ref() == Some(active) {
                 self.under_way_from_now(held)?;
             }
@@ -109,8 +109,8 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// Takes the note away of a task that never began, or whose run is over; the task that is under way otherwise. The log
-    /// is complete before: nobody comes back to a run that is over.
+    /// Removes the note of a task that never began, or whose run is over. Returns a task that is still under way. The
+    /// log is completed first: nothing moves a finished run again.
     pub(super) async fn clear(&self, _turn: &File) -> Result<Option<Active>, ServiceError> {
         match self.noted().await? {
             NoteTarget::Nothing => return Ok(None),
@@ -122,7 +122,7 @@ impl Flow<'_> {
         Ok(None)
     }
 
-    /// The same, where it is of this run.
+    /// Does the same, if the note is of this run.
     pub(super) async fn clear_of(&self, run: &RunId) -> Result<(), ServiceError> {
         let turn = self.turn().await?;
         if active::read(self.service.project())?.is_some_and(|active| active.run == *run) {

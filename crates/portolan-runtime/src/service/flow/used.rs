@@ -1,5 +1,5 @@
-//! What a bypass that counts once was used for. A tool call happens without its run hearing of it: that a guard was got
-//! past stands in the log alone. Here the two are brought together, so that once is once.
+//! The uses of bypasses that count once. A tool call is not an event of the run, so only the log shows that a guard was
+//! bypassed. This module combines log and run, so that such a bypass counts only once.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::audit::{self, AuditError, Kind, Line};
 use crate::conflict::CommitError;
 
 impl Hooks<'_> {
-    /// Has a run hear of the bypasses at `node` that tool calls have used, where a verdict may be excused.
+    /// Records in the run which bypasses at `node` tool calls have used, if a verdict may be excused.
     ///
     /// # Errors
     /// The log cannot be read, or the run has moved.
@@ -40,7 +40,7 @@ impl Hooks<'_> {
     }
 }
 
-/// Whether a guard was got past by a bypass, since it was put on record: by a line of the log that `counts`.
+/// Checks whether a bypass was used for a guard since it was recorded, by a line of the log that `counts`.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -55,7 +55,7 @@ pub(crate) fn is_used(
     Ok(found.is_some_and(|line| is_use(&line)))
 }
 
-/// Whether a line of the log says that a guard was got past by a bypass of a task.
+/// Checks whether a line of the log reports that a guard was bypassed by a bypass of a task.
 pub(crate) fn is_use(line: &Line, (task, bypass): (Option<&str>, &str)) -> bool {
     line.kind == Kind::GuardBypass.name() && line.task.as_deref() == task && line.data["bypass"] == bypass
 }

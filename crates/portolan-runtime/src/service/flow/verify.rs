@@ -1,5 +1,5 @@
-//! Whether a task stands where its journal and the event log have led it. Its run is kept as its last record left it, for
-//! speed; whoever writes that alone would have it in a phase that nothing led to.
+//! Checks that a task is where its journal and the event log have led it. The stored snapshot of its run is a cache:
+//! writing the snapshot alone would put the task into a phase that no event led to.
 
 use portolan_core::run::Run;
 
@@ -8,12 +8,12 @@ use super::log::{fold, logged_up_to};
 use crate::error::ServiceError;
 use crate::store::{RunId, StoreError, store_error};
 
-/// How many records are read at once.
+/// The number of records read at once.
 const PAGE: usize = 500;
 
 impl Flow<'_> {
-    /// What is wrong with where the task stands; nothing where it is what its journal comes to and the event log knows no
-    /// more of it than the journal does.
+    /// Returns what is wrong with the position of the task. `None` if it follows from the journal, and the event log
+    /// has no records that the journal lacks.
     ///
     /// # Errors
     /// The task, the store or the log cannot be read.
@@ -30,7 +30,7 @@ impl Flow<'_> {
         let (mut after, mut opened) = (0, None);
         loop {
             let page = match store.records(id, after, PAGE).await {
-                // Whoever goes on with it tells that it is not there.
+                // The caller that continues the task reports that the run is missing.
                 Err(StoreError::NotFound { .. }) => return Ok(None),
                 page => page.map_err(store_error)?,
             };
@@ -41,7 +41,7 @@ impl Flow<'_> {
         }
         let Some(opened) = opened else { return Ok(None) };
         let stored = store.load(id).await.map_err(store_error)?;
-        // Somebody may have moved it while its journal was read.
+        // Another caller may have moved it while its journal was read.
         if stored.seq > after {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl Flow<'_> {
         Ok(is_back.then(|| format!("the event log knows {logged} of its records, and the store has only {after}")))
     }
 
-    /// Refuses to move a task that stands where nothing has led it.
+    /// Refuses to move a task whose position does not follow from its journal.
     pub(super) async fn must_not_stray(&self, task: &str, id: &RunId) -> Result<(), ServiceError> {
         match self.strays_of(id).await? {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a caller does, as the engine hears of it, where it is open at the one position that an agent is shown.
+//! Turns an agent's action into an event, if the action is open at the position that the agent is shown.
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::present::{QuestionView, asked, focus};
@@ -12,14 +12,14 @@ use super::super::request::{Act, Report, RunAddress};
 use super::super::{Caller, Service};
 use crate::error::{ErrorKind, ServiceError};
 
-/// The longest reason for an early end, in bytes.
+/// The maximum length in bytes of the reason for an early end.
 const MAX_REASON_BYTES: usize = 4 << 10;
 
 impl Service {
-    /// The event that a deed comes to.
+    /// Returns the event of an action.
     ///
     /// # Errors
-    /// It is not open at the present position.
+    /// The action is not open at the present position.
     pub(in crate::service) fn deed(
         &self,
         grip: &RunAddress,
@@ -82,7 +82,7 @@ impl Service {
     }
 }
 
-/// Refuses who goes by an earlier position, or by none at all.
+/// Refuses a caller that knows an earlier position, or none.
 fn is_last(grip: &RunAddress) -> Result<(), ServiceError> {
     let now = grip.held.run.revision;
     match grip.known {

@@ -1,5 +1,5 @@
-//! The run of a token and the definition that it is held to, which may have changed since the run began. The run continues
-//! with the one that it began with; only a person has it continue with another.
+//! The run of a token and its definition, which may have changed since the run began. The run continues with the
+//! original definition. Only a person may migrate it to another.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
 
 impl Service {
-    /// The run that a token carries.
+    /// Returns the run that a token carries.
     ///
     /// # Errors
-    /// The definition that it began with is neither the present one nor kept; the run cannot be read; or it is to be
-    /// carried over to the present definition by somebody who may not decide that, or past what was changed in it.
+    /// The original definition is neither the current one nor stored. The run cannot be read. Or the run is to be
+    /// migrated by a caller who may not decide that, or past the changes of the definition.
     pub(super) async fn carried(
         &self,
         claims: &Claims,
@@ -49,11 +49,11 @@ impl Service {
         }
     }
 
-    /// The run of a token that is held to `definition`. `behind`: it is not the present one.
+    /// Returns the run of a token with `definition`. `behind` means that this is not the current one.
     fn held_to(&self, claims: &Claims, definition: Arc<Definition>, behind: bool) -> Result<Held, ServiceError> {
         let (workflow, words) = (&definition.workflow, self.words.of(&definition.workflow));
         let mut run = compact::read(workflow, &words, claims.revision, &claims.state).map_err(unreadable)?;
-        // A token may come from where an agent's word counts; here it is held to what counts here.
+        // A token may come from a service that accepts an agent's answers. The rules of this service apply here.
         if self.options.human == Human::Verified {
             run.opening.rules.human = Human::Verified;
         }
@@ -61,7 +61,7 @@ impl Service {
         Ok(Held { definition, run, seq: 0, carrier: carrier(claims, behind) })
     }
 
-    /// That a run is held to a definition that is no longer the present one.
+    /// Returns a note if the run's definition is no longer the current one.
     pub(in crate::service) fn behind(&self, held: &Held) -> Option<String> {
         let behind = match &held.carrier {
             Carrier::Stored(_) => {
@@ -77,7 +77,7 @@ impl Service {
 
 const CONTINUE: &str = "continue without `definition`: the run is held to the workflow as it was; or the person runs `portolan runs migrate`";
 
-/// Refuses whoever is no person: a changed definition may ask for less than the one that the run is held to.
+/// Refuses a caller who is no person: a changed definition may ask for less than the run's own.
 pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(), ServiceError> {
     if caller.is_person() {
         return Ok(());
@@ -90,7 +90,7 @@ pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(),
     ))
 }
 
-/// The run, carried over to the present definition.
+/// Migrates the run to the current definition.
 fn carry_over(
     held: &Held,
     now: Result<Arc<Definition>, String>,

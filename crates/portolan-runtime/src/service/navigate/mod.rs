@@ -1,6 +1,6 @@
-//! What is different where an agent is led: it holds a short handle or a token of its run, and is at one position at a time.
+//! Navigation: an agent holds a short handle or a token of its run, and is at one position at a time.
 //!
-//! What may be done is what the situation offers: a deed that it does not offer is refused here, with where the run is, and
+//! The situation offers the possible actions. Any other action is refused here, with the situation of the run, and
 //! changes nothing.
 
 mod deeds;
@@ -10,14 +10,14 @@ mod state;
 pub(super) use drift::may_migrate;
 pub(super) use state::kept_under;
 
-/// What agents hold of the runs that they begin.
+/// The form in which agents hold the runs that they begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum States {
     /// A short handle: the run is in the store.
     #[default]
     Handles,
-    /// A token, which is all that there is of the run.
+    /// A token that contains the whole run.
     Tokens,
-    /// A token of a run that is in the store too: only its last one counts.
+    /// A token of a run that is also in the store: only the last token counts.
     Ledger,
 }

@@ -1,4 +1,4 @@
-//! What callers hold of a run: read, and given out anew.
+//! States that callers hold of a run: read, and issued.
 //!
 //! ```text
 //! k3mx8q2p.15        the handle of a run in the store, and the revision at which the caller knows it
@@ -19,14 +19,14 @@ use crate::error::ServiceError;
 use crate::library::bare;
 use crate::store::RunId;
 
-/// No handle is longer than this with any revision, and every token is.
+/// The maximum length in bytes of a handle with any revision. Every token is longer.
 const MAX_HANDLE_BYTES: usize = 32;
 
 impl Service {
-    /// Takes hold of the run that `state` is of.
+    /// Holds the run of `state`.
     ///
     /// # Errors
-    /// It is of none, of one of another workflow, or of one whose definition has changed.
+    /// The state is of no run, of a run of another workflow, or of one whose definition has changed.
     pub(in crate::service) async fn grip_state(
         &self,
         state: &str,
@@ -55,7 +55,7 @@ impl Service {
         self.of_workflow(grip, request, caller)
     }
 
-    /// The run of a token, where tokens are not all that there is of runs.
+    /// Returns the stored run of a token. `None` if the token contains the whole run.
     async fn in_ledger(&self, id: &RunId) -> Result<Option<Held>, ServiceError> {
         if self.options.states == States::Tokens {
             return Ok(None);
@@ -76,16 +76,16 @@ impl Service {
         Err(self.situated(error, &grip, None, caller))
     }
 
-    /// What a caller holds of a run from now on, and whether that is a token.
+    /// Returns the caller's new state of a run, and whether that is a token.
     ///
     /// # Errors
-    /// It has no room in a token, or the keys cannot be used.
+    /// The run does not fit into a token, or the keys cannot be used.
     pub(in crate::service) fn state(&self, grip: &RunAddress) -> Result<(String, bool), ServiceError> {
         let held = &grip.held;
         let kept = |id: &RunId| (format!("{id}.{}", held.run.revision), false);
         Ok(match &held.carrier {
             Carrier::Token { .. } => (self.sealed(held)?, true),
-            // What has no room in a token, or cannot be signed, is in the store all the same.
+            // A run that does not fit into a token, or cannot be signed, is in the store in any case.
             Carrier::Stored(id) if grip.as_token => self.sealed(held).map_or_else(|_| kept(id), |token| (token, true)),
             Carrier::Stored(id) => kept(id),
             Carrier::Task { path, .. } => (path.clone(), false),
@@ -111,10 +111,10 @@ impl Service {
     }
 }
 
-/// The run in the store that a state is of.
+/// Returns the handle of the stored run of a state.
 ///
 /// # Errors
-/// It is of none: a token has no more than itself.
+/// The state is of no stored run: a token contains its run.
 pub(in crate::service) fn kept_under(state: &str) -> Result<RunId, ServiceError> {
     if state.len() > MAX_HANDLE_BYTES {
         let message = "the run of a token is kept nowhere but in it";

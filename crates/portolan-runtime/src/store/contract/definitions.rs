@@ -1,4 +1,4 @@
-//! What is promised of definition bundles.
+//! The guarantees for definition bundles.
 
 use std::sync::Arc;
 

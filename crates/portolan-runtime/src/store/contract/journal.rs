@@ -1,4 +1,4 @@
-//! What is promised of runs, their records and their lists.
+//! The guarantees for runs, their records and their lists.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) async fn a_created_run_is_loaded(subject: &Subject) {
     assert_eq!(all_records(&*subject.store(), &id).await, [record(1, &sample)]);
 }
 
-/// With a cover and without: what is sealed is sealed record by record.
+/// With a cover and without: sealed runs are sealed record by record.
 pub(super) async fn a_run_begins_with_several_records(subject: &Subject) {
     for is_covered in [false, true] {
         let store = subject.store();
@@ -278,7 +278,7 @@ pub(super) async fn unknown_names_are_not_found(subject: &Subject) {
     }
 }
 
-/// A run with secrets: all of it comes back, and lists show what may be shown.
+/// A run with secrets: all of it is restored, and lists show only the cover.
 pub(super) async fn what_has_a_cover_is_kept_whole(subject: &Subject) {
     let mut sample = Sample::opened("the word is xyzzy");
     let id = RunId::random();
@@ -374,7 +374,7 @@ pub(super) async fn deep_runs_are_kept(subject: &Subject) {
     assert_eq!(all_records(&*store, &id).await[1], record(2, &sample));
 }
 
-/// A store that cannot tell says nothing, each time.
+/// A store without a version returns `None` each time.
 pub(super) async fn what_was_kept_shows_by_the_version(subject: &Subject) {
     let (looks, writes) = (subject.store(), subject.store());
     let told = async || looks.version().await.expect("it answers");

@@ -1,4 +1,4 @@
-//! What is promised of the right to drive a run.
+//! The guarantees for leases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::sample::Sample;
 use super::{Subject, all, append, create};
 use crate::store::{Lease, RunId, Store, StoreError};
 
-/// How long a store may take to learn that a lease is over.
+/// The maximum time that a store may take to see that a lease is over.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn is_under_way(answer: &Result<Box<dyn Lease>, StoreError>, id: &RunId) -> bool {
     matches!(answer, Err(StoreError::UnderWay { run, .. }) if run == id)
 }
 
-/// The lease of a run that was given back or lost.
+/// Returns the lease of a run that was released or lost.
 async fn free_again(store: &dyn Store, id: &RunId) -> Box<dyn Lease> {
     let taken = async {
         loop {
@@ -67,7 +67,7 @@ pub(super) async fn a_lease_is_held_until_it_is_dropped(subject: &Subject) {
     assert!(is_under_way(&subject.store().lease(&id).await, &id), "it is driven");
 }
 
-/// For stores whose leases can be lost: whoever holds one learns of it.
+/// For stores whose leases can be lost: the holder must be notified.
 pub(super) async fn a_lease_that_is_lost_says_so(subject: &Subject) {
     let Some(take_away) = &subject.take_away else { return };
     let store = subject.store();

@@ -1,7 +1,7 @@
-//! What every store promises, as a suite that each of them passes. Knows none of them.
+//! The contract of every store, as a test suite. Knows none of them.
 //!
-//! Whoever implements a [`Store`] calls [`check`] from a test, under a tokio runtime with time enabled; on one with several
-//! threads the callers come at the same time.
+//! An implementation of [`Store`] calls [`check`] from a test, under a tokio runtime with time enabled. On a runtime
+//! with several threads the callers run concurrently.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,7 +32,7 @@ use tokio::task::JoinHandle;
 use self::sample::Sample;
 use super::{Digest, NewRun, Record, RunId, Store, StoreError};
 
-/// The contents of one store, to which any number of handles can be had.
+/// The contents of one store, with any number of handles.
 pub struct Subject {
     handle: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
     expiry: Duration,
@@ -43,14 +43,15 @@ pub struct Subject {
 type TakeAway = Box<dyn Fn(&RunId) + Send + Sync>;
 
 impl Subject {
-    /// `handle` gives another handle, as another process would have; `alive` is kept as long as the contents.
+    /// Returns a subject. `handle` gives another handle, as another process would have. `alive` is kept as long as the
+    /// contents.
     pub fn new(handle: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static, alive: impl Any + Send + Sync) -> Subject {
         let expiry = Duration::from_millis(10);
         Subject { handle: Box::new(handle), expiry, take_away: None, _alive: Box::new(alive) }
     }
 
-    /// The same, of a store whose leases expire after `expiry` where nobody renews them. `take_away` has the lease of a
-    /// run expire although it is held, as if its holder could not reach the store.
+    /// Returns the subject for a store whose leases expire after `expiry` unless they are renewed. `take_away` expires
+    /// the lease of a run although it is held, as if its holder could not reach the store.
     #[must_use]
     pub fn expiring(self, expiry: Duration, take_away: impl Fn(&RunId) + Send + Sync + 'static) -> Subject {
         Subject { expiry, take_away: Some(Box::new(take_away)), ..self }
@@ -85,10 +86,10 @@ const PROMISES: &[(&str, Promise)] = promises! {
         a_lease_that_is_lost_says_so;
 };
 
-/// Checks that a store keeps every promise. `make` makes an empty one, for each of them.
+/// Checks that a store fulfils every guarantee. `make` creates an empty store for each of them.
 ///
 /// # Panics
-/// When a promise is broken: it says which.
+/// If a guarantee is broken: the message names it.
 pub async fn check(make: impl AsyncFn() -> Subject) {
     for (name, promise) in PROMISES {
         if let Err(broken) = tokio::spawn(promise(make().await)).await {
@@ -130,7 +131,7 @@ async fn all_records(store: &dyn Store, id: &RunId) -> Vec<Record> {
     store.records(id, 0, usize::MAX).await.expect("the run is known")
 }
 
-/// What callers come to that were sent off together.
+/// Returns the results of concurrent callers.
 async fn all<T>(callers: Vec<JoinHandle<T>>) -> Vec<T> {
     let mut answers = Vec::new();
     for caller in callers {

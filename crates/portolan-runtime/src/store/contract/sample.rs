@@ -1,9 +1,9 @@
-//! A run to store, made by hand: what a store keeps need not have been decided by an engine.
+//! A run to store, made by hand: a stored run need not come from the engine.
 
 use portolan_core::run::{Actor, Change, Event, EventKind, FramePath, Opening, Place, Run};
 use portolan_core::value::{Outcome, Timestamp};
 
-/// A run, and the event and changes that led to it last.
+/// A run, with its last event and changes.
 #[derive(Clone)]
 pub(crate) struct Sample {
     pub(crate) run: Run,
@@ -12,7 +12,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// A run that was opened for `description`, and begins.
+    /// Returns a run that was opened for `description` and is at its start.
     pub(crate) fn opened(description: &str) -> Sample {
         let description = Some(description.to_owned());
         let opening = Opening { description, ..Opening::of("sample") };
@@ -21,12 +21,12 @@ impl Sample {
         Sample { run, event: event("opener", EventKind::Opened(opening)), changes }
     }
 
-    /// The same run one move further on: at `node`, by the doing of `agent`.
+    /// Returns the same run one move further, at `node`, moved by `agent`.
     pub(crate) fn moved(self, agent: &str, node: &str) -> Sample {
         self.placed(agent, Place::Ready { node: node.into() })
     }
 
-    /// The same run one move further on, at any place.
+    /// Returns the same run one move further, at any place.
     pub(crate) fn placed(self, agent: &str, place: Place) -> Sample {
         let Sample { mut run, .. } = self;
         let (frame, revision) = (FramePath::default(), Some(run.root.since));

@@ -1,4 +1,4 @@
-//! The user's keys as runs are sealed with them: a key of its own for each run, and texts that name the key of theirs.
+//! The user's keys for sealing runs: a derived key for each run, and texts that name their key.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -8,13 +8,13 @@ use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 use crate::keys::{Key, KeyFault, KeyFile};
 use crate::store::{RunId, StoreError};
 
-/// What the keys are needed for.
+/// The purpose of the keys, for messages.
 const NEEDED: &str = "the run has secrets";
 
 /// The keys of a user.
 pub(super) struct Keys {
     file: KeyFile,
-    /// Those that texts were opened with: they stay what they are, whatever becomes of the file.
+    /// The keys that opened texts. They stay valid if the file changes.
     known: Mutex<Vec<Key>>,
 }
 
@@ -23,12 +23,12 @@ impl Keys {
         Keys { file: KeyFile::in_folder(data, NEEDED), known: Mutex::default() }
     }
 
-    /// The key that seals now.
+    /// Returns the key that seals now.
     pub(super) fn newest(&self) -> Result<Key, StoreError> {
         Ok(self.file.newest()?)
     }
 
-    /// The key of this id, which sealed a text of `run`.
+    /// Returns the key with this id, which sealed a text of `run`.
     pub(super) fn named(&self, id: &str, run: &RunId) -> Result<Key, StoreError> {
         let found = |keys: &[Key]| keys.iter().find(|key| key.id() == id).cloned();
         if let Some(key) = found(&self.known.lock().unwrap_or_else(PoisonError::into_inner)) {
@@ -52,7 +52,7 @@ impl Keys {
     }
 }
 
-/// What seals the texts of one run: with a key for each, random nonces do not meet however many runs there are.
+/// Returns the cipher key of one run: with a key for each run, random nonces do not collide for any number of runs.
 pub(super) fn of_run(key: &Key, run: &RunId) -> LessSafeKey {
     let root = key.root();
     let purpose = ["portolan run 1".as_bytes(), run.as_str().as_bytes()];

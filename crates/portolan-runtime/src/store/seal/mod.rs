@@ -1,12 +1,12 @@
-//! What runs with secrets look like on disk: their records and snapshots are sealed, so that whoever comes by the file
-//! of a store, but not by the user's key, reads nothing of them.
+//! The sealing of runs with secrets: their records and snapshots are encrypted, so that the store's file cannot be read
+//! without the user's key.
 //!
 //! ```text
 //! sealed:<id of the key>:<base64 of nonce, ChaCha20-Poly1305 of the text, tag>
 //! ```
-//! Each run has a key of its own, made from the user's and its handle. A text is bound to its run, its number and its
-//! part: moved elsewhere in the store, it does not open. JSON never begins like this, so that texts which stand as they
-//! are need no mark. Knows neither SQL nor what is a secret.
+//! Each run has a key of its own, derived from the user's key and the run's handle. A text is bound to its run, its
+//! number and its part: moved elsewhere in the store, it does not open. JSON never begins with the prefix, so plain
+//! texts need no mark. Knows neither SQL nor what is a secret.
 
 mod keys;
 #[cfg(test)]
@@ -23,10 +23,10 @@ use super::{RunId, StoreError};
 use crate::keys::Key;
 use keys::Keys;
 
-/// How every sealed text begins.
+/// The prefix of every sealed text.
 const PREFIX: &str = "sealed:";
 
-/// What seals and opens: the user's keys.
+/// Seals and opens texts with the user's keys.
 ///
 /// ```
 /// use portolan_runtime::store::{Keyring, Part, RunId};
@@ -44,47 +44,47 @@ pub struct Keyring {
     keys: Keys,
 }
 
-/// What a text is of a run, which it is bound to.
+/// The part of a run to which a text is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The opening of the run, by the number of its first record.
+    /// The opening of the run, with the number of its first record.
     Opening,
     /// The event of a record.
     Event,
     /// The changes of a record.
     Changes,
-    /// The run, as a record left it.
+    /// The run after a record.
     Snapshot,
 }
 
-/// Why a text did not open.
+/// The reason why a text did not open.
 #[derive(Debug)]
 pub enum Unopened {
-    /// Its key is not there.
+    /// The key is missing.
     NoKey(StoreError),
-    /// It is not what was sealed there.
+    /// The text is not what was sealed there.
     Damaged(String),
 }
 
 impl Keyring {
-    /// The keys of the user whose data folder this is. Nothing is read before it is needed; the first run that has
-    /// secrets makes the file.
+    /// Returns the keys of the user with this data folder. Nothing is read before it is needed. The first run with
+    /// secrets creates the key file.
     pub fn in_folder(data: &Path) -> Keyring {
         Keyring { keys: Keys::in_folder(data) }
     }
 
-    /// What seals the texts of a run, by the newest key.
+    /// Returns the sealer of a run, with the newest key.
     ///
     /// # Errors
-    /// The keys cannot be read or made.
+    /// The keys cannot be read or created.
     pub fn sealer<'r>(&self, run: &'r RunId) -> Result<Sealer<'r>, StoreError> {
         Ok(Sealer { run, key: self.keys.newest()? })
     }
 
-    /// The text as it was before it was sealed; one that never was stays what it is.
+    /// Returns the text before it was sealed. A text that was never sealed is returned unchanged.
     ///
     /// # Errors
-    /// Its key is not there, or it is not what was sealed there.
+    /// The key is missing, or the text is not what was sealed there.
     pub fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, Unopened> {
         let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(Cow::Borrowed(text)) };
         let damaged = |why: &str| Unopened::Damaged(why.to_owned());
@@ -103,14 +103,14 @@ impl Keyring {
     }
 }
 
-/// What seals the texts of one run.
+/// Seals the texts of one run.
 pub struct Sealer<'r> {
     run: &'r RunId,
     key: Key,
 }
 
 impl Sealer<'_> {
-    /// The text as it may lie where the run is kept.
+    /// Returns the text in the form in which it may be stored.
     ///
     /// # Errors
     /// The system gives no random numbers.

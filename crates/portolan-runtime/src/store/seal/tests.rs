@@ -1,4 +1,4 @@
-//! The keys: who makes them, and what is said when they are not as they were made.
+//! The keys: how they are created, and the errors about missing or damaged keys.
 
 use std::fs;
 use std::path::{Path, PathBuf};

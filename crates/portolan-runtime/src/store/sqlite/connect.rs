@@ -1,4 +1,4 @@
-//! From a path to a connection that may be relied on: the directory, whose file it is, its schema, its settings.
+//! Opens a reliable connection for a path: the directory, the owner of the file, the schema, the settings.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,20 +12,20 @@ use super::fault::{self, Trouble};
 use crate::project_folder;
 use crate::store::StoreError;
 
-/// Where a store is, and how it is opened there.
+/// The location of a store, and how it is opened.
 pub(super) struct Place {
     /// The file.
     pub(super) path: PathBuf,
-    /// How long another process may hold the file locked.
+    /// The maximum time that another process may keep the file locked.
     pub(super) patience: Duration,
-    /// A disk that is full after so many pages; 0 for a real one.
+    /// The size of a simulated full disk in pages; 0 for a real disk.
     #[cfg(test)]
     pub(super) pages: std::sync::atomic::AtomicU32,
 }
 
 impl Place {
     pub(super) fn new(path: PathBuf) -> Place {
-        // An absolute path stays the same when the process changes its directory, and is never read as an URI.
+        // An absolute path stays the same if the process changes its directory, and is never parsed as a URI.
         let path = std::path::absolute(&path).unwrap_or(path);
         Place {
             path,
@@ -36,16 +36,16 @@ impl Place {
     }
 }
 
-/// What to do where there is no file.
+/// The behaviour if there is no file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// Make one.
+    /// Creates one.
     Create,
-    /// Go without: whoever only looks leaves no trace.
+    /// Continues without one: a read leaves no trace.
     Leave,
 }
 
-/// One thread's connection to a place, made when it is needed and again when it can no longer be relied on.
+/// One thread's connection to a store. It is opened when it is needed, and again if it becomes unreliable.
 pub(super) struct Link {
     place: Arc<Place>,
     open: Option<Open>,
@@ -61,7 +61,7 @@ impl Link {
         Link { place: Arc::clone(place), open: None }
     }
 
-    /// Does something with the connection; there is none where there is no file and none is to be made.
+    /// Runs a job with the connection. The job gets `None` if there is no file and none is to be created.
     pub(super) fn with<T>(
         &mut self,
         absent: Absent,
@@ -76,7 +76,7 @@ impl Link {
 
     fn connection(&mut self, absent: Absent) -> Result<Option<&mut Connection>, Trouble> {
         let found = file_id(&self.place.path);
-        // A file that was deleted or replaced (`git clean`) would still take everything, and keep it from everybody.
+        // A deleted or replaced file (`git clean`) would still accept writes, and they would be lost.
         if self.open.as_ref().is_some_and(|open| open.file != found) {
             self.open = None;
         }
@@ -97,7 +97,7 @@ impl Link {
     }
 }
 
-/// Which file a path leads to at present.
+/// The file to which a path leads at present.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileId(u64, u64);
 
@@ -107,30 +107,30 @@ fn file_id(path: &Path) -> Option<FileId> {
     fs::metadata(path).ok().map(|found| FileId(found.dev(), found.ino()))
 }
 
-/// Elsewhere a file that is open cannot be deleted.
+/// Elsewhere an open file cannot be deleted.
 #[cfg(not(unix))]
 fn file_id(path: &Path) -> Option<FileId> {
     path.exists().then_some(FileId(0, 0))
 }
 
-/// Makes the directory of the file, and keeps it out of version control where it is the store's own.
+/// Creates the directory of the file, and keeps it out of version control if it is the project's `.portolan`.
 fn make_home(path: &Path) -> Result<(), StoreError> {
     let Some(home) = path.parent().filter(|home| !home.is_dir()) else { return Ok(()) };
     make_directory(home).map_err(|error| fault::of_io(home, &error))
 }
 
-/// Makes the file, empty and readable by nobody else; SQLite gives its logs the mode of their file. Where that cannot be
-/// done, SQLite makes the file, or says why not.
+/// Creates the empty file, private to its owner. SQLite gives its logs the mode of their file. If this fails, SQLite
+/// creates the file or reports why not.
 fn make_file(path: &Path) {
     let Some(home) = path.parent() else { return };
-    // Closed before it goes by its name: closing a file that SQLite has open elsewhere drops the locks on it.
+    // Closed before it gets its name: closing a file that SQLite has open elsewhere drops the locks on it.
     let made = tempfile::NamedTempFile::new_in(home).map(tempfile::NamedTempFile::into_temp_path);
     let _ = made.map(|made| made.persist_noclobber(path));
 }
 
 fn make_directory(home: &Path) -> io::Result<()> {
     project_folder::make(home)?;
-    // SQLite makes the files of a directory last; that the directory lasts is for whoever makes it.
+    // SQLite syncs the files of a directory. The directory itself must be synced by its creator.
     #[cfg(unix)]
     if let Some(around) = home.parent() {
         File::open(around)?.sync_all()?;
@@ -143,8 +143,8 @@ fn open(place: &Place, absent: Absent) -> Result<Connection, Trouble> {
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, absent == Absent::Create);
     let mut db = Connection::open_with_flags(&place.path, flags)?;
     db.busy_timeout(place.patience)?;
-    // Before anything is written: the file may be somebody else's. In a transaction, so that a file that another
-    // process is just making is not seen half-made.
+    // Checked before anything is written: the file may belong to another program. In a transaction, so that a file that
+    // another process is creating is not seen half-made.
     let version = version(&*db.transaction()?)?;
     db.execute_batch(SETTINGS)?;
     #[cfg(test)]
@@ -156,7 +156,8 @@ fn open(place: &Place, absent: Absent) -> Result<Connection, Trouble> {
     Ok(db)
 }
 
-/// How many migrations the file has been through; 0 for a new one. Refuses files of other programs and of the future.
+/// Returns the number of migrations of the file, or 0 for a new one. Refuses files of other programs and of newer
+/// releases.
 fn version(db: &Connection) -> Result<usize, Trouble> {
     let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let is_empty: bool = db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))?;
@@ -167,9 +168,9 @@ fn version(db: &Connection) -> Result<usize, Trouble> {
     }
 }
 
-/// The version of a file of ours, when this release knows it.
+/// Returns the version of a Portolan file, if this release knows it.
 ///
-/// Asked in each transaction, because a newer release may migrate the file while this one has it open.
+/// Checked in each transaction, because a newer release may migrate the file while this one has it open.
 pub(super) fn known_version(db: &Connection) -> Result<usize, Trouble> {
     let version: i64 = db.prepare_cached("PRAGMA user_version")?.query_one([], |row| row.get(0))?;
     let known = MIGRATIONS.len();
@@ -190,9 +191,9 @@ fn refuse<T>(db: &Connection, why: &str) -> Result<T, Trouble> {
     Err(Trouble::Refused(StoreError::Unavailable(format!("`{path}` {why}"))))
 }
 
-/// The write-ahead log lets everybody read while one writes, and makes one flush of a commit.
+/// Switches to the write-ahead log: reads continue during a write, and a commit needs one flush.
 fn enter_wal(db: &Connection) -> Result<(), Trouble> {
-    // Switching does not wait for other processes, so that is done here. Each round waits for one of them.
+    // The switch does not wait for other processes, so this loop does. Each round waits for one of them.
     for _ in 0..100 {
         match db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Ok(mode) if mode == "wal" => return Ok(()),
@@ -208,7 +209,7 @@ fn enter_wal(db: &Connection) -> Result<(), Trouble> {
 
 fn migrate(db: &mut Connection) -> Result<(), Trouble> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have done it while this one waited.
+    // Another process may have migrated it while this one waited.
     let done = version(&transaction)?;
     for migration in &MIGRATIONS[done..] {
         transaction.execute_batch(migration)?;
@@ -228,14 +229,14 @@ fn limit(db: &Connection, place: &Place) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// "Port", in the header of every file of ours.
+/// "Port", in the header of every Portolan file.
 const APPLICATION: i64 = 0x506f_7274;
 
-/// The schema, version by version. One that was released is never edited: add another.
+/// The schema, version by version. A released one is never edited: add another.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
-/// `FULL` flushes each commit; the two after it make that true on macOS, too. The file may have come with a repository,
-/// so its schema is not trusted. The page cache is small: what is read is mostly the last run that was written.
+/// `FULL` flushes each commit; the two settings after it extend that to macOS. The file may have come with a
+/// repository, so its schema is not trusted. The page cache is small: most reads are of the last run that was written.
 const SETTINGS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;

@@ -1,4 +1,4 @@
-//! What goes wrong with the file, told in the words of the store.
+//! The faults of the file, as errors of the store.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,18 +9,18 @@ use rusqlite::ErrorCode;
 use super::connect::Place;
 use crate::store::StoreError;
 
-/// Why a request was not answered.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The database failed: the connection is not used again.
     Database(rusqlite::Error),
-    /// The request is refused; nothing is wrong with the file.
+    /// The request is refused; the file is intact.
     Refused(StoreError),
-    /// What is stored is not what was written.
+    /// The stored data is not what was written.
     Garbled {
-        /// What, such as "record 3 of run `k3mx8q2p`".
+        /// The data, such as "record 3 of run `k3mx8q2p`".
         what: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
 }
@@ -77,7 +77,7 @@ fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// SQLite does not say which error the operating system gave, so the directory is asked.
+/// Probes the directory, because SQLite does not give the operating system's error.
 fn of_system(place: &Place, error: &rusqlite::Error) -> StoreError {
     let path = place.path.display();
     if place.path.is_dir() {
@@ -91,7 +91,7 @@ fn of_system(place: &Place, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// What an error of the operating system at `path` means for the store.
+/// Converts an error of the operating system at `path`.
 pub(super) fn of_io(path: &Path, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
@@ -104,7 +104,7 @@ fn is_known(error: &io::Error) -> bool {
     !matches!(of_io(Path::new(""), error), StoreError::Unavailable(_))
 }
 
-/// Writes beside the database: never into it, because closing a file of one's own drops SQLite's locks on it.
+/// Writes beside the database, never into it: closing the database file drops SQLite's locks on it.
 fn probe(database: &Path) -> io::Result<()> {
     let mut path = database.as_os_str().to_owned();
     path.push(format!("-probe-{}", std::process::id()));

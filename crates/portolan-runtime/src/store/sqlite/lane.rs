@@ -1,4 +1,4 @@
-//! A thread with a queue before it. Knows nothing of what it carries.
+//! A thread with a queue. Knows nothing of its jobs.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::store::StoreError;
 
-/// A thread that starts with its first job, and again with the next one should it have died.
+/// A thread that starts with its first job, and again with the next one if it has died.
 ///
 /// Dropping it waits until the queue is empty and the thread has ended.
 pub(super) struct Lane<J> {
@@ -21,7 +21,7 @@ struct Running<J> {
 }
 
 impl<J: Send + 'static> Lane<J> {
-    /// `work` takes jobs until the queue has come to its end.
+    /// Returns a lane. `work` takes jobs until the queue ends.
     pub(super) fn new(name: &'static str, work: impl Fn(Receiver<J>) + Send + Sync + 'static) -> Lane<J> {
         Lane { name, work: Arc::new(work), running: Mutex::new(None) }
     }
@@ -52,13 +52,13 @@ impl<J> Drop for Lane<J> {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Running { queue, thread }) = running {
             drop(queue);
-            // A thread that panicked has told its last caller already.
+            // A thread that panicked has dropped its last caller's channel already, which reports the failure.
             let _ = thread.join();
         }
     }
 }
 
-/// What a caller is told whose job the thread took with it.
+/// Returns the error for a job that was lost with the thread.
 pub(super) fn ended() -> StoreError {
     StoreError::Unavailable("the run store stopped in the middle of a request: load the run and try again".to_owned())
 }

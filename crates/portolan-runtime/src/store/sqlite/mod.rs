@@ -1,8 +1,8 @@
-//! Runs in one SQLite file, shared by as many processes as like. Knows SQL and nothing of workflows.
+//! Runs in one SQLite file, shared by any number of processes. Knows SQL and nothing of workflows.
 //!
-//! One thread writes: it takes what has queued up, decides each request's conflict inside one transaction, and answers
-//! when that transaction is on disk, so that callers who come together share one flush. Another thread reads, on its
-//! own connection, and is never held up by the writer. Both open the file when they are first asked for something.
+//! One thread writes: it takes all queued requests, decides each request's conflict inside one transaction, and replies
+//! when that transaction is on disk, so that concurrent callers share one flush. Another thread reads on its own
+//! connection, and is never blocked by the writer. Both open the file at their first request.
 
 mod connect;
 mod fault;
@@ -32,7 +32,7 @@ use write::Write;
 
 /// A store in an SQLite file.
 ///
-/// Dropping it waits for what was asked to be written, and leaves all of it in the one file.
+/// Dropping it waits for the requested writes, and leaves all data in the one file.
 pub struct SqliteStore {
     place: Arc<Place>,
     keyring: Arc<Keyring>,
@@ -46,10 +46,10 @@ pub struct SqliteStore {
 type ReadJob = Box<dyn FnOnce(&mut Link) + Send>;
 
 impl SqliteStore {
-    /// The store in the file `path`, which need not exist: the first run that is kept makes it, and its directory.
+    /// Returns the store in the file `path`, which need not exist: the first stored run creates it and its directory.
     /// Runs with secrets are sealed with the newest key of `keyring`.
     ///
-    /// Nothing is opened yet, so this cannot fail; whatever is wrong with the file is the answer to the first request.
+    /// Nothing is opened yet, so this cannot fail. The first request reports any fault of the file.
     pub fn at(path: impl Into<PathBuf>, keyring: Keyring) -> SqliteStore {
         SqliteStore::in_place(Place::new(path.into()), keyring)
     }
@@ -73,14 +73,14 @@ impl SqliteStore {
         }
     }
 
-    /// The same, with the definitions of runs that live elsewhere in `folder`, and not in `definitions` beside the file.
+    /// Returns the store with the definitions of runs outside it in `folder`, instead of `definitions` beside the file.
     #[must_use]
     pub fn definitions_in(mut self, folder: PathBuf) -> SqliteStore {
         self.definitions = Definitions::in_folder(folder);
         self
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.place.path
     }
@@ -107,7 +107,7 @@ impl SqliteStore {
     {
         let (reply, answer) = oneshot::channel();
         self.reader.send(Box::new(move |link| {
-            // Whoever asked may have gone; nobody else wants the answer.
+            // The caller may be gone, and nothing else needs the result.
             let _ = reply.send(link.with(connect::Absent::Leave, |db| job(db.map(|db| &*db))));
         }))?;
         answer.await.unwrap_or_else(|_| Err(lane::ended()))
@@ -156,7 +156,7 @@ impl Store for SqliteStore {
         Box::pin(async move { self.definitions.keep(digest, text) })
     }
 
-    /// Between processes it is a lock on a file of the folder beside the store that is called like it and `.driven`.
+    /// Locks a file in the folder beside the store with the store's name and `.driven`, as a lease between processes.
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
         Box::pin(async move {
             let wanted = id.clone();

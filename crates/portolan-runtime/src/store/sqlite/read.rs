@@ -1,4 +1,4 @@
-//! Reading. Where there is no file there is nothing to find, and that is no fault.
+//! Reads. A missing file is an empty store, not an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct Snapshot {
 
 pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Result<StoredRun, Trouble> {
     let unknown = || Trouble::Refused(StoreError::no_run(id));
-    // What is read at once belongs together, whoever writes meanwhile.
+    // One transaction for all reads: they stay consistent during concurrent writes.
     let db = db.ok_or_else(unknown)?.unchecked_transaction()?;
     let sql = "SELECT positions.seq, updated_at, snapshots.seq, text, opening, definition, opened_at, number
                FROM runs JOIN positions ON positions.run = number JOIN snapshots ON snapshots.run = number WHERE id = ?1";
@@ -50,7 +50,7 @@ pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Re
     })
 }
 
-/// Makes true what the records after a snapshot say.
+/// Applies the changes of the records after a snapshot.
 fn follow(
     db: &Connection,
     sealed: &Sealed<'_>,
@@ -76,7 +76,7 @@ fn follow(
     if next == records.end { Ok(()) } else { Err(missing(sealed.id, next.min(records.end) + 1)) }
 }
 
-/// What reads the texts of a run, sealed or not.
+/// Reads the texts of a run, sealed or not.
 struct Sealed<'s> {
     keyring: &'s Keyring,
     id: &'s RunId,
@@ -98,7 +98,7 @@ impl Sealed<'_> {
     }
 }
 
-/// What the file knows a run by.
+/// Returns the number of a run in the file.
 pub(super) fn number_of<'d>(db: Option<&'d Connection>, id: &RunId) -> Result<(&'d Connection, i64), Trouble> {
     let unknown = || Trouble::Refused(StoreError::no_run(id));
     let db = db.ok_or_else(unknown)?;
@@ -146,7 +146,7 @@ fn missing(id: &RunId, seq: u64) -> Trouble {
 /// Some records of a run, in order.
 const RECORDS: &str = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
-/// What SQLite counts up when another connection has committed, and all writing is done by others.
+/// SQLite's counter changes when another connection commits, and all writes use another connection.
 pub(super) fn version(db: Option<&Connection>) -> Result<Option<u64>, Trouble> {
     let Some(db) = db else { return Ok(Some(0)) };
     let mut statement = db.prepare_cached("PRAGMA data_version")?;
@@ -165,7 +165,8 @@ pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Su
 }
 
 pub(super) fn list_sql(filter: ListFilter) -> String {
-    // Lists can be had without a key: what is sealed has a cover. The condition is written as in the schema: only then does its index serve.
+    // Lists need no key: a sealed run has a cover. The condition is written as in the schema, because only then its
+    // index is used.
     let open = if filter.open_only { "WHERE status <> 'ended'" } else { "" };
     format!(
         "SELECT id, coalesce(cover, opening), status, result, step, updated_at, seq FROM positions JOIN runs ON number = run
@@ -190,7 +191,7 @@ pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc
     let mut statement = db.ok_or_else(unknown)?.prepare_cached("SELECT text FROM definitions WHERE digest = ?1")?;
     let found: Option<Arc<str>> = statement.query_one([digest.as_str()], |row| row.get(0)).optional()?;
     let found = found.ok_or_else(unknown)?;
-    // Checks name commands: a definition that was changed in the file is not the one that was agreed to.
+    // Checks name commands: a definition changed in the file is not the one that was trusted.
     if Digest::of(&*found) != *digest {
         let why = "its text has been changed".to_owned();
         return Err(Trouble::Garbled { what: format!("definition `{digest}`"), why });
@@ -198,7 +199,7 @@ pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc
     Ok(found)
 }
 
-/// A text where it lies, for those that are only parsed.
+/// Returns a text without a copy, for texts that are only parsed.
 fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
     Ok(row.get_ref(column)?.as_str()?)
 }
@@ -208,7 +209,7 @@ fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-/// A bound as SQLite counts: nothing is numbered beyond its largest integer.
+/// Converts a bound to SQLite's type: no number exceeds its largest integer.
 fn bounded(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -1,26 +1,28 @@
-//! When a run is written whole. Written with each record, a run that remembers much costs the square of its length; so it is
-//! written when what was appended since outweighs it, and whoever loads it reads at most about as much of its journal.
+//! Decides when a run is written whole. Writing it with each record would cost the square of its length for a run with
+//! much data. It is written when the records since the last time outweigh it, so a load reads at most about as much of
+//! the journal.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::store::RunId;
 
-/// What is known of the runs that this process writes, in bytes of JSON. Of all others the next record writes the whole.
+/// The sizes of the runs that this process writes, in bytes of JSON. For any other run, the next record writes the
+/// whole.
 #[derive(Default)]
 pub(super) struct Sizes(Mutex<HashMap<RunId, Size>>);
 
-/// How much of a run was written.
+/// The amount of a run that was written.
 #[derive(Clone, Copy)]
 struct Size {
-    /// When it was last written whole.
+    /// The size of the last whole write.
     whole: usize,
-    /// Since then, in records.
+    /// The size of the records since then.
     since: usize,
 }
 
 impl Sizes {
-    /// Whether a record of so many bytes is written without the whole run.
+    /// Checks whether a record of this size can be written without the whole run.
     pub(super) fn suffices(&self, id: &RunId, bytes: usize) -> bool {
         let mut sizes = self.lock();
         let Some(size) = sizes.get_mut(id) else { return false };
@@ -28,7 +30,7 @@ impl Sizes {
         size.since < size.whole
     }
 
-    /// It is written whole.
+    /// Notes that the run was written whole.
     pub(super) fn written(&self, id: &RunId, whole: usize) {
         let mut sizes = self.lock();
         if sizes.len() >= MOST {
@@ -37,7 +39,7 @@ impl Sizes {
         sizes.insert(id.clone(), Size { whole, since: 0 });
     }
 
-    /// It was not written after all, or is over.
+    /// Forgets a run that was not written or is over.
     pub(super) fn forget(&self, id: &RunId) {
         self.lock().remove(id);
     }
@@ -47,5 +49,5 @@ impl Sizes {
     }
 }
 
-/// Of so many runs sizes are known at a time.
+/// The maximum number of runs with known sizes.
 const MOST: usize = 4096;

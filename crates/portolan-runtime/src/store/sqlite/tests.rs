@@ -1,4 +1,4 @@
-//! What the contract does not ask: the file itself, who else may have made it, and disks that are full.
+//! Tests beyond the contract: the file itself, files of other programs, and full disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,12 +36,12 @@ fn append(store: &SqliteStore, id: &RunId, expected_seq: u64, sample: &Sample) -
     wait(contract::append(store, id, expected_seq, sample))
 }
 
-/// The keys of a user whose data folder lies around the store's.
+/// Returns the keys of a user whose data folder is beside the store's folder.
 fn keyring_beside(path: &Path) -> Keyring {
     Keyring::in_folder(&path.parent().and_then(Path::parent).expect("a store lies in two folders").join("data"))
 }
 
-/// A directory to keep a store in, and the path of its file.
+/// A directory for a store, and the path of its file.
 struct Home(TempDir);
 
 impl Home {
@@ -57,7 +57,7 @@ impl Home {
         SqliteStore::at(self.path(), keyring_beside(&self.path()))
     }
 
-    /// The file with something in it that is no store of this release.
+    /// Returns a home with a file that is no store of this release.
     fn with(prepare: impl FnOnce(&Path)) -> Home {
         let home = Home::new();
         fs::create_dir(home.path().parent().expect("it has one")).expect("the directory is new");
@@ -69,7 +69,7 @@ impl Home {
         Connection::open(self.path()).expect("the file can be opened")
     }
 
-    /// What the first request is told, be it to read or to write.
+    /// Returns the error of the first request, which is the same for a read and a write.
     fn refusal(&self) -> StoreError {
         let listed = wait(self.store().list(ListFilter::default())).expect_err("the file is refused");
         let new = contract::new_run(&RunId::random(), &Sample::opened("mend the door"));
@@ -199,7 +199,7 @@ fn a_store_of_a_newer_release_is_refused() {
         "`runs.db` is a run store of version 7, and this release knows versions up to 3: use a newer release of portolan, or name another file"
     ]
     .assert_eq(&message(&error, &home));
-    // Whoever had it open before it was migrated writes nothing into it either.
+    // A process that had it open before the migration does not write into it either.
     let moved = Sample::opened("mend the door").moved("agent", "a");
     assert_eq!(append(&store, &id, 1, &moved), Err(error));
 }
@@ -221,7 +221,7 @@ fn a_run_that_remembers_much_is_not_written_whole_with_each_record() {
         sample.changes = vec![set];
         append(&store, &id, seq, &sample).expect("it is next");
         written += usize::from(last(&home.database()).expect("it is there").unsigned_abs() == seq + 1);
-        // Another process knows nothing of this one, and finds the same run.
+        // Another process has no sizes, and finds the same run.
         assert_eq!(wait(home.store().load(&id)).expect("it is there").run, sample.run);
     }
     assert!((5..30).contains(&written), "{written} of 299 records wrote it whole");
@@ -379,7 +379,7 @@ fn a_file_that_may_not_be_written_is_read_all_the_same() {
     let id = create(&home.store(), &Sample::opened("mend the door"));
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o400)).expect("it is ours");
     if fs::OpenOptions::new().append(true).open(home.path()).is_ok() {
-        return; // Whoever may write everything cannot be refused.
+        return; // A user who may write everything cannot be refused.
     }
     assert_eq!(wait(home.store().load(&id)).expect("it may be read").seq, 1);
     let moved = Sample::opened("mend the door").moved("agent", "a");
@@ -416,7 +416,7 @@ fn lists_are_read_from_an_index() {
     assert!(open.contains("USING INDEX open_positions_by_time") && !open.contains("TEMP B-TREE"), "{open}");
 }
 
-/// A store with two sealed runs of two records each, in which a word is hidden.
+/// Returns a store with two sealed runs of two records each, in which a word is hidden.
 fn sealed(home: &Home) -> [RunId; 2] {
     let store = home.store();
     [1, 2].map(|_| {
@@ -488,7 +488,7 @@ fn without_its_key_a_run_is_listed_and_neither_read_nor_moved() {
         .assert_eq(&told(&home, &error, &id));
     assert_eq!(wait(home.store().records(&id, 0, 9)), Err(error));
     assert_eq!(wait(home.store().list(ListFilter::default())).expect("lists need no key").len(), 2);
-    // A new run makes a new key, which is not the one that the old runs were sealed with.
+    // A new run creates a new key, which is not the one that sealed the old runs.
     let [next, _] = sealed(&home);
     wait(home.store().load(&next)).expect("its key is there");
     let error = wait(home.store().load(&id)).expect_err("its key is gone");

@@ -1,4 +1,4 @@
-//! Writing, many requests to a transaction.
+//! Writes, with many requests in one transaction.
 
 use std::iter;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::store::seal::{Part, Sealer};
 use crate::store::summary::step;
 use crate::store::{Digest, Keyring, NewRun, Record, RunId, RunStatus, StoreError};
 
-/// Something to write, and whom to tell.
+/// A write and the channel for its result.
 pub(super) struct Request {
     pub(super) write: Write,
     pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
-/// Something to write, as text already: callers do that work, and the writer only writes.
+/// A write, as text already: callers do the serialization, and the writer only writes.
 pub(super) enum Write {
-    /// A new run: what its first records say, and the last one. With a cover, it is sealed.
+    /// A new run with its first records, and the last one. With a cover, it is sealed.
     Create {
         definition: Digest,
         definition_text: Arc<str>,
@@ -38,7 +38,7 @@ pub(super) enum Write {
     Append(Row),
 }
 
-/// A record and where it leaves its run.
+/// A record and the resulting position of its run.
 pub(super) struct Row {
     id: RunId,
     seq: i64,
@@ -48,15 +48,15 @@ pub(super) struct Row {
     texts: Texts,
 }
 
-/// What a row says of what its run works on.
+/// The texts of a row.
 struct Texts {
     event: String,
     changes: String,
-    /// The whole run, where it is written again.
+    /// The whole run, if it is written with this record.
     snapshot: Option<String>,
 }
 
-/// What of a run changes; what it was opened with is kept apart.
+/// The changing parts of a run. Its opening is stored separately.
 #[derive(Serialize)]
 struct Snapshot<'r> {
     revision: u64,
@@ -83,7 +83,7 @@ impl Write {
         Write::Append(Row::of(id, record, run_after, sizes))
     }
 
-    /// Whether the run is over with it.
+    /// Checks whether the run is over after this write.
     pub(super) fn is_last(&self) -> bool {
         matches!(self.row().status, RunStatus::Ended { .. })
     }
@@ -119,7 +119,7 @@ impl Row {
         }
     }
 
-    /// The texts as they are written where the run is sealed.
+    /// Returns the sealed texts.
     fn sealed(&self, sealer: &Sealer<'_>) -> Result<Texts, StoreError> {
         let seq = self.seq.unsigned_abs();
         Ok(Texts {
@@ -130,7 +130,7 @@ impl Row {
     }
 }
 
-/// Serves requests until nobody can make any more. Whatever has queued up meanwhile shares the next transaction.
+/// Serves requests until all senders are gone. Requests that have queued up meanwhile share the next transaction.
 pub(super) fn serve(requests: &Receiver<Request>, mut link: Link, keyring: &Keyring) {
     while let Ok(first) = requests.recv() {
         let batch: Vec<Request> = iter::once(first).chain(requests.try_iter()).take(MOST_TOGETHER).collect();
@@ -139,13 +139,13 @@ pub(super) fn serve(requests: &Receiver<Request>, mut link: Link, keyring: &Keyr
         let outcome = link.with(absent, |db| commit(db, keyring, &batch));
         let answers = outcome.unwrap_or_else(|error| vec![Err(error); batch.len()]);
         for (request, answer) in batch.into_iter().zip(answers) {
-            // Whoever asked may have gone; what was asked for is done all the same.
+            // The caller may be gone; its request has been carried out nevertheless.
             let _ = request.reply.send(answer);
         }
     }
 }
 
-/// What became of each request, once all of it is on disk. On an error nothing of the batch is.
+/// Returns the result of each request after all of them are on disk. On an error nothing of the batch is.
 fn commit(
     db: Option<&mut Connection>,
     keyring: &Keyring,
@@ -164,7 +164,7 @@ fn commit(
     Ok(answers)
 }
 
-/// Does what is asked, or refuses it and changes nothing.
+/// Performs a write, or refuses it and changes nothing.
 fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Result<Result<(), StoreError>> {
     match write {
         Write::Create { definition, definition_text, opening, cover, earlier, row } => {
@@ -208,7 +208,7 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
     Ok(Ok(()))
 }
 
-/// The opening and the texts of a new run that has secrets.
+/// Returns the sealed opening and texts of a new run with secrets.
 fn sealed(
     keyring: &Keyring,
     (earlier, row): (&[Row], &Row),
@@ -221,13 +221,13 @@ fn sealed(
     Ok((opening, texts))
 }
 
-/// A run that is there.
+/// An existing run.
 struct Known {
-    /// What the file knows it by.
+    /// The number of the run in the file.
     number: i64,
     /// The number of its last record.
     seq: i64,
-    /// Whether it began sealed: what is appended is sealed then, too.
+    /// Whether it was created sealed: later records are sealed then, too.
     is_sealed: bool,
 }
 
@@ -274,5 +274,5 @@ fn set_snapshot(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite
     Ok(())
 }
 
-/// Enough for everybody who waits, and a bound on how long the first of them does.
+/// Enough for all waiting callers, and a bound on the wait of the first one.
 const MOST_TOGETHER: usize = 256;

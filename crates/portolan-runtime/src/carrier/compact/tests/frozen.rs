@@ -1,4 +1,4 @@
-//! States that were given out: they are read for ever.
+//! States that were given out remain readable.
 
 use tempfile::TempDir;
 
@@ -7,10 +7,10 @@ use crate::carrier::token::{Claims, Fingerprint, Tokens};
 use crate::digest::Digest;
 use crate::store::RunId;
 
-/// A key that is known, so that whole tokens can be.
+/// A fixed key, so that whole tokens are fixed.
 const KEY: &str = "7e87f1655f7d7984 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 
-/// Variables of every kind, a loop by items, and an activity that may be passed over.
+/// Variables of every kind, a loop over items, and an activity that may be skipped.
 const REVIEW: &str = r#"
 id: review
 version: 1.0.0
@@ -88,13 +88,13 @@ const FORKED: [(&str, &str); 2] = [
     ),
 ];
 
-/// A run, and the state that was given out for it. Neither is ever changed: somebody carries such a state.
+/// A run, and its state that was given out. Neither is ever changed: such states are in use.
 struct Frozen {
     run: &'static str,
     state: &'static str,
 }
 
-/// In the second pass of a loop, with a question that will answer itself.
+/// In the second pass of a loop, with a question that has a timeout.
 const LOOPING: Frozen = Frozen {
     run: r#"{"revision":18,"opening":{"workflow":"review","description":"Prüfe alles","rules":{"human":"attested","branches":"inside","is_branch":false},"input":{"findings":["α",{"b":-1.5,"a":null},-7]}},"root":{"flow":"review","since":13,"place":{"looping":{"node":"look.each","pass":1,"items":["α",{"b":-1.5,"a":null},-7],"frame":{"flow":"review","since":18,"place":{"waiting":{"node":"look.settled","on":"answer","due":1780000060000}},"data":{"input":null,"outputs":{"latest":{},"total":0},"variables":{"finding":{"b":-1.5,"a":null}}}}}},"data":{"input":null,"outputs":{"latest":{},"total":0},"variables":{"findings":["α",{"b":-1.5,"a":null},-7],"depth":"github","score":83,"is_urgent":true,"result":{"passed":0},"ticket":"github"},"skipped":["publish"]}}}"#,
     state: "01443d0c0c5072c3bc666520616c6c65730e031d14ceb116000162201d01000161003215050401010314ceb116000162201d01000161003216000801c0c9ab84ce6700051d34676974687562346769746875629905100109",
@@ -112,7 +112,7 @@ const BRANCHES: Frozen = Frozen {
     state: "0144ad00071b030201020919016006050105020505077361696420736f080221010806010401176578697420737461747573203120e28094206672c3bc6803e29c9701077361696420736f010801",
 };
 
-/// Everything else, and hardly a word of the definition.
+/// Everything else, with hardly a word of the definition.
 const FOREIGN: Frozen = Frozen {
     run: r#"{"revision":25,"opening":{"workflow":"review","at":"look","rules":{"human":"verified","branches":"outside","is_branch":true},"input":{"folder":"src"},"since":1780000000000,"folder":"graphs"},"executed":300,"root":{"flow":"inventory","since":26,"place":{"each":{"node":"sizes","items":["a",2,[true,false]],"begun":2,"open":[{"name":"1","index":1,"frame":{"flow":"size_of","since":24,"place":{"calling":{"node":"info","arguments":{"path":"src/a"},"retries":1,"not_before":-5}},"data":{"input":{"path":"src/a"},"outputs":{"nodes":["entry"],"records":[{"node":0,"value":null},{"node":0}]}}}}],"done":[{"bytes":-7},null,null]}},"data":{"input":{"folder":"src"},"outputs":{"latest":{"list":{"count":2,"at":3,"value":["a",0.1,1e+300]}},"total":3},"variables":{"x":18446744073709551615},"output":0.3333333333333333,"fault":{"node":"audit/fetch","code":"tool-error","message":"it failed","detail":"exit 1"}}}}"#,
     state: "01443dda03070e0006666f6c6465721c73726302ac0280a0a484ce670667726170687394020009696e76656e746f7279ffffffffffffffffff01000573697a6573030c61111510080201000131019302000773697a655f6f66010004696e666f0e0004706174682c7372632f61010109180e0004706174682c7372632f611600056e6f6465730d2c656e74727900077265636f726473151600046e6f646501000576616c7565000e00046e6f64650103010e000562797465733200007a0e0006666f6c6465721c73726301000178f9ffffffffffffffff0f1600066c61746573740e00046c6973741e0005636f756e74110002617419000576616c75651d0c612002012002d8040005746f74616c1918555555555555d53f0b61756469742f66657463680a746f6f6c2d6572726f72096974206661696c656406657869742031",
@@ -134,7 +134,7 @@ fn review_of_then() -> Workflow {
     workflow(&[("review.yaml", REVIEW)])
 }
 
-/// A run as it is told now; it did not say its form then.
+/// Returns a run in its present JSON, which names its form.
 fn told(then: &str) -> String {
     then.replacen('{', "{\"form\":\"run/1\",", 1)
 }
@@ -150,7 +150,7 @@ fn states_of_layout_1_are_read() {
     }
 }
 
-/// Whoever compares texts would see another token between two releases.
+/// A change here would change the text of tokens between two releases.
 #[test]
 fn this_release_writes_the_states_of_the_first() {
     let (review, both) = (review_of_then(), workflow(&FORKED));

@@ -1,4 +1,4 @@
-//! What nobody wrote: it is refused or read, and neither takes long nor much.
+//! Bytes that the encoder did not write: they are refused or read, with bounded time and memory.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::bytes::MAX_DEPTH;
 use super::made_up::Maker;
 use super::*;
 
-/// What follows the layout and the check.
+/// Returns a state with these bytes after the layout and the check.
 fn signed(workflow: &Workflow, rest: &[u8]) -> Vec<u8> {
     [&[PRESENT][..], &Words::of(workflow).check, rest].concat()
 }
 
-/// A run in the middle of much.
+/// Returns a run with much content.
 fn busy(workflow: &Workflow) -> Run {
     let mut random = fastrand::Rng::with_seed(5);
     let runs = (0..50).map(|_| Maker::of(workflow, &mut random).run(workflow));
@@ -67,7 +67,7 @@ fn another_layout_is_told_from_damage() {
     assert_eq!([other(0), other(2), other(255)], [0, 2, 255].map(|layout| Err(Unreadable::Layout(layout))));
 }
 
-/// The bytes of a number.
+/// Returns the bytes of a number.
 fn number(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
@@ -78,7 +78,7 @@ fn number(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A run whose opening has this input.
+/// Returns a run whose opening has this input.
 fn with_input(value: &[u8]) -> Vec<u8> {
     [&[1 << 3][..], value].concat()
 }
@@ -105,12 +105,12 @@ fn what_would_unpack_to_much_is_refused() {
     );
     let workflow = workflow(&[("w.yaml", &text)]);
     let refused = |rest: Vec<u8>| assert_eq!(read(&workflow, 1, &signed(&workflow, &rest)), Err(Unreadable::Damaged));
-    // A million times nothing, and a thousand times a text that the definition has.
+    // A million nulls, and a thousand times a text of the definition.
     refused([with_input(&number(million << 3 | 5)), vec![0; 1 << 20]].concat());
     let listed = Words::of(&workflow).texts.number(&long).expect("it is a default") as u64;
     let texts = number(listed << 3 | 3).repeat(1_000);
     refused([with_input(&number(1_000 << 3 | 5)), texts].concat());
-    // Frames within frames, each with the default: that is few bytes, and a run that cannot be given away either.
+    // Frames within frames, each with the default: few bytes, but a run that cannot be given out either.
     let mut frame = Walk::open(&workflow, &Opening::of("w")).run.root;
     let data = frame.data.clone();
     assert!(data.as_ref().is_some_and(|data| data.variables["v"] == long));
@@ -130,8 +130,8 @@ fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
     let workflow = review();
     let deep = signed(&workflow, &with_input(&number(1 << 3 | 5).repeat(1 << 20)));
     assert_eq!(read(&workflow, 1, &deep), Err(Unreadable::Damaged));
-    // Frames inside of frames, each at the first node, reached at this revision: within, looping, forked, each. The
-    // last has something behind what is inside of it.
+    // Frames within frames, each at the first node, reached at this revision: within, looping, forked, each. The last
+    // has something after its inner frame.
     let frames: [(&[u8], &[u8]); 4] =
         [(&[9, 0, 1], &[]), (&[5, 0, 1, 0, 0], &[]), (&[7, 0, 1, 1, 1, 2], &[]), (&[4, 0, 1, 0, 0, 1, 1, 0], &[0])];
     for (head, tail) in frames {
@@ -146,7 +146,7 @@ fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
     }
 }
 
-/// The deepest run that the engine comes to goes through: eight workflows, each in eight loops, and a deep value in it.
+/// The deepest run that the engine allows: eight workflows, each in eight loops, and a deep value in it.
 #[test]
 fn what_is_nested_as_deeply_as_can_be_comes_back() {
     let workflow = review();

@@ -1,4 +1,4 @@
-//! Runs that no engine comes to: every field and every variant, with words of the definition and with others.
+//! Arbitrary runs, with every field and every variant, and with words of the definition and others.
 
 use fastrand::Rng;
 use portolan_core::chat::{Message, Role};

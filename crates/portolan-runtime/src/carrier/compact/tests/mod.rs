@@ -1,4 +1,4 @@
-//! Runs as bytes, and back: every run that comes about, and every one that could be made up.
+//! Runs as bytes, and back: runs of the engine, and arbitrary ones.
 
 mod frozen;
 mod hostile;
@@ -31,7 +31,7 @@ fn read(workflow: &Workflow, revision: u64, bytes: &[u8]) -> Result<Run, Unreada
     super::read(workflow, &Words::of(workflow), revision, bytes)
 }
 
-/// The workflow of the first graph of these texts, each with the name of its file.
+/// Returns the workflow of the first graph of these texts, each with the name of its file.
 fn workflow(texts: &[(&str, &str)]) -> Workflow {
     let read = |(name, text): &(&str, &str)| dialect::parse(&Source::new(*name, *text), Strictness::Strict).graphs;
     let graphs: Vec<Graph> = texts.iter().flat_map(read).collect();
@@ -48,18 +48,18 @@ fn files(folder: &str, names: &[&str]) -> Workflow {
     workflow(&texts)
 }
 
-/// Questions, loops by items, activities that are passed over.
+/// Questions, loops over items, activities that are skipped.
 fn review() -> Workflow {
     files("crates/portolan-core/tests/cases/check/activity-sound", &["workflow.yaml"])
 }
 
-/// Conditions, and another workflow that is handed variables.
+/// Conditions, and another workflow that receives variables.
 fn sample() -> Workflow {
     files("crates/portolan-core/tests/cases/check/activity-first-generation", &["workflow.yaml", "follow-up.yaml"])
 }
 
-/// A workflow of the catalogue, with all others for those that it runs. Its checks would keep most walks at their first
-/// step.
+/// Returns a workflow of the catalogue, with all others for those that it runs. Its checks are removed, because they
+/// would stop most walks at their first step.
 fn of_catalogue(id: &str) -> Workflow {
     let believing = |text: &str| {
         let mut file: Value = serde_json::from_str(text).expect("it is JSON");
@@ -75,7 +75,8 @@ fn of_catalogue(id: &str) -> Workflow {
     workflow(&texts)
 }
 
-/// Both sides agree on this run, to the order of keys and the signs of zeros; its bytes.
+/// Encodes a run, checks that it decodes to the same run, to the order of keys and the signs of zeros, and returns its
+/// bytes.
 #[track_caller]
 fn comes_back(workflow: &Workflow, run: &Run) -> Vec<u8> {
     let bytes = write(workflow, run).unwrap_or_else(|| panic!("it has room: {}", text(run)));
@@ -90,7 +91,7 @@ fn text(run: &Run) -> String {
     serde_json::to_string(run).expect("a run is JSON")
 }
 
-/// Walks at random, again and again, and has every run on the way come back.
+/// Takes random walks, and checks every run on the way.
 fn walked(workflow: &Workflow, openings: &[Opening]) {
     let mut random = fastrand::Rng::with_seed(7);
     for nth in 0..30 {
@@ -142,7 +143,7 @@ fn every_run_of_a_function_comes_back() {
     walked(&inventory, &[given(&inventory, json!({"folder": "src"}))]);
 }
 
-/// Otherwise the walks would show less than they seem to.
+/// Ensures that the walks cover every kind of place.
 #[test]
 fn the_walks_come_by_every_kind_of_place() {
     let inventory = files("examples/tool-graphs", &["inventory.yaml"]);
@@ -160,7 +161,7 @@ fn the_walks_come_by_every_kind_of_place() {
             }
         }
     }
-    // A branch inside a run has ended when it has arrived; only the run of a branch rests there.
+    // A branch inside a run has ended when it arrives. Only the run of a branch stays there.
     places.insert(expected::ARRIVED);
     let all = (expected::READY..=expected::ENDED).chain([expected::PASSING_ON]);
     assert_eq!(places, all.collect());
@@ -174,12 +175,12 @@ fn what_follows_from_the_definition_takes_no_room() {
         let walk = Walk::open(&review, &given(&review, input));
         comes_back(&review, &walk.run).len()
     };
-    // The input itself, and nothing for the variables that begin with it.
+    // The input itself, and nothing for the variables that it initializes.
     assert_eq!(bytes(json!({"depth": "abcdefgh"})) - bytes(json!({})), "abcdefgh".len() + 2);
     assert_eq!(bytes(json!({"depth": "full"})) - bytes(json!({})), 2);
 }
 
-/// Of two variables without a default, the one that was set first stands first; of many, each has its name.
+/// Of two variables without a default, the one that was set first comes first. With many variables, each is named.
 #[test]
 fn variables_keep_the_order_in_which_they_were_set() {
     let names: Vec<String> = (0..70).map(|nth| format!("v{nth}")).collect();
@@ -200,11 +201,11 @@ fn variables_keep_the_order_in_which_they_were_set() {
         comes_back(&workflow, &run).len()
     };
     let none = length(&[]);
-    // A bit for each, and a byte for the value; else the names too, and their number.
+    // A bit for each, and a byte for the value; or else the names too, and their count.
     assert_eq!([length(&[0, 5]) - none, length(&[5, 0]) - none, length(&[0, 69]) - none], [3, 5, 5]);
 }
 
-/// Such values are equal, and not the same.
+/// Such values are equal but not identical.
 #[test]
 fn a_value_that_equals_its_default_is_written_when_it_is_another_one() {
     let text = r#"{"id": "w", "version": "1.0.0", "title": "W", "variables": [
@@ -250,7 +251,7 @@ fn another_definition_counts_in_other_words() {
     let run = Walk::open(&review, &Opening::of(review.id().clone())).run;
     let bytes = comes_back(&review, &run);
     assert_eq!(read(&sample, run.revision, &bytes), Err(Unreadable::Words));
-    // The same words, and another default: what the run did not change would change under it.
+    // The same words, and another default: an unchanged variable would get another value.
     let text = |depth: i64| {
         format!(
             "id: w\nversion: 1.0.0\ntitle: W\nvariables: [{{ name: depth, type: number, default: {depth} }}]\n\

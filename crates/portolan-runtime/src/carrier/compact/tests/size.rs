@@ -1,4 +1,4 @@
-//! How long tokens are: of a workflow as large as they come, at every call of an agent that obeys.
+//! The length of tokens: of a very large workflow, at every call of an agent that follows it.
 
 use expect_test::expect;
 use portolan_core::run::{EffectResult, EventKind, moves};
@@ -10,10 +10,10 @@ use crate::carrier::token::{Claims, Fingerprint, Tokens};
 use crate::digest::Digest;
 use crate::store::RunId;
 
-/// The most characters of a token that an agent carries from call to call without a slip.
+/// The maximum number of characters of a token that an agent copies reliably.
 const MOST: usize = 256;
 
-/// Of each kind some, with defaults and without.
+/// Returns some variables of each kind, with defaults and without.
 fn variables() -> Value {
     let variables = [
         ("ticket", "string", Value::Null),
@@ -39,7 +39,7 @@ fn variables() -> Value {
     variables.into_iter().map(variable).collect()
 }
 
-/// What steps come to, by their numbers.
+/// Returns the outputs of steps, by their numbers.
 fn reported(activity: &str, step: &str) -> Option<Value> {
     Some(match (activity, step) {
         ("a1", "s2") => json!({"ticket": "PROJ-4821"}),
@@ -54,7 +54,7 @@ fn reported(activity: &str, step: &str) -> Option<Value> {
     })
 }
 
-/// Twelve activities of five steps; ten questions, two loops, and ways that conditions choose.
+/// Returns a workflow with twelve activities of five steps, ten questions, two loops, and conditional transitions.
 fn large() -> String {
     let activities: Vec<Value> = (1..=12).map(activity).collect();
     let text = json!({
@@ -121,7 +121,7 @@ impl Desk {
         Desk { tokens: Tokens::in_folder(folder.path()), _folder: folder, workflow, digest }
     }
 
-    /// The token of a run, which opens to the same run.
+    /// Returns the token of a run, after checking that it opens to the same run.
     fn token(&self, run: &Run) -> String {
         self.sealed(run, comes_back(&self.workflow, run))
     }
@@ -146,7 +146,7 @@ impl Desk {
     }
 }
 
-/// The first move that is offered, with what the step comes to.
+/// Makes the first move that is offered, with the step's outputs.
 fn obey(walk: &mut Walk<'_>, workflow: &Workflow) {
     let (path, frame) =
         walk.run.positions().first().map(|(path, frame)| (path.clone(), (*frame).clone())).expect("one");
@@ -167,7 +167,7 @@ fn obey(walk: &mut Walk<'_>, workflow: &Workflow) {
     }
 }
 
-/// The lengths of all tokens of a walk, and of the states in them; and the run after the last.
+/// Returns the lengths of all tokens of a walk and of their states, and the run after the last.
 fn lengths(desk: &Desk, opening: &Opening, calls: usize) -> (Vec<(usize, usize)>, Run) {
     let mut walk = Walk::open(&desk.workflow, opening);
     let mut lengths = Vec::new();

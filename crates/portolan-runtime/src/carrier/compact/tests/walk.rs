@@ -1,4 +1,4 @@
-//! A run that goes on at random by everything that can happen to one.
+//! A run that continues at random through every possible event.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use portolan_core::run::{
 use portolan_core::value::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// Checks of both kinds, a gate, and a budget that is soon spent.
+/// Checks of both kinds, a gate, and a small budget.
 pub(super) const CHECKED: &str = r#"{
   "nodes": {
     "start": {"type": "start"},
@@ -38,13 +38,13 @@ impl<'w> Walk<'w> {
         Walk { workflow, run: Run::fold(&changes).expect("it is open") }
     }
 
-    /// Something happens; nothing when nothing can.
+    /// Applies a random event. Returns false if no event is possible.
     pub(super) fn goes_on(&mut self, random: &mut Rng) -> bool {
         let possible = self.possible(random);
         if possible.is_empty() {
             return false;
         }
-        // What is refused (a budget, an output that no step takes) happens to nobody: something else does.
+        // A refused event (a budget, an output that no step takes) is replaced by another.
         for _ in 0..20 {
             let what = possible[random.usize(..possible.len())].clone();
             if self.happen(what).is_ok() {
@@ -92,7 +92,7 @@ impl<'w> Walk<'w> {
         EventKind::Reported { frame: path.clone(), outcome, revision, note, outputs: outputs.map(Arc::new) }
     }
 
-    /// Values for some of the variables.
+    /// Returns values for some of the variables.
     fn outputs(&self, random: &mut Rng) -> Value {
         let variables = self.workflow.root().variables.iter().filter(|_| random.bool());
         let variables: Vec<_> = variables.map(|variable| (variable.name.value.clone(), variable.kind)).collect();

@@ -1,4 +1,4 @@
-//! What is said of each fault, in full.
+//! The full message of each fault.
 
 use std::io::{Read as _, Write as _};
 
@@ -13,21 +13,21 @@ fn home() -> Home {
     Home::with(FIRST_KEY)
 }
 
-/// A token that fills its last group of four with one `=`.
+/// Returns a token whose last group of four has one `=`.
 fn token() -> String {
     let text = home().seal(&claims(b"state..."));
     assert!(text.ends_with('=') && !text.ends_with("=="), "{text}");
     text
 }
 
-/// The text of a token's bytes after something was done to them.
+/// Returns the text of a token's changed bytes.
 fn with_bytes(change: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = text::read(&token()).expect("base64");
     change(&mut bytes);
     text::write(&bytes).expect("it is short")
 }
 
-/// A content that the first key signed in this layout, whatever it is.
+/// Returns a content that the first key signed in this layout.
 fn signed(layout: u8, content: &[u8]) -> String {
     let home = home();
     let key = KeyFile::in_folder(home.0.path(), "this is a test").newest().expect("there is a key");
@@ -35,7 +35,7 @@ fn signed(layout: u8, content: &[u8]) -> String {
     text::write(&gzip::write(&Seal::of(&key, layout, &packed), &packed, content)).expect("it is short")
 }
 
-/// What another program makes of a token, as it is or changed.
+/// Returns a token that another program has packed again, unchanged or changed.
 fn packed_anew(text: &str, builder: GzBuilder, level: Compression, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut content = Vec::new();
     let bytes = text::read(text).expect("base64");
@@ -50,7 +50,7 @@ fn refused(text: &str, told: &Expect) {
     told.assert_eq(&home().refusal(text));
 }
 
-/// Of the faults that have the same help, the messages.
+/// Compares the messages of faults with the same help.
 fn damaged(texts: &[(&str, String)], told: &Expect) {
     let message = |text: &str| {
         let fault = home().tokens().open(text).expect_err("it does not open");
@@ -116,7 +116,7 @@ fn a_damaged_text_is_told_by_what_became_of_it() {
     );
 }
 
-/// The letter of base64 whose lowest bit is another one.
+/// Returns the base64 letter that differs in the lowest bit.
 fn next(letter: &str) -> String {
     const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let at = ALPHABET.find(letter).expect("it is one") ^ 1;
@@ -244,7 +244,7 @@ fn what_no_key_of_the_user_signed_is_not_authentic() {
             not_authentic: the token is not authentic: it names key `7e87f165`, which did not sign what it says
             help: send a token that was given out here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]],
     );
-    // As a forger goes about it who has but the usual tools.
+    // As a forger with the usual tools would do it.
     for at in [0, 1, 10, 30, 50] {
         let forged = packed_anew(&token(), GzBuilder::new(), Compression::default(), |content| content[at] ^= 1);
         assert_eq!(home().tokens().open(&forged).expect_err("it is forged").code, Code::NotAuthentic);
@@ -338,7 +338,7 @@ fn keys_that_others_may_read_sign_and_open_nothing() {
     assert_eq!(home.tokens().open(&text), Ok(claims(b"state")));
 }
 
-/// What unpacks to much is unpacked no further than the limit, however much more there is.
+/// Unpacking stops at the limit, however much content follows.
 #[test]
 fn a_bomb_is_unpacked_to_the_limit_and_no_further() {
     const PACKED: usize = 44 * 1024 * 1024;
@@ -361,7 +361,7 @@ fn a_bomb_is_unpacked_to_the_limit_and_no_further() {
         damaged: the token unpacks to more than 1048576 bytes, which no token does
         help: send the token exactly as it came: all of it, on one line, and nothing else"#]],
     );
-    // One that is larger in text is not even decoded.
+    // A text over the limit is not even decoded.
     let larger = format!("{}{}", token(), "!".repeat(259_000));
     refused(
         &larger,
@@ -371,7 +371,7 @@ fn a_bomb_is_unpacked_to_the_limit_and_no_further() {
     );
 }
 
-/// What was unpacked is as long as what was there, and nothing is made ready before.
+/// Memory grows with the content and is not allocated in advance.
 #[test]
 fn room_is_made_for_what_is_there() {
     for size in [0, 1, gzip::STEP - 1, gzip::STEP, gzip::STEP + 1, 100_000, gzip::MAX_UNPACKED - seal::SEAL_BYTES] {

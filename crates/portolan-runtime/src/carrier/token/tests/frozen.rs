@@ -1,11 +1,11 @@
-//! Tokens that were given out: they open for ever.
+//! Tokens that were given out remain valid.
 
 use super::*;
 
-/// One of layout 1, signed with the first key. It is never changed: whoever carries such a text goes on with it.
+/// A token of layout 1, signed with the first key. It is never changed: such tokens are in use.
 const LAYOUT_1: &str = "v1.gzB64.H4sIAAAAAAAAAwAVAOr/AX6H8WUAHoEx29R0FYSlsx3cm23/AT4Awf8WRRFPBqhIeqQSsDbGxTVcazNteDhxMnBZDHdvcmstcGFja2FnZQYxLjQuMGZyb3plbiBpbiBsYXlvdXQgMfl4llZTAAAA";
 
-/// One whose state was worth compressing.
+/// A token whose state was worth compressing.
 const LAYOUT_1_COMPRESSED: &str = "v1.gzB64.H4sIAAAAAAAAAwAVAOr/AX6H8WWxe2f8ClSyt4yXafSOAvVHzcchDoAgFABQZzBZNJi5gEWn8wJuNi9g+XPI3J+AFB3nIRAIXALOxTWIr1ubvbKbNq2fY5gOHJ9/eQfpyvoTCnsJJwKjxaWEppwAg5uTzJAA/F0iBtkAAAA=";
 
 fn frozen() -> [(&'static str, Claims); 2] {
@@ -20,7 +20,7 @@ fn tokens_of_layout_1_open() {
     }
 }
 
-/// Tokens of another compression open as well; but whoever compares texts would see one between two releases.
+/// Tokens with another compression open as well, but the text would change between two releases.
 #[test]
 fn the_compression_of_this_release_is_that_of_the_first() {
     for (text, claims) in frozen() {
@@ -36,7 +36,7 @@ fn the_layouts_that_are_known_are_those_that_were_given_out() {
     assert_eq!(layout::PRESENT, 1);
 }
 
-/// The bytes of every part, as `docs/token.md` tells them.
+/// The bytes of every part, as `docs/token.md` specifies them.
 #[test]
 fn the_form_is_as_it_is_written_down() {
     let bytes = text::read(LAYOUT_1).expect("base64");

@@ -1,4 +1,4 @@
-//! Tokens as text: what goes in comes out, whoever's key it is, and how long they are.
+//! Tokens as text: claims are restored, keys count, and lengths are bounded.
 
 mod faults;
 mod frozen;
@@ -15,7 +15,7 @@ use super::*;
 use crate::digest::Digest;
 use crate::store::RunId;
 
-/// Keys that are known, so that whole texts can be.
+/// Fixed keys, so that whole texts are fixed.
 const FIRST_KEY: &str = "7e87f1655f7d7984 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 const SECOND_KEY: &str = "2bfd563886883140 202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f\n";
 
@@ -26,7 +26,7 @@ impl Home {
         Home(TempDir::new().expect("there is room for a directory"))
     }
 
-    /// A data folder with these lines as its keys.
+    /// Returns a data folder with these lines as its keys.
     fn with(lines: &str) -> Home {
         let home = Home::empty();
         home.write(lines);
@@ -58,7 +58,7 @@ impl Home {
         self.tokens().seal(claims).expect("it is sealed")
     }
 
-    /// Why a text does not open, as a person is told.
+    /// Returns the reason why a text does not open, as a person sees it.
     fn refusal(&self, text: &str) -> String {
         self.told(&self.tokens().open(text).expect_err("it does not open"))
     }
@@ -80,7 +80,7 @@ fn claims(state: &[u8]) -> Claims {
     }
 }
 
-/// Sixty bytes that do not compress.
+/// Returns sixty bytes that do not compress.
 fn dense() -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(60);
     std::iter::repeat_with(|| random.u8(..)).take(60).collect()
@@ -166,7 +166,7 @@ fn the_newest_key_signs_and_the_older_ones_still_open_until_they_are_taken_out()
     assert_eq!(tokens.open(&old).expect_err("its key is gone").code, Code::NotAuthentic);
 }
 
-/// With the commands of the page, as they stand there.
+/// Runs the commands of the page as they are.
 #[cfg(unix)]
 #[test]
 fn a_key_that_is_added_as_the_page_says_signs_from_then_on() {
@@ -192,7 +192,7 @@ fn a_key_that_is_added_as_the_page_says_signs_from_then_on() {
 fn the_checks_of_a_caller_pass_what_fits() {
     let claims = claims(b"");
     assert_eq!(claims.check_workflow("work-package"), Ok(()));
-    // The digest decides: a version is a name.
+    // The digest decides: a version is only a name.
     assert_eq!(claims.check_definition(&Digest::of("the definition"), Some("9")), Ok(()));
 }
 
@@ -233,7 +233,7 @@ proptest! {
 
     #[test]
     fn what_is_read_is_what_would_be_written(claims in any_claims(), at in 0..60_usize, bytes in any::<[u8; 2]>()) {
-        // Nothing but a key of the user's lets a content come so far.
+        // Only a content that a key of the user signed is read at all.
         let mut content = layout::write(&claims);
         content.splice(at.min(content.len())..(at + 1).min(content.len()), bytes);
         if let Ok(claims) = layout::read(layout::PRESENT, &content) {

@@ -1,4 +1,4 @@
-//! Texts that were changed at random: none but the one that was given out opens, and nothing panics.
+//! Randomly changed texts: only the one that was given out opens, and nothing panics.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const MUTATIONS: usize = 20_000;
 
-/// What becomes of a text on its way, perhaps with another one.
+/// A mutation of a text, perhaps with another one.
 type Way = fn(&mut fastrand::Rng, &[char], &[char]) -> Vec<char>;
 
 const WAYS: [Way; 10] = [
@@ -33,7 +33,7 @@ const WAYS: [Way; 10] = [
         let blank = [[].as_slice(), &['\n'], &['=']][random.usize(..3)];
         [text, blank, other].concat()
     },
-    // The head of one and the tail of another.
+    // The head of one and the tail of the other.
     |random, text, other| {
         let (head, tail) = (random.usize(..text.len()), random.usize(..other.len()));
         [&text[..head], &other[tail..]].concat()
@@ -108,12 +108,12 @@ fn no_changed_text_opens() {
         *outcomes.entry(outcome).or_default() += 1;
     }
     assert_eq!(outcomes.values().sum::<usize>(), MUTATIONS);
-    // What happens on the way is told from what is done on purpose.
+    // Accidental changes are reported differently from deliberate ones.
     assert!(!outcomes.contains_key("not_authentic"), "{outcomes:?}");
     assert!(outcomes["damaged"] > MUTATIONS * 4 / 5, "{outcomes:?}");
 }
 
-/// Every bit of the bytes, one at a time, with the checksum made right again: whoever does that means to forge.
+/// Flips every bit, one at a time, and corrects the checksum: only a forger does that.
 #[test]
 fn no_changed_bit_opens_even_when_the_checksum_is_right() {
     let home = Home::with(FIRST_KEY);
@@ -136,7 +136,7 @@ fn no_changed_bit_opens_even_when_the_checksum_is_right() {
     assert!(outcomes["not_authentic"] > 8 * 20, "{outcomes:?}");
 }
 
-/// The same bytes with the checksum and the length of what they unpack to, where they unpack.
+/// Returns the same bytes with the correct checksum and length of the unpacked content, if they unpack.
 fn with_right_trailer(bytes: &[u8]) -> Vec<u8> {
     let (head, rest) = bytes.split_at(15 + seal::SEAL_BYTES);
     let unpacked = gzip::unpack(rest);
