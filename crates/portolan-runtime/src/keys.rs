@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::digest::Digest;
-use crate::disk::{Fresh, Stamp, private_folder, sync_folder};
+use crate::disk::{Fresh, folder_of, Stamp, private_folder, sync_folder};
 
 /// The name of the file.
 const NAME: &str = "run.keys";
@@ -163,7 +163,7 @@ impl KeyFile {
 
     /// Writes the file under another name, flushes it to the disk before the key is used, and never replaces a file.
     fn keep(&self, key: &Key) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let folder = folder_of(&self.path);
         private_folder(folder)?;
         Fresh::beside(&self.path, key.line().as_bytes())?.synced()?.place(&self.path)?;
         sync_folder(folder)

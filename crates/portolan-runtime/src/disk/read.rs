@@ -63,11 +63,14 @@ fn whole(path: &Path, meta: &Metadata, max: u64) -> io::Result<Option<Vec<u8>>> 
 
 /// Returns the first `max` bytes of one of our own files, as text. Returns `None` if it does not exist.
 pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
-    let file = match File::open(path) {
+    let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
     let mut text = String::new();
     file.take(max).read_to_string(&mut text)?;
     Ok(Some(text))
@@ -99,4 +102,21 @@ pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be read: {}", path.display(), plain(error));
     ServiceError::failed("unreadable", message, "check the path and its permissions")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A program of an agent may have put one there: whoever opens it waits for a writer that never comes.
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_blocks_nobody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("flow.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        assert!(beginning(&pipe, 10).is_err());
+        assert_eq!(text(&pipe, 10), None);
+        assert_eq!(bytes(&pipe, 10).expect("it is looked at"), None);
+        assert_eq!(beginning(&folder.path().join("none"), 10).expect("it is looked at"), None);
+    }
 }

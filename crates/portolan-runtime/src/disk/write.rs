@@ -6,6 +6,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::folder_of;
+
 /// A temporary file beside another one, to replace it. It is readable by its owner alone from the start, and removed if
 /// it is not put in place.
 pub(crate) struct Fresh(NamedTempFile);
@@ -86,8 +88,4 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
 }

@@ -214,19 +214,40 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &options).map_err(|error| error.to_string())
 }
 
-/// Estimates how deep a text is nested. Brackets in strings count, too.
+/// Returns how deep a text is nested. Brackets in strings and comments do not count.
 fn depth(text: &str) -> usize {
-    let mut depth: usize = 0;
-    let mut deepest = 0;
-    for byte in text.bytes() {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+    let (mut depth, mut deepest): (usize, usize) = (0, 0);
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', '{', ']', '}', '"', '/']) {
+        let (first, after) = (rest.as_bytes()[at], &rest[at + 1..]);
+        let skipped = |end: Option<usize>| end.map_or("", |end| &after[end..]);
+        rest = match first {
+            b'"' => skipped(end_of_string(after)),
+            b'/' if after.starts_with('/') => skipped(after.find('\n')),
+            b'/' if after.starts_with('*') => skipped(after.find("*/").map(|end| end + 2)),
+            b'[' | b'{' => {
+                depth += 1;
+                after
+            }
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                after
+            }
+            _ => after,
+        };
         deepest = deepest.max(depth);
     }
     deepest
+}
+
+/// Returns where a string ends whose first quote is before `text`.
+fn end_of_string(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    let ends = |byte: u8| {
+        let was = std::mem::replace(&mut escaped, !escaped && byte == b'\\');
+        byte == b'"' && !was
+    };
+    text.bytes().position(ends).map(|at| at + 1)
 }
 
 fn value(node: &CstNode) -> Value {
@@ -361,7 +382,11 @@ mod tests {
         assert_eq!(why(r#"{"hooks": []}"#), "`hooks` is not an object");
         assert_eq!(why(r#"{"hooks": {"Before": {}}}"#), "`hooks.Before` is not a list");
         assert!(why("{").contains("line 1"), "{}", why("{"));
-        assert_eq!(why(&"[".repeat(1_000_000)), "it is nested too deeply");
+        for opening in ["[", r#"["]]\"]]","#, "/* ]] \" */ [", "// ]] \"\n["] {
+            assert_eq!(why(&opening.repeat(100_000)), "it is nested too deeply", "{opening}");
+        }
+        let flat = format!("{{\"a\": [{}1]}}", r#""[[[{{{", /* [[ */ "#.repeat(100));
+        assert_eq!(depth(&flat), 2);
     }
 
     #[test]

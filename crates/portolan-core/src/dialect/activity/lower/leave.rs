@@ -116,8 +116,9 @@ impl<'f> Lowering<'f, '_> {
                 Some(condition) => {
                     self.names.reads(condition, self.faults);
                     ways.guarded.push(Guarded { condition: condition.clone(), to: to.clone(), label: None });
+                    // Of several defaults the first one counts.
                     if transition.is_default {
-                        default = Some((transition.span, to));
+                        default.get_or_insert((transition.span, to));
                     }
                 }
                 None if transition.is_default => drop(default.get_or_insert((transition.span, to))),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Working, words};
 use crate::engine::decide::walk::Draft;
 use crate::engine::decide::{Rejection, RejectionReason, addressed, fresh};
-use crate::run::{Backoff, Done, FramePath, ModelActivity, ModelStateChange, Place, Resume, TURNS, WaitReason};
+use crate::run::{Backoff, Done, FramePath, ModelActivity, ModelStateChange, Place, Resume, WaitReason};
 
 /// Decides how a waiting state continues.
 ///
@@ -65,7 +65,7 @@ impl Working<'_, '_> {
             WaitReason::Exhausted => self.allow_more(None),
             WaitReason::Limit { of, of_run, at, .. } => {
                 self.grant(&of, of_run, at);
-                self.after_limit(&of, then);
+                self.after_limit(then);
             }
             WaitReason::Unanswered { .. } => self.say(ModelStateChange::Doing(patient(then))),
         }
@@ -90,13 +90,13 @@ impl Working<'_, '_> {
     }
 
     /// Continues what a limit stopped, unless the next limit is reached.
-    fn after_limit(&mut self, of: &str, then: ModelActivity) {
+    fn after_limit(&mut self, then: ModelActivity) {
         match then {
             ModelActivity::Asking(_) if self.talk.messages.is_empty() && self.talk.turn == 0 => self.visit(),
-            ModelActivity::Asking(_) if matches!(of, "attempts") => {
+            // Whichever limit stopped it: the present attempt has failed.
+            ModelActivity::Asking(_) if self.talk.failed.len() > self.talk.attempt as usize => {
                 self.attempt(self.talk.attempt.saturating_add(1), None)
             }
-            ModelActivity::Asking(_) if of == TURNS => self.ask(),
             ModelActivity::Asking(_) => self.ask(),
             ModelActivity::Using { .. } => {
                 self.say(ModelStateChange::Doing(then));

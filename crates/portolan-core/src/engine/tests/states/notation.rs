@@ -1,7 +1,7 @@
 //! A notation for states, one on each line: `name: part | part`, and edges: `a -> b`, `a -label-> b`. `end` is the end.
 //!
 //! Parts are `check NAME = JSONATA`, `judge NAME`, `file NAME`, `maybe NAME = JSONATA` (advisory), `tools A B`,
-//! `breaking A`, `waiting B`, `retries N`, `votes N`, `turns N`, `calls N` (model calls), `visits N`,
+//! `breaking A`, `waiting B`, `retries N`, `votes N`, `turns N`, `calls N` (model calls), `visits N`, `ms N`,
 //! `set NAME = JSONATA`, `function NAME`, `schema JSON`, `nobody`, `restart`, `best`, `ask`; or only `fork JOIN`,
 //! `join FORK`, `any FORK`. A line `# few steps` limits the run to four nodes, `# calls N` to that many model calls. A
 //! line `== NAME` begins another workflow, which `tools run:NAME` uses.
@@ -141,6 +141,7 @@ fn read(state: &mut State, part: &str) {
         }
         "calls" => state.limits.model_calls = some(),
         "visits" => state.limits.visits = some(),
+        "ms" => state.limits.ms = some(),
         "set" => {
             let (name, text) = rest.split_once('=').expect("a variable has an expression");
             state.sets.push((spanned(name.trim().to_owned()), jsonata(text)));

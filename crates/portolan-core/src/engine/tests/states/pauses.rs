@@ -118,6 +118,28 @@ fn whoever_does_not_answer_is_asked_again_later() {
     );
 }
 
+/// A limit that stops a retry stops the next attempt, and not another request of the failed one.
+#[test]
+fn after_a_limit_of_time_a_failed_attempt_is_followed_by_the_next() {
+    story(
+        "a: check long = $length(output) > 5 | retries 3 | ms 2\na -> end",
+        "says no\nsays not\ngo\nsays long enough",
+        expect![[r#"
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), attempt 2
+                ask model in 4 messages: The result was not accepted (attempt 1 of 4). Not met:
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), waits: the state has used 2 of 2 `ms`
+            portolan let it go on → more `ms` may be used
+                ask model in 5 messages: not
+            portolan heard the model (10 tokens in, 5 out) → accepted: `long`, executed `a`, `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "long enough" (2 attempts, 3 model calls, 0 tools)
+        "#]],
+    );
+}
+
 #[test]
 fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
     story(
