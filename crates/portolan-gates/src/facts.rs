@@ -100,7 +100,7 @@ pub struct Facts {
     pub trouble: Option<FactError>,
     /// The repository on its forge, `owner/name` or `host/owner/name`, if known.
     pub repository: Option<String>,
-    /// What is checked out.
+    /// The checked-out branch and commit.
     pub head: Head,
     /// The operation in progress: `rebase`, `merge`, `cherry-pick`, `revert` or `bisect`.
     pub operation: Option<&'static str>,
@@ -128,7 +128,7 @@ pub struct Facts {
     pub tripwire: Answer<Tripwire>,
 }
 
-/// What is checked out.
+/// The checked-out branch and commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The branch; `None` if the head is detached.

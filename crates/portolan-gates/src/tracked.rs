@@ -23,7 +23,7 @@ enum IssueId<'a> {
 /// A fault of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// What is wrong with it.
+    /// The reason.
     pub(super) reason: String,
     /// How to fix it.
     pub(super) help: String,

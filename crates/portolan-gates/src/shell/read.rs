@@ -53,7 +53,7 @@ impl Pending {
 /// other; together they are a doubt.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// The first place that evaluates what variables hold.
+    /// The first place that evaluates the values of variables.
     pub(super) place: Option<String>,
     /// Whether data exists that would run something there.
     pub(super) holds: bool,

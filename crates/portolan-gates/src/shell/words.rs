@@ -223,7 +223,8 @@ impl Walk<'_> {
     }
 
     /// Reads the commands of a substitution. Its output is known if it only repeats a heredoc, or prints the shell's
-    /// folder, worktree or branch. These are the usual ways to write messages, branches and folders.
+    /// folder, worktree or branch, or a temporary path. These are the usual ways to write messages, branches and
+    /// folders.
     fn substitution(
         &mut self,
         body: &StmtSeq,

@@ -194,7 +194,7 @@ fn untabled(name: &str, arguments: &[Word]) -> Action {
         _ if lists(READING, name) => Action::Reads,
         _ if lists(FREE, name) => Action::Free,
         "symbolic-ref" if operands.len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
-        // The text after `-m` counts as a name too, which is harmless unless it equals that of an integration branch.
+        // The text after `-m` counts as a name too, which is harmless unless it equals that of a guarded branch.
         "update-ref" | "symbolic-ref" => writes(operands),
         "receive-pack" | "http-push" => {
             Action::Push(Push { refspecs: vec![refspec(&Word::Dynamic, false, false)], ..Push::default() })
