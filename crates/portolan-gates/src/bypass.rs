@@ -1,5 +1,5 @@
-//! Getting past a rule by name: for one phase of one task, with a reason, on record. Nothing gets past every rule at
-//! once, and nothing gets past the rule that bypasses are recorded.
+//! Bypasses of a rule by name: for one phase of one task, with a reason, on record. No bypass covers every rule at
+//! once, and none covers the rule that bypasses are recorded.
 
 use portolan_core::run::Bypass;
 use portolan_core::value::{NodeId, Timestamp};
@@ -7,10 +7,10 @@ use portolan_core::value::{NodeId, Timestamp};
 use super::guidelines::Who;
 use super::{Guidelines, RULES};
 
-/// What is written where nobody gave a reason.
+/// The text that is recorded if no reason is given.
 pub const NO_REASON: &str = "(none given)";
 
-/// Whether `bypass` gets past `invariant` in this phase.
+/// Checks whether `bypass` covers `invariant` in this phase.
 ///
 /// ```
 /// use portolan_core::run::{Bypass, BypassSource};
@@ -31,7 +31,7 @@ pub fn matches(bypass: &Bypass, invariant: &str, phase: Option<&str>, now: Times
         && bypass.covers(invariant, node.as_ref(), now)
 }
 
-/// A variable that asks for a bypass, and the rules that it is about. The second name is what imported projects use.
+/// A variable that requests a bypass, and the rules that it covers. Imported projects use the second name.
 struct Variable {
     names: [&'static str; 2],
     invariants: &'static [&'static str],
@@ -46,30 +46,30 @@ const VARIABLES: [Variable; 3] = [
     Variable { names: ["PORTOLAN_SKIP_ISSUE_REF", "XCODER_SKIP_ISSUE_REF"], invariants: &["I-8"] },
 ];
 
-/// The variable that says why.
+/// The variable that holds the reason.
 pub const REASON: &str = "PORTOLAN_BYPASS_REASON";
 
-/// The variable that asks for a bypass of `invariant`, where there is one.
+/// Returns the variable that requests a bypass of `invariant`, if there is one.
 pub fn variable(invariant: &str) -> Option<&'static str> {
     VARIABLES.iter().find(|variable| variable.invariants.contains(&invariant)).map(|variable| variable.names[0])
 }
 
-/// Every name that means something here; what else begins with `PORTOLAN_` may be misspelt.
+/// Returns every known name. Another name that begins with `PORTOLAN_` may be misspelt.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     VARIABLES.iter().flat_map(|variable| variable.names).chain([REASON])
 }
 
-/// What an environment asks for.
+/// A bypass that an environment requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedBypasses {
     /// The variable.
     pub variable: String,
-    /// Why, where that is said.
+    /// The reason, if given.
     pub reason: Option<String>,
 }
 
-/// What `environment` asks for about `invariant`: names with their values, the last of a name counts. Only `1` and `true`
-/// ask; a reason that is blank is none.
+/// Returns the bypass of `invariant` that `environment` requests. `environment` lists names with their values; the last
+/// entry of a name counts. Only `1` and `true` request a bypass. A blank reason counts as none.
 pub fn asked<'a>(
     invariant: &str,
     environment: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
@@ -81,7 +81,7 @@ pub fn asked<'a>(
     Some(RequestedBypasses { variable: (*name).to_owned(), reason })
 }
 
-/// Why a bypass is not honoured, as a sentence; nothing where it is. `by_hand` is one that a person confirmed.
+/// Returns why a bypass is not honoured, as a sentence, or `None` if it is. `by_hand` means that a person confirmed it.
 pub fn refused(
     invariant: &str,
     guard: &str,
@@ -99,8 +99,8 @@ pub fn refused(
     }
 }
 
-/// How a rule is got past by name, in the words of whoever is refused: a person, or an agent. An agent is not shown the way
-/// to what only a person may allow. A guard that keeps no rule has no way past it.
+/// Returns how to bypass a rule by name, worded for a person or an agent. An agent does not learn how to do what only a
+/// person may allow. Returns `None` if nobody may bypass the rule, or if `invariant` is not a rule.
 pub fn offer(invariant: &str, guard: &str, to_person: bool, guidelines: &Guidelines) -> Option<String> {
     RULES.iter().find(|known| known.id == invariant)?;
     let way = || {
@@ -115,8 +115,8 @@ pub fn offer(invariant: &str, guard: &str, to_person: bool, guidelines: &Guideli
     }
 }
 
-/// Who may get past a rule that is known by its invariant and by the guard that keeps it. Of what is written down about the
-/// two the stricter counts.
+/// Returns who may bypass a rule, named by its invariant or by the guard that enforces it. If both are configured, the
+/// stricter counts.
 pub fn who(invariant: &str, guard: &str, guidelines: &Guidelines) -> Who {
     let named = [invariant, guard].into_iter().filter_map(|name| guidelines.named(name));
     named.max().unwrap_or(guidelines.bypass_unnamed)

@@ -1,48 +1,48 @@
-//! How a repository is, as plain data: one snapshot, which every check sees alike. Whoever takes it bounds it, and fetches
-//! only what is needed.
+//! The state of a repository as plain data: one snapshot, which all checks share. The code that takes it limits its
+//! size and fetches only what is needed.
 
-/// What a task claims of itself. Nothing of it is believed before a check has held.
+/// What a task claims about itself. A claim is not trusted before a check has passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claims {
-    /// The task.
+    /// The name of the task.
     pub task: Option<String>,
-    /// The issue, by its number.
+    /// The number of the issue.
     pub issue: Option<u64>,
-    /// The issue, by a tracker's key.
+    /// The tracker's key of the issue.
     pub issue_key: Option<String>,
     /// The branch that the work is done on.
     pub branch: Option<String>,
-    /// What its name begins with.
+    /// The prefix of the branch name.
     pub branch_prefix: Option<String>,
-    /// The specification, relative to the project; a glob that means one file will do.
+    /// The specification, relative to the project. A glob that matches one file is accepted.
     pub spec_path: Option<String>,
-    /// The pull request, by its number.
+    /// The number of the pull request.
     pub pull_request: Option<u64>,
 }
 
-/// What checks need to know besides the head and the branches, which are always looked at.
+/// The facts that checks need besides the head and the branches, which are always read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The commits of the branch.
     pub commits: bool,
-    /// What is not committed.
+    /// The uncommitted changes.
     pub tree: bool,
     /// The specification.
     pub spec: bool,
-    /// The issue, which may mean a call over the network.
+    /// The issue, which may need a network call.
     pub issue: bool,
-    /// The pull request, which may mean a call over the network.
+    /// The pull request, which may need a network call.
     pub pull_request: bool,
-    /// Whether the pull request is ready to be merged, which the forge may take a moment to say.
+    /// Whether the pull request is ready to be merged, which the forge may take a moment to compute.
     pub readiness: bool,
-    /// What the type checker said.
+    /// The verdict of the type checker.
     pub typecheck: bool,
-    /// Traces of work that went past the guards.
+    /// Traces of work that bypassed the guards.
     pub tripwire: bool,
 }
 
 impl Needs {
-    /// Head and branches alone.
+    /// The head and the branches alone.
     pub const NOTHING: Needs = Needs {
         commits: false,
         tree: false,
@@ -54,7 +54,7 @@ impl Needs {
         tripwire: false,
     };
 
-    /// What is needed by either.
+    /// Returns the facts that either of the two needs.
     #[must_use]
     pub const fn and(self, other: Needs) -> Needs {
         Needs {
@@ -70,7 +70,7 @@ impl Needs {
     }
 }
 
-/// Why something could not be found out.
+/// Why a fact could not be determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactError {
     /// A stable word for the cause.
@@ -79,61 +79,61 @@ pub struct FactError {
     pub why: String,
 }
 
-/// What came of a question.
+/// The result of looking up a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Answer<T> {
-    /// Nobody asked.
+    /// The fact was not requested.
     #[default]
     NotAsked,
-    /// It is so.
+    /// The fact.
     Found(T),
-    /// There is no such thing.
+    /// It does not exist.
     Missing,
-    /// It could not be found out.
+    /// It could not be determined.
     Unknown(FactError),
 }
 
 /// A snapshot of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Why nothing at all could be found out: there is no repository, or it has no files of its own.
+    /// Why no fact could be determined: there is no repository, or it has no worktree.
     pub trouble: Option<FactError>,
-    /// The repository on its forge, `owner/name` or `host/owner/name`, where that can be told.
+    /// The repository on its forge, `owner/name` or `host/owner/name`, if known.
     pub repository: Option<String>,
-    /// What is checked out.
+    /// The checked-out branch and commit.
     pub head: Head,
-    /// What is under way: `rebase`, `merge`, `cherry-pick`, `revert` or `bisect`.
+    /// The operation in progress: `rebase`, `merge`, `cherry-pick`, `revert` or `bisect`.
     pub operation: Option<&'static str>,
-    /// The integration branches that there are.
+    /// The existing integration branches.
     pub integration: Vec<Integration>,
-    /// The commit that the claimed branch stands at; nothing when there is no such branch.
+    /// The commit of the claimed branch; `None` if there is no such branch.
     pub branch: Option<String>,
-    /// Where the work branched off the integration branches.
+    /// The commit where the work branched off the integration branches.
     pub base: Answer<String>,
-    /// The commits since then, merges left out, the latest first.
+    /// The commits since then without merges, the latest first.
     pub commits: Answer<Vec<Commit>>,
-    /// What is not committed.
+    /// The uncommitted changes.
     pub tree: Answer<Tree>,
-    /// The files that the claimed specification means.
+    /// The files that the claimed specification matches.
     pub spec: Answer<Vec<Spec>>,
     /// The claimed issue.
     pub issue: Answer<Issue>,
-    /// The other tasks under way that claim the same issue, each with its run. Who has no runs asks nobody.
+    /// The other active tasks that claim the same issue, each with its run. Not asked if the caller has no runs.
     pub rivals: Answer<Vec<String>>,
     /// The claimed pull request.
     pub pull_request: Answer<PullRequest>,
-    /// What the type checker said of exactly these files.
+    /// The verdict of the type checker on exactly these files.
     pub typecheck: Answer<TypecheckOutcome>,
-    /// Traces of work that went past the guards.
+    /// Traces of work that bypassed the guards.
     pub tripwire: Answer<Tripwire>,
 }
 
-/// What is checked out.
+/// The checked-out branch and commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The branch; nothing when the head is detached.
+    /// The branch; `None` if the head is detached.
     pub branch: Option<String>,
-    /// The commit; nothing when the branch has none yet.
+    /// The commit; `None` if the branch has no commit yet.
     pub oid: Option<String>,
 }
 
@@ -142,50 +142,50 @@ pub struct Head {
 pub struct Integration {
     /// Its name, without the remote.
     pub name: String,
-    /// Its commit here.
+    /// Its local commit.
     pub local: Option<String>,
-    /// Its commits as the remotes were last seen to have them.
+    /// Its commits on the remotes, as last fetched.
     pub remotes: Vec<String>,
 }
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its full name.
+    /// Its full object name.
     pub oid: String,
     /// The first line of its message.
     pub subject: String,
-    /// What follows the first line, as it is written.
+    /// The text after the first line, verbatim.
     pub body: String,
 }
 
-/// What is not committed: how many paths of each kind.
+/// The uncommitted changes: the number of paths of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// With conflicts.
+    /// Paths with conflicts.
     pub unmerged: usize,
-    /// Staged.
+    /// Staged paths.
     pub staged: usize,
-    /// Changed and not staged.
+    /// Changed paths that are not staged.
     pub unstaged: usize,
-    /// Unknown to git and not ignored.
+    /// Paths that git neither tracks nor ignores.
     pub untracked: usize,
 }
 
-/// A file that a claimed specification means.
+/// A file that a claimed specification matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Its path, relative to the project.
     pub path: String,
-    /// It lies in the worktree, symlinks followed.
+    /// Whether it lies in the worktree, with symlinks followed.
     pub inside: bool,
-    /// It is a file, symlinks followed.
+    /// Whether it is a regular file, with symlinks followed.
     pub regular: bool,
-    /// It is tracked, or staged to be.
+    /// Whether it is tracked or staged.
     pub tracked: bool,
-    /// It is ignored.
+    /// Whether it is ignored.
     pub ignored: bool,
-    /// What it says, as far as it was read; nothing where that is no text.
+    /// The part of its text that was read; `None` if it is not text.
     pub text: Option<String>,
 }
 
@@ -194,37 +194,37 @@ pub struct Spec {
 pub struct Issue {
     /// Its number.
     pub number: u64,
-    /// It is open.
+    /// Whether it is open.
     pub open: bool,
     /// Its title.
     pub title: String,
-    /// Where it can be read.
+    /// Its address.
     pub url: String,
-    /// It is an issue: trackers answer with pull requests as well.
+    /// Whether it is an issue. Trackers answer with pull requests as well.
     pub is_issue: bool,
-    /// It is of a repository that is not the project's.
+    /// Its repository, if that is not the project's.
     pub elsewhere: Option<ForeignRepository>,
 }
 
 /// A repository of a forge that is not the project's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignRepository {
-    /// Which one it is: `owner/name`, or `host/owner/name`.
+    /// The repository: `owner/name`, or `host/owner/name`.
     pub found: String,
-    /// Those of the project.
+    /// The repositories of the project.
     pub own: Vec<String>,
 }
 
-/// A pull request, or what stands for one.
+/// A pull request, or the record that replaces one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PullRequest {
-    /// One of a forge.
+    /// A pull request of a forge.
     Forge(ForgeRequest),
-    /// A record of the review, where there is no forge.
+    /// A record of the review, if there is no forge.
     Record {
         /// Its path, relative to the project.
         path: String,
-        /// It says nothing.
+        /// Whether it is blank.
         blank: bool,
     },
 }
@@ -234,32 +234,32 @@ pub enum PullRequest {
 pub struct ForgeRequest {
     /// Its number.
     pub number: u64,
-    /// How it stands.
+    /// Its state.
     pub state: RequestState,
-    /// It is a draft.
+    /// Whether it is a draft.
     pub draft: bool,
-    /// The branch that it brings.
+    /// The branch that it merges.
     pub head: String,
-    /// The branch is another repository's.
+    /// Whether that branch is in another repository.
     pub from_fork: bool,
-    /// The branch that it goes to.
+    /// The branch that it merges into.
     pub base: String,
-    /// Where it can be read.
+    /// Its address.
     pub url: String,
-    /// What of the head here it has.
+    /// How much of the local head it contains.
     pub pushed: Pushed,
-    /// Whether it is ready to be merged; nothing where nobody asked.
+    /// Whether it is ready to be merged; `None` if that was not requested.
     pub readiness: Option<Readiness>,
-    /// It is of a repository that is not the project's.
+    /// Its repository, if that is not the project's.
     pub elsewhere: Option<ForeignRepository>,
 }
 
-/// Whether a pull request is ready to be merged, as its forge says.
+/// Whether a pull request is ready to be merged, according to its forge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// Whether it can be merged without a conflict; nothing where the forge has not made up its mind.
+    /// Whether it can be merged without a conflict; `None` if the forge has not decided yet.
     pub mergeable: Option<bool>,
-    /// The checks that the forge ran for the commit that it ends in.
+    /// The checks that the forge ran for its last commit.
     pub checks: Vec<ForgeCheck>,
 }
 
@@ -268,77 +268,77 @@ pub struct Readiness {
 pub struct ForgeCheck {
     /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: ForgeCheckState,
 }
 
-/// How a check of a forge stands.
+/// The state of a forge's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgeCheckState {
-    /// It has passed, or was not needed.
+    /// It has passed, or was not required.
     Passed,
     /// It has not ended.
     Running,
-    /// It has ended otherwise, with this word.
+    /// It has ended with another result, which this word names.
     Failed(String),
 }
 
-/// How a pull request stands.
+/// The state of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestState {
     /// Open.
     Open,
     /// Merged.
     Merged,
-    /// Closed, and not merged.
+    /// Closed without a merge.
     Closed,
 }
 
-/// What a pull request has of the head here.
+/// How much of the local head a pull request contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
     /// All of it.
     All,
     /// Not all of it.
     NotAll,
-    /// Its own head is not known here.
+    /// The head of the pull request is not known locally.
     Unknown,
 }
 
-/// What the type checker said.
+/// The verdict of the type checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypecheckOutcome {
-    /// There is none.
+    /// There is no type checker.
     NotConfigured,
-    /// It has not seen these files.
+    /// It has not checked these files.
     NotRun {
-        /// What it is, as a person would type it.
+        /// The command, as a person would type it.
         command: String,
     },
-    /// It has seen exactly these files.
+    /// It has checked exactly these files.
     Judged {
-        /// What it is, as a person would type it.
+        /// The command, as a person would type it.
         command: String,
-        /// It found nothing wrong.
+        /// Whether it found no error.
         passed: bool,
-        /// How old the verdict is, in seconds.
+        /// The age of the verdict, in seconds.
         age_seconds: u64,
-        /// What it said, in short.
+        /// A short summary of its output.
         summary: String,
     },
 }
 
-/// Traces of work that went past the guards.
+/// Traces of work that bypassed the guards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tripwire {
-    /// Integration branches with commits that their remote does not have, and how many.
+    /// Integration branches with commits that their remote lacks, and the number of these.
     pub ahead: Vec<(String, u64)>,
-    /// Where hooks are looked for, when that is configured.
+    /// The folder where git looks for hooks, if that is configured.
     pub hooks_path: Option<String>,
-    /// There is a folder at that place.
+    /// Whether that folder exists.
     pub hooks_exist: bool,
-    /// What of the installed guards is not as it was left, each as a clause.
+    /// Changes to the installed guards since their installation, each as a clause.
     pub altered: Vec<String>,
-    /// The commits that were made here and that no hook of git has put on record.
+    /// Local commits that no git hook has recorded.
     pub unseen: Vec<String>,
 }

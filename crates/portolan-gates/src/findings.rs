@@ -1,5 +1,5 @@
-//! What the event log shows of how work goes, by fixed rules over the log alone: the same lines always show the same. Each
-//! finding names the lines that show it. Nothing is changed because of one.
+//! Findings in the event log about how work goes. Fixed rules read the log alone, so the same lines always give the
+//! same findings. Each finding names its lines. A finding changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -8,55 +8,55 @@ use serde_json::{Value, json};
 
 use super::seen::LogLine;
 
-/// The most lines that a finding names.
+/// The most log lines that a finding names.
 const MAX_EVIDENCE: usize = 50;
-/// How often a guard stops calls in a run before it is worth a look.
+/// The fewest calls that a guard must block in one run for a finding.
 const BLOCKS: usize = 3;
-/// How many exits there must be before the share of those that were got past says something, and how large it may be.
+/// The fewest exits for which the share of bypasses is judged, and the largest share that is no finding.
 const EXITS: usize = 10;
 const BYPASS_SHARE: f64 = 0.2;
-/// How many exits a check must have seen, and never have failed, to be of doubtful use.
+/// The fewest exits, without a failure or a bypass, for a check to be reported as dead.
 const DEAD_EXITS: usize = 50;
-/// How many tasks each half must have for their medians to be compared.
+/// The fewest tasks in each half for their medians to be compared.
 const HALF: usize = 5;
-/// How many tasks there must be to be compared with the baseline.
+/// The fewest tasks that are compared with the baseline.
 const MIN_TASKS: usize = 5;
-/// By how much something must be worse than the baseline: success by ten of a hundred, time by a quarter, once more back.
+/// The margins of a regression: a success rate lower by 0.1, a duration longer by a quarter, or one more iteration.
 const SUCCESS_MARGIN: f64 = 0.1;
 const DURATION_MARGIN: f64 = 1.25;
 const ITERATIONS_MARGIN: f64 = 1.0;
 
-/// What the log shows.
+/// A finding in the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogFinding {
-    /// Whether something could go better, or goes worse than it did.
+    /// Whether it is an opportunity or a regression.
     pub kind: Sort,
-    /// The rule that finds it.
+    /// The rule that reports it.
     pub rule: String,
-    /// What it is about: a guard and a run, an invariant, a check, or tasks.
+    /// The subject: a guard and a run, an invariant, a check, or tasks.
     pub subject: String,
-    /// What is measured.
+    /// The name of the measured value.
     pub metric: String,
-    /// What it was, or may be.
+    /// The earlier value, or the threshold.
     pub baseline: f64,
-    /// What it is.
+    /// The present value.
     pub now: f64,
-    /// The names of the lines that show it.
+    /// The ids of its log lines.
     pub evidence: Vec<String>,
 }
 
-/// The sorts of finding.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// Something could go better.
+    /// Something could be better.
     Opportunity,
-    /// Something goes worse than it did.
+    /// Something is worse than before.
     Regression,
 }
 
 impl LogFinding {
-    /// As the log has it.
+    /// Returns the finding as the log records it.
     pub fn told(&self) -> Value {
         json!({
             "rule": self.rule,
@@ -69,24 +69,24 @@ impl LogFinding {
     }
 }
 
-/// How tasks went, to be compared with later.
+/// The measures of finished tasks, for later comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Baseline {
-    /// How many there were.
+    /// The number of tasks.
     pub tasks: usize,
-    /// The share that was completed.
+    /// The share of completed tasks.
     pub success_rate: f64,
-    /// The median time from beginning to end, in milliseconds.
+    /// The median duration, in milliseconds.
     pub median_duration_ms: f64,
-    /// The median number of times that they went back.
+    /// The median number of iterations.
     pub median_iterations: f64,
-    /// The name of the last line that counts for it: what follows is compared with it.
+    /// The id of the last line that it covers. Later lines are compared with it.
     pub until: Option<String>,
 }
 
 impl Baseline {
-    /// How the tasks of these lines went; nothing where too few are over.
+    /// Returns the measures of the tasks in these lines, or `None` if too few are finished.
     pub fn of(lines: &[LogLine<'_>]) -> Option<Baseline> {
         let tasks = over(lines);
         let until = lines.last().map(|line| line.id.to_owned());
@@ -94,7 +94,7 @@ impl Baseline {
     }
 }
 
-/// What these lines show, in the order of the rules.
+/// Returns the findings in these lines, in the order of the rules.
 pub fn findings(lines: &[LogLine<'_>], baseline: Option<&Baseline>) -> Vec<LogFinding> {
     let mut findings = repeated_blocks(lines);
     findings.extend(frequent_bypasses(lines));
@@ -116,12 +116,12 @@ fn opportunity(
     LogFinding { kind: Sort::Opportunity, rule, subject, metric, baseline, now, evidence: evidence(lines) }
 }
 
-/// The last ones: the first that are named do not change while more come, but what is new counts more.
+/// Returns the ids of the last lines. The first ones would not change as lines are added, but new ones matter more.
 fn evidence(lines: &[&LogLine<'_>]) -> Vec<String> {
     lines.iter().skip(lines.len().saturating_sub(MAX_EVIDENCE)).map(|line| line.id.to_owned()).collect()
 }
 
-/// The lines of these kinds, by what `of` says of them.
+/// Groups the lines of these kinds by the key that `of` returns.
 fn grouped<'l, 'a, K: Ord>(
     lines: &'l [LogLine<'a>],
     kinds: &[&str],
@@ -189,7 +189,7 @@ fn dead_checks(lines: &[LogLine<'_>]) -> Vec<LogFinding> {
     dead.map(finding).collect()
 }
 
-/// A task that is over.
+/// A finished task.
 struct Over<'l, 'a> {
     line: &'l LogLine<'a>,
     is_done: bool,
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use portolan_core::value::Timestamp;
 
-    /// Lines, each `kind run {data}` as often as it says, a second apart.
+    /// Returns the findings in lines of a count, kind, run and data. The lines are one second apart.
     fn found(lines: &[(usize, &str, &str, Value)], baseline: Option<&Baseline>) -> String {
         with(lines, |lines| {
             let told = |f: &LogFinding| {

@@ -1,54 +1,54 @@
-//! What a coding agent is about to do, in words that no host has for itself.
+//! A coding agent's tool call, in terms that do not depend on the host.
 
-/// A tool call of a coding agent, as its host announces it, before it happens or after.
+/// A tool call of a coding agent, as its host announces it before or after the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// The host's session.
+    /// The session of the host.
     pub session: Option<String>,
-    /// The call, by the name that the host has for it: the same call may be announced more than once.
+    /// The host's id of the call. The same call may be announced more than once.
     pub call: Option<String>,
-    /// The subagent that makes it, where one does.
+    /// The subagent that makes the call, if any.
     pub agent: Option<String>,
-    /// The folder that the agent works in: absolute, as the host says it.
+    /// The working folder of the agent: absolute, as the host reports it.
     pub folder: String,
     /// The tool's name, as the host writes it.
     pub name: String,
-    /// What the tool does.
+    /// The kind of tool.
     pub tool: Tool,
-    /// The names of the tool's arguments. Their values may be secrets.
+    /// The names of the tool's arguments, without their values, which may be secrets.
     pub arguments: Vec<String>,
 }
 
-/// What a host's tool does.
+/// A kind of tool, with its targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// Files are written, made, moved or deleted.
+    /// Writes, creates, moves or deletes files.
     Edit {
-        /// Which, as the host writes them: relative paths start at the agent's folder.
+        /// The paths, as the host writes them. Relative ones start at the agent's folder.
         paths: Vec<String>,
     },
-    /// A shell runs a text.
+    /// Runs a shell command.
     Shell {
-        /// The text.
+        /// The text of the command.
         command: String,
     },
-    /// A tool of an MCP server.
+    /// Calls a tool of an MCP server.
     Mcp {
         /// The server.
         server: String,
         /// Its tool.
         tool: String,
-        /// What it does, where its name and its arguments say so: the same as a tool of the host would.
+        /// The equivalent tool of a host, if the name and the arguments show one.
         does: Option<Box<Tool>>,
     },
-    /// It only looks: files are read or searched.
+    /// Only reads or searches files.
     Reads,
     /// Anything else, such as a subagent or a list of tasks.
     Other,
 }
 
 impl Tool {
-    /// What is done: a tool of a server that is known for what it does counts for that.
+    /// Returns the equivalent host tool of a server's tool, if known, or else the tool itself.
     #[must_use]
     pub fn deed(&self) -> &Tool {
         match self {

@@ -1,9 +1,9 @@
-//! The gates of Portolan: what a coding agent's tool call may do, what must be true of a repository before a phase is
-//! left, and who must look at a change.
+//! The gates of Portolan: which tool calls a coding agent may make, what must be true of a repository before a phase
+//! ends, and who must review a change.
 //!
 //! Every decision is a pure function over data. The rules are [`Guidelines`], the repository is a snapshot, a tool call
-//! is an [`Intent`], the text of a shell command is read by [`shell`]. The caller collects the facts, and acts on the
-//! verdict; this crate reads no file, runs no program and knows no clock.
+//! is an [`Intent`], and [`shell`] parses the text of a shell command. The caller collects the facts and acts on the
+//! verdict; this crate reads no file, runs no program and uses no clock.
 //!
 //! # Example
 //! A commit on the integration branch is refused:

@@ -1,10 +1,10 @@
-//! What may be the name of a branch, of an object, of a repository.
+//! The valid names of branches, objects and repositories.
 
-/// The longest name that is looked at, in bytes.
+/// The longest accepted name, in bytes.
 const MAX_BYTES: usize = 255;
 
-/// Whether git takes `name` for the name of a branch, by the rules of `git check-ref-format --branch`. Names of earlier
-/// branches (`@{-1}`) are none, and one that begins with `-` never reaches git.
+/// Checks whether git accepts `name` as the name of a branch, by the rules of `git check-ref-format --branch`. Rejects
+/// the names of earlier branches (`@{-1}`), and names that begin with `-`, which must never reach git.
 pub fn is_branch(name: &str) -> bool {
     let forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
@@ -18,7 +18,7 @@ pub fn is_branch(name: &str) -> bool {
         && name.split('/').all(is_part)
 }
 
-/// The repository that a remote's address leads to: `owner/name` on `github.com`, `host/owner/name` on another forge.
+/// Returns the repository at a remote's address: `owner/name` on `github.com`, `host/owner/name` on another forge.
 pub fn repository(address: &str) -> Option<String> {
     let (host, path) = match address.split_once("://") {
         Some((_, rest)) => rest.split_once('/')?,
@@ -35,7 +35,7 @@ pub fn repository(address: &str) -> Option<String> {
     }
 }
 
-/// Whether `text` is the full name of an object: hexadecimal digits, of SHA-1 or SHA-256.
+/// Checks whether `text` is the full name of an object: lower-case hexadecimal digits, of SHA-1 or SHA-256.
 pub fn is_oid(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }

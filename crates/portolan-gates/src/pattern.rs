@@ -1,13 +1,13 @@
-//! Names that are meant by a pattern: `release/*`, `specs/**/*.md`. In paths `*` and `?` stay within a part, and `**` does
-//! not; in the names of branches they stay within nothing. Everything else is literal.
+//! Patterns of names: `release/*`, `specs/**/*.md`. In paths `*` and `?` match within one component, and `**` matches
+//! across components. In branch names all of them match across components. Everything else is literal.
 
-/// Whether a path, or another name with parts, is meant by `pattern`.
+/// Checks whether a path, or another name with components, matches `pattern`.
 pub fn matches(pattern: &str, name: &str) -> bool {
     fits(pattern, name, Stars::Within)
 }
 
-/// Whether a branch is meant by `pattern`: `release/*` means `release/1/2` as well. Letters count alike in both cases, as
-/// references do where files do.
+/// Checks whether a branch matches `pattern`: `release/*` matches `release/1/2` as well. Ignores case, because git
+/// references do so on case-insensitive file systems.
 pub fn covers(pattern: &str, branch: &str) -> bool {
     let (pattern, branch) = (pattern.to_lowercase(), branch.to_lowercase());
     if !pattern.contains(['*', '?']) {
@@ -16,19 +16,19 @@ pub fn covers(pattern: &str, branch: &str) -> bool {
     fits(&pattern, &branch, Stars::Across)
 }
 
-/// What `*` and `?` stand for.
+/// What `*` and `?` match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stars {
-    /// A part of a path.
+    /// Characters within one component of a path.
     Within,
-    /// Anything.
+    /// Any characters.
     Across,
 }
 
 fn fits(pattern: &str, name: &str, stars: Stars) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let across = stars == Stars::Across;
-    // All places of the pattern that may be reached are kept at once: going back would take exponential time.
+    // All reachable positions of the pattern are tracked at once. Backtracking would take exponential time.
     let mut places = vec![false; pattern.len() + 1];
     let mut next = places.clone();
     places[0] = true;
@@ -49,7 +49,7 @@ fn fits(pattern: &str, name: &str, stars: Stars) -> bool {
     places[pattern.len()]
 }
 
-/// A star may stand for nothing, and `**/` for no folder at all.
+/// Adds the positions reachable without a character: `*` may match nothing, and `**/` no folder.
 fn skip(pattern: &[char], places: &mut [bool]) {
     for at in 0..pattern.len() {
         if places[at] && pattern[at] == '*' {

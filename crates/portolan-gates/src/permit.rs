@@ -1,18 +1,18 @@
-//! Whether an agent may use a tool of its host now: what the node says at which its run is.
+//! Whether an agent may use a tool of its host now, by the rules of the node that its run is at.
 
 use crate::{Decision, Intent, Judgement, Tool};
 use portolan_core::graph::{ToolRules, Workflow, is_meant};
 use portolan_core::run::{Place, Run};
 use portolan_core::value::NodeId;
 
-/// The guard that keeps what nodes say of tools.
+/// The guard that enforces the tool rules of nodes.
 pub const GUARD: &str = "tools-of-the-step";
 
-/// What the positions of a run say of a tool call: nothing where none of them says anything.
+/// Judges a tool call by the rules at the positions of a run. Returns `None` if the call is allowed.
 ///
-/// Where branches are under way, a tool may be used that any of them allows: nobody can tell which branch the agent works
-/// at. A tool of Portolan's own server may always be used: an agent can ask where it is, and go on. Which server that is, a
-/// name does not tell: `is_own` is asked, and only where the rules would refuse the call.
+/// If a run has several branches, a tool that any of them allows may be used, because the agent's own branch is
+/// unknown. A tool of Portolan's own server is always allowed, so that an agent can ask for its position and continue.
+/// A name does not identify that server: `is_own` checks it, and is called only if the rules would refuse the call.
 pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOnce(&str) -> bool) -> Option<Judgement> {
     let (node, reason) = refusal(workflow, run, intent, &names(intent))?;
     match &intent.tool {
@@ -21,8 +21,8 @@ pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOn
     }
 }
 
-/// What the positions of a run would say of a call if it wrote a file, where [`permit`] lets it through: by a shell, or by a
-/// tool of a server that is known for that, files are edited as well.
+/// Judges a call that [`permit`] allows as an edit of files: a shell, or a server's tool that is known for it, may edit
+/// files as well.
 pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
     let mut names = names(intent);
     names.push("edit".to_owned());
@@ -30,7 +30,8 @@ pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Ju
     Some(judgement(&node, &reason, &Tool::Other))
 }
 
-/// Why the rules of no position let a call through, and the first of these. `names` are those that patterns may mean it by.
+/// Returns the first position that refuses the call, with the reason, or `None` if a position allows it. `names` are
+/// the names that a pattern may match the tool by.
 fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) -> Option<(NodeId, String)> {
     let positions = run.positions();
     let open =
@@ -64,7 +65,7 @@ fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
     }
 }
 
-/// Why a tool may not be used; nothing where it may.
+/// Returns why a tool may not be used, or `None` if it may.
 fn refused(rules: &ToolRules, intent: &Intent, names: &[String]) -> Option<String> {
     let hit =
         |patterns: &[String]| patterns.iter().find(|pattern| names.iter().any(|name| is_meant(pattern, name))).cloned();
@@ -82,7 +83,7 @@ fn refused(rules: &ToolRules, intent: &Intent, names: &[String]) -> Option<Strin
     })
 }
 
-/// The names that a pattern may mean a tool by.
+/// Returns the names that a pattern may match a tool by.
 fn names(intent: &Intent) -> Vec<String> {
     let mut names = vec![intent.name.clone()];
     match &intent.tool {

@@ -1,4 +1,4 @@
-//! The checks of a project, by name: workflows ask for `tests`, and the project says which command that is.
+//! The checks of a project by name: a workflow asks for `tests`, and the project defines the command.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use portolan_core::graph::{DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, is_chec
 use portolan_core::source::fields::{FaultList, Fields, distinct};
 use portolan_core::source::{self, Entry, Source, Tree, TreeKind};
 
-/// The names that the catalogue's workflows use, in the order in which they are listed. A project may have others.
+/// The names that the catalogue's workflows use, in listing order. A project may define others.
 pub const USUAL: &[&str] = &["build", "typecheck", "lint", "format", "tests", "docs"];
 
 /// The most checks of a project.
 const MAX_CHECKS: usize = 100;
-/// Where a project writes them down, relative to its folder.
+/// The file that defines the checks, relative to the project's folder.
 pub const FILE: &str = ".portolan/checks.yaml";
 
-/// The checks that a project has.
+/// The checks of a project.
 ///
 /// ```
 /// use portolan_gates::project::{ProjectCheck, read};
@@ -29,21 +29,21 @@ pub const FILE: &str = ".portolan/checks.yaml";
 /// ```
 pub type ProjectChecks = BTreeMap<String, ProjectCheck>;
 
-/// What a project says of a check.
+/// A project's definition of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProjectCheck {
-    /// A command exits with status 0. No shell reads it; it runs in the project's folder.
+    /// The check passes if a command exits with status 0. The command runs in the project's folder, without a shell.
     Run {
         /// The program, then its arguments.
         argv: Vec<String>,
-        /// After how many seconds it is stopped and counts as not passed.
+        /// The number of seconds after which the command is stopped and the check counts as not passed.
         timeout_seconds: u64,
     },
-    /// The project has none of that kind: whoever asks for it passes, on record.
+    /// The project has no such check. A workflow that asks for it passes, on record.
     Absent,
 }
 
-/// Reads the checks of a project. What has a fault is left out, and every fault is told, in the order of the text.
+/// Reads the checks of a project. Leaves out faulty checks and returns every fault, in the order of the text.
 pub fn read(source: &Source) -> (ProjectChecks, Vec<Diagnostic>) {
     let mut checks = ProjectChecks::new();
     let says_something = |line: &str| !matches!(line.trim().chars().next(), None | Some('#'));
@@ -119,9 +119,9 @@ fn one(Entry { key, value }: &Entry, faults: &mut FaultList) -> Option<ProjectCh
     Some(ProjectCheck::Run { argv, timeout_seconds })
 }
 
-/// A line of the file for one check, without its indentation: what [`read`] reads.
+/// Returns the line of the file for one check, without indentation, as [`read`] parses it.
 ///
-/// Words are written as JSON strings where YAML might take them for something else.
+/// A word that YAML might read as something else is written as a JSON string.
 pub fn line(name: &str, check: &ProjectCheck) -> String {
     match check {
         ProjectCheck::Absent => format!("{name}: none"),
@@ -139,7 +139,7 @@ pub fn line(name: &str, check: &ProjectCheck) -> String {
 
 fn scalar(word: &str) -> String {
     let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=@+".contains(&byte));
-    // `--` and words that begin with a letter are text to every reader of YAML; `true`, `no` and the like are not.
+    // Every YAML reader takes words that begin with `--` or a letter as text, except for `true`, `no` and the like.
     let begins =
         word.starts_with(|first: char| first.is_ascii_alphabetic()) || (word.starts_with("--") && word.len() > 2);
     let other = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];

@@ -1,7 +1,7 @@
-//! The files that hold the gates themselves: a coding agent that may write them may take the gates away.
+//! The files that configure the gates. A coding agent that can write them can remove the gates.
 
-/// What is protected, wherever in a project it stands: hosts also read their settings in subfolders. A pattern that ends
-/// in `/**` is a folder with all that is in it, one that ends in `*` is all files whose names begin so.
+/// The protected paths, in any folder of a project, because hosts also read settings in subfolders. A pattern that ends
+/// in `/**` is a folder with all its contents; one that ends in `*` is all files whose names have that prefix.
 pub const PROTECTED: [&str; 19] = [
     ".claude/settings*",
     ".codex/hooks.json",
@@ -17,7 +17,7 @@ pub const PROTECTED: [&str; 19] = [
     ".vscode/mcp.json",
     ".cursor/mcp.json",
     ".mcp.json",
-    // What a person has set for all projects.
+    // A person's settings for all projects.
     ".claude.json",
     ".gitconfig",
     ".config/git/**",
@@ -25,13 +25,13 @@ pub const PROTECTED: [&str; 19] = [
     ".local/share/portolan/**",
 ];
 
-/// What agents write beneath a protected folder, because it is content of the project.
+/// The paths beneath protected folders that agents may write, because they are content of the project.
 pub const OPEN: [&str; 3] = [".portolan/issues/**", ".portolan/specs/**", ".portolan/reviews/**"];
 
-/// Whether a path, relative to the project, is one that only a person may write.
+/// Checks whether a path, relative to the project, is one that only a person may write.
 ///
-/// Letters count alike in both cases, as they do on the file systems of macOS and Windows: a path that is spelt otherwise
-/// must not be another file here and the same one there.
+/// Ignores case, as the file systems of macOS and Windows do. Otherwise a path in another spelling would be allowed
+/// here and open a protected file there.
 ///
 /// ```
 /// use portolan_gates::is_protected;
@@ -45,7 +45,8 @@ pub fn is_protected(relative: &str) -> bool {
     })
 }
 
-/// Whether a folder, relative to the project, has protected files in it, so that moving or deleting it takes them along.
+/// Checks whether a folder, relative to the project, contains protected files, which moving or deleting it would
+/// affect.
 pub fn holds_protected(relative: &str) -> bool {
     let parts = parts(relative);
     places(&parts).any(|place| {
@@ -56,8 +57,8 @@ pub fn holds_protected(relative: &str) -> bool {
     })
 }
 
-/// Whether a pattern of the shell, relative to the project, may match a path that only a person may write. A name that
-/// begins with `.` is only matched by one that begins so as well. `takes` counts folders with such paths in them, too.
+/// Checks whether a shell pattern, relative to the project, may match a path that only a person may write. A name that
+/// begins with `.` matches only a pattern that begins with `.`. `takes` also counts folders that contain such paths.
 ///
 /// ```
 /// use portolan_gates::may_be_protected;
@@ -78,7 +79,7 @@ pub fn may_be_protected(pattern: &str, takes: bool) -> bool {
 }
 
 fn may_cover(expected: &str, place: &[&str], takes: bool) -> bool {
-    // Names that stand for all that begin so.
+    // Sample names for a pattern that ends in `*`.
     const SAMPLES: [&str; 2] = ["settings.json", "settings.local.json"];
     let expected: Vec<&str> = expected.split('/').collect();
     let Some((last, folders)) = expected.split_last() else { return false };
@@ -94,7 +95,7 @@ fn may_cover(expected: &str, place: &[&str], takes: bool) -> bool {
     }
 }
 
-/// Whether a part of a pattern may match a name. A class in brackets counts for every character.
+/// Checks whether one component of a pattern may match a name. A bracket class matches any character.
 pub(super) fn part_matches(part: &str, name: &str) -> bool {
     if name.starts_with('.') && !part.trim_start_matches('\\').starts_with('.') {
         return false;
@@ -128,8 +129,8 @@ pub(super) fn part_matches(part: &str, name: &str) -> bool {
     places[name.len()]
 }
 
-/// What follows the brackets whose inner begins with `rest`: `[:lower:]` in them has brackets of its own, and one that
-/// stands first means itself.
+/// Returns the text after a bracket class whose content begins with `rest`. A class such as `[:lower:]` has brackets of
+/// its own, and a leading `]` is literal.
 fn behind_class(rest: &str) -> &str {
     let mut at = rest.chars().take_while(|char| matches!(char, '!' | '^')).count();
     at += usize::from(rest[at..].starts_with(']'));
@@ -144,7 +145,7 @@ fn behind_class(rest: &str) -> &str {
     ""
 }
 
-/// The parts of a path in lower case, without those that lead nowhere.
+/// Splits a path into lower-case components, with `.` and `..` resolved.
 fn parts(relative: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in relative.split(['/', '\\']) {
@@ -159,7 +160,7 @@ fn parts(relative: &str) -> Vec<String> {
     parts
 }
 
-/// A path as seen from each folder that it goes through.
+/// Returns the path relative to each folder that it goes through.
 fn places(parts: &[String]) -> impl Iterator<Item = &[String]> {
     (0..parts.len()).map(|from| &parts[from..])
 }
@@ -172,7 +173,7 @@ fn covers(pattern: &str, place: &[String]) -> bool {
     }
     let rest = &place[folders.len()..];
     match (last.strip_suffix('*'), rest) {
-        // The folder itself counts: `.git` is a file in a linked worktree.
+        // The folder itself is covered: `.git` is a file in a linked worktree.
         (Some("*"), _) => true,
         (Some(beginning), [name]) => name.starts_with(beginning),
         (None, [name]) => name == last,

@@ -1,33 +1,33 @@
-//! Which issues a text refers to: a commit's message, a specification, the title of a pull request.
+//! The issues that a text refers to: a commit message, a specification, the title of a pull request.
 //!
-//! What stands in code spans refers to nothing, and neither do the numbers inside other addresses. Digits are bounded:
-//! `#421` does not name issue 42.
+//! Code spans contain no references, nor do numbers inside other addresses. A number must match whole: `#421` does not
+//! name issue 42.
 
 use std::collections::BTreeSet;
 
-/// How much of a text is looked at, in bytes. What stands behind it refers to nothing.
+/// The part of a text that is searched, in bytes. The rest contains no references.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// The longest number.
+/// The most digits of a number.
 const MAX_DIGITS: usize = 18;
-/// What makes GitHub close an issue when it stands before a reference.
+/// The keywords before a reference that make GitHub close the issue.
 const CLOSING: [&str; 9] = ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"];
 
 /// A reference to an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// What it refers to.
+    /// The target.
     pub target: Target,
-    /// A keyword before it closes the issue: `fixes #1`.
+    /// Whether a keyword before it closes the issue: `fixes #1`.
     pub closes: bool,
 }
 
-/// What a reference refers to.
+/// The target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// An issue by its number: `#1`, `GH-1`, `owner/name#1`, or its address.
     Issue {
-        /// The repository, `owner/name`, of an address on another host than `github.com` as `host/owner/name`. Nothing
-        /// means the one that the text belongs to.
+        /// The repository: `owner/name`, or `host/owner/name` if the host is not `github.com`. `None` means the one
+        /// that the text belongs to.
         repository: Option<String>,
         /// The number.
         number: u64,
@@ -36,7 +36,7 @@ pub enum Target {
     Key(String),
 }
 
-/// Every reference in `text`, in its order.
+/// Returns the references in `text`, in order.
 pub fn references(text: &str) -> Vec<Reference> {
     let text = bounded(text);
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ pub fn references(text: &str) -> Vec<Reference> {
     found
 }
 
-/// The text up to the last whole word that fits: a number that is cut in two would be another number.
+/// Returns the text up to the last whole word that fits. A number cut in two would be another number.
 fn bounded(text: &str) -> &str {
     if text.len() <= MAX_TEXT_BYTES {
         return text;
@@ -57,7 +57,7 @@ fn bounded(text: &str) -> &str {
     &text[..text.rfind(char::is_whitespace).unwrap_or(0)]
 }
 
-/// Whether `text` has the form of a tracker's key: `ABC-12`.
+/// Checks whether `text` has the form of a tracker's key: `ABC-12`.
 pub fn is_key(text: &str) -> bool {
     let Some((project, digits)) = text.split_once('-') else { return false };
     let mut letters = project.chars();
@@ -68,8 +68,8 @@ pub fn is_key(text: &str) -> bool {
 }
 
 impl Target {
-    /// Whether this is the issue `number` of `repository` (`owner/name`, or `host/owner/name`). Where the repository is
-    /// not known, only a reference that names none is taken for one of its own.
+    /// Checks whether this is the issue `number` of `repository` (`owner/name`, or `host/owner/name`). If `repository`
+    /// is `None`, only a reference without a repository matches.
     pub fn is_issue(&self, number: u64, repository: Option<&str>) -> bool {
         match self {
             Target::Issue { repository: None, number: found } => *found == number,
@@ -81,12 +81,12 @@ impl Target {
     }
 }
 
-/// Where code spans and fences stand: from a row of backticks to the next one that is as long. One or two of them
-/// reach no further than their paragraph.
+/// Returns the ranges of code spans and fences: from a run of backticks to the next one of the same length. A span of
+/// one or two backticks ends within its paragraph.
 fn code_spans(text: &str) -> Vec<(usize, usize)> {
     let rows = rows(text);
     let mut spans = Vec::new();
-    // Rows of such a length have no partner below: whoever looks again would look through the whole text again.
+    // No later run has one of these lengths. Searching for one again would take quadratic time.
     let mut alone = BTreeSet::new();
     let mut next = 0;
     while let Some(&(from, length)) = rows.get(next) {
@@ -110,7 +110,7 @@ fn code_spans(text: &str) -> Vec<(usize, usize)> {
     spans
 }
 
-/// Rows of backticks: where each begins, and how long it is.
+/// Returns the runs of backticks: the start and the length of each.
 fn rows(text: &str) -> Vec<(usize, usize)> {
     let mut rows: Vec<(usize, usize)> = Vec::new();
     for (at, _) in text.match_indices('`') {
@@ -122,7 +122,7 @@ fn rows(text: &str) -> Vec<(usize, usize)> {
     rows
 }
 
-/// The references of a text without code.
+/// Adds the references of a text without code to `found`.
 fn plain(text: &str, found: &mut Vec<Reference>) {
     let mut at = 0;
     while at < text.len() {
@@ -154,7 +154,7 @@ fn push(found: &mut Vec<Reference>, target: Option<Target>, text: &str, at: usiz
     }
 }
 
-/// What begins with a word: `owner/name#1`, `GH-1`, a key, or nothing; and how long it is.
+/// Returns the target that begins with a word, if any (`owner/name#1`, `GH-1` or a key), and the length that was read.
 fn word(rest: &str) -> (Option<Target>, usize) {
     let length = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
     if let Some(target) = elsewhere(rest, length) {
@@ -171,7 +171,7 @@ fn word(rest: &str) -> (Option<Target>, usize) {
     (target, length)
 }
 
-/// `owner/name#1`, whose owner is `length` bytes long; and how long all of it is.
+/// Reads `owner/name#1`, whose owner is `length` bytes long. Returns the target and the length of the whole reference.
 fn elsewhere(rest: &str, length: usize) -> Option<(Option<Target>, usize)> {
     let behind = rest[length..].strip_prefix('/')?;
     let name = behind.find(|c: char| !is_name(c)).unwrap_or(behind.len());
@@ -182,7 +182,7 @@ fn elsewhere(rest: &str, length: usize) -> Option<(Option<Target>, usize)> {
     Some((number.map(|number| Target::Issue { repository, number }), end))
 }
 
-/// The issue that an address leads to: `https://github.com/owner/name/issues/1`.
+/// Returns the issue at an address: `https://github.com/owner/name/issues/1`.
 fn address(url: &str) -> Option<Target> {
     let (_, behind) = url.split_once("://")?;
     let path = behind.split(['?', '#']).next().unwrap_or(behind).trim_end_matches(['.', ',', ';', ':', '!']);
@@ -202,7 +202,7 @@ fn local(digits: &str) -> Option<Target> {
     number(digits).map(|number| Target::Issue { repository: None, number })
 }
 
-/// A number as an issue has one: not zero, and written without leading zeros.
+/// Parses an issue number: not zero, and without leading zeros.
 fn number(digits: &str) -> Option<u64> {
     let fits = (1..=MAX_DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     (fits && !digits.starts_with('0')).then(|| digits.parse().ok()).flatten()
@@ -212,7 +212,7 @@ fn leading_digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// Whether a number ends where `rest` begins: `#1.5` and `#1st` are no references.
+/// Checks whether a number ends where `rest` begins: `#1.5` and `#1st` are not references.
 fn ends(rest: &str) -> bool {
     let mut rest = rest.chars();
     match rest.next() {
@@ -222,7 +222,7 @@ fn ends(rest: &str) -> bool {
     }
 }
 
-/// Whether the last word of `before` closes what follows it.
+/// Checks whether the last word of `before` closes the reference after it.
 fn closes(before: &str) -> bool {
     let trimmed = before.trim_end();
     let trimmed = trimmed.strip_suffix(':').unwrap_or(trimmed).trim_end();
@@ -237,7 +237,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What names of owners, repositories and keys are made of.
+/// Checks whether `c` may occur in the name of an owner, a repository or a key.
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }

@@ -1,13 +1,13 @@
-//! The fifteen rules that are kept, by the names that bypasses call them by.
+//! The fifteen enforced rules, by the names that bypasses use.
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Its name.
     pub id: &'static str,
-    /// What it says.
+    /// The requirement.
     pub says: &'static str,
-    /// What keeps it.
+    /// The guards, gates or other parts that enforce it.
     pub kept_by: &'static str,
 }
 
@@ -15,7 +15,7 @@ const fn rule(id: &'static str, says: &'static str, kept_by: &'static str) -> Ru
     Rule { id, says, kept_by }
 }
 
-/// The rules, in their order.
+/// The rules, in order.
 pub const RULES: &[Rule] = &[
     rule("I-1", "no file is edited on an integration branch", "guard no-edit-on-integration"),
     rule("I-2", "nothing is committed or pushed on an integration branch", "guards, git hooks"),

@@ -1,4 +1,4 @@
-//! A line of the event log, as far as decisions go by it.
+//! The part of an event log line that decisions depend on.
 
 use serde_json::Value;
 
@@ -7,27 +7,27 @@ use portolan_core::value::Timestamp;
 /// A line of the event log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogLine<'a> {
-    /// Its name.
+    /// Its id.
     pub id: &'a str,
     /// Its type.
     pub kind: &'a str,
     /// When it was written.
     pub at: Timestamp,
-    /// The task that it is about.
+    /// The task that it concerns.
     pub task: Option<&'a str>,
-    /// The run that it is about.
+    /// The run that it concerns.
     pub run: Option<&'a str>,
-    /// What it says.
+    /// Its data.
     pub data: &'a Value,
 }
 
 impl<'a> LogLine<'a> {
-    /// A text of what it says.
+    /// Returns a string field of its data.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.data.get(name).and_then(Value::as_str)
     }
 
-    /// A whole number of what it says.
+    /// Returns a whole-number field of its data.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.data.get(name).and_then(Value::as_u64)
     }

@@ -1,10 +1,10 @@
-//! The issue that work is tracked by, and whether a text names it. Guards, git's hooks and the checks at the exits of
-//! phases ask here, so that none lets pass what another refuses.
+//! The issue that tracks the work, and whether a text names it. Guards, git hooks and the checks at phase exits share
+//! this code, so that they agree.
 
 use super::guidelines::{Guidelines, IssueProvider};
 use super::references::{Reference, Target, references};
 
-/// The issue of a task, as its repository and its rules read it.
+/// The issue of a task, with the repository and the rules that references are read by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tracked<'a> {
     wanted: IssueId<'a>,
@@ -20,18 +20,18 @@ enum IssueId<'a> {
     Any,
 }
 
-/// What a text lacks.
+/// A fault of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// What is wrong with it.
+    /// The reason.
     pub(super) reason: String,
-    /// What puts it right.
+    /// How to fix it.
     pub(super) help: String,
 }
 
 impl<'a> Tracked<'a> {
-    /// The issue that is claimed by its number, its key, or not at all. A tracker that goes by keys has no numbers. The
-    /// repository is the one that the text belongs to, where that can be told.
+    /// Creates the issue that is claimed by number, by key, or not at all. A tracker of keys has no numbers. The
+    /// repository is the one that the text belongs to, if known.
     pub(super) fn new(
         number: Option<u64>,
         key: Option<&'a str>,
@@ -47,12 +47,12 @@ impl<'a> Tracked<'a> {
         Tracked { wanted, repository, guidelines }
     }
 
-    /// Whether an issue is claimed.
+    /// Checks whether an issue is claimed.
     pub(super) fn is_claimed(&self) -> bool {
         !matches!(self.wanted, IssueId::Any)
     }
 
-    /// How messages name it; what is not known stands in angle brackets.
+    /// Returns the issue as messages write it. An unknown part is in angle brackets.
     pub(super) fn written(&self) -> String {
         match (&self.wanted, &self.guidelines.issues.provider) {
             (IssueId::Number(number), _) => format!("#{number}"),
@@ -64,12 +64,12 @@ impl<'a> Tracked<'a> {
         }
     }
 
-    /// Whether `text` names the issue; where none is claimed, any.
+    /// Checks whether `text` names the issue, or any issue if none is claimed.
     pub(super) fn is_named(&self, text: &str) -> bool {
         references(text).iter().any(|reference| self.is_meant(&reference.target))
     }
 
-    /// What the message of a commit lacks: it names the issue, and closes none where that is not done.
+    /// Returns the fault of a commit message: it must name the issue, and close none if the guidelines forbid that.
     pub(super) fn fault(&self, message: &str) -> Option<Fault> {
         let found = references(message);
         let written = self.written();
@@ -101,7 +101,7 @@ impl<'a> Tracked<'a> {
         }
     }
 
-    /// Whether it is an issue at all: `UTF-8` looks like a key, and is one only where keys are used.
+    /// Checks whether it is an issue at all: `UTF-8` looks like a key, but is one only if keys are used.
     fn is_issue(&self, target: &Target) -> bool {
         match (target, &self.guidelines.issues.provider) {
             (Target::Issue { .. }, _) => true,
@@ -131,7 +131,7 @@ mod tests {
         rules(IssueProvider::Pattern { projects: projects.iter().map(|&project| project.to_owned()).collect() })
     }
 
-    /// `named`, `missing` or `closing`, of a claim: `42`, `ABC-12`, or nothing.
+    /// Returns `named`, `missing` or `closing` for a claim: `42`, `ABC-12`, or an empty one.
     fn said(claim: &str, rules: &Guidelines, message: &str) -> &'static str {
         let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
         let tracked = Tracked::new(number, key, Some("me/it"), rules);

@@ -1,11 +1,10 @@
-//! What a tool call may do, from files under `tests/cases/guards`. A shell command stands behind `$ ` and its further
-//! lines behind `> `, an edited path behind `edit `; what all guards say stands behind `= `, without those that allow.
-//! `must allow`, `must stop` and `must hook` say what everything after them comes to: what is stopped is asked or refused,
-//! and what is left to git's own hooks is allowed here (the command line's tests run it). Other lines set the scene:
-//! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`, `upstream <branch>`,
-//! `blocked <request>`, `own <path>`,
-//! `no-remotes`, `afresh`. `UPDATE_EXPECT=1` takes over what the guards say, but not
-//! what must come of it.
+//! Judges the tool calls in the files under `tests/cases/guards`. `$ ` begins a shell command and `> ` continues it;
+//! `edit ` gives an edited path; `= ` gives the judgements of all guards, without those that allow. `must allow`,
+//! `must stop` and `must hook` require a result of everything after them: a stopped call is asked about or refused, and
+//! a call left to git's own hooks is allowed here (the command line's tests run it). Other lines set the context:
+//! `on <branch>`, `rules …`, `typecheck …`, `issue <number or key>`, `env NAME=value`, `alias name=text`,
+//! `upstream <branch>`, `blocked <request>`, `own <path>`, `question <id>`, `file <path>=<text>`, `person`,
+//! `no-remotes`, `afresh`. `UPDATE_EXPECT=1` updates the judgements, but not the required results.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -24,7 +23,7 @@ use portolan_gates::shell::{self, ShellContext};
 use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool, names};
 use proptest::prelude::*;
 
-/// A small world: `/repo` with what a case says, and others that are always the same.
+/// The context of the calls: `/repo` as a case sets it, and other repositories that are always the same.
 #[derive(Clone)]
 struct World {
     head: Option<Worktree>,
@@ -34,13 +33,13 @@ struct World {
     must: Option<Must>,
 }
 
-/// What must come of what follows.
+/// The required result of the following calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
     Allow,
-    /// It is asked or refused.
+    /// The call is asked about or refused.
     Stop,
-    /// The guards allow it, and git's own hooks hold what it does.
+    /// The guards allow it, and git's own hooks check its effects.
     Hook,
 }
 
@@ -79,7 +78,7 @@ impl World {
         World { head: Some(worktree("/repo", "main")), scene, guidelines, aliases: BTreeMap::new(), must: None }
     }
 
-    /// Where a path lies, as text alone says it.
+    /// Returns the place of a path, by its text alone.
     fn place(&self, path: &str) -> Place {
         let mut parts: Vec<&str> = Vec::new();
         for part in path.split('/') {
@@ -232,18 +231,18 @@ enum Case {
     Edit(String),
 }
 
-/// What was found of the cases.
+/// The results of the cases.
 #[derive(Default)]
 struct Tally {
     all: usize,
-    /// Those that come to something else than they must.
+    /// Those with another result than required.
     wrong: Vec<String>,
     refused: usize,
     asked: usize,
     left_to_git: usize,
 }
 
-/// The file with what is said now.
+/// Returns the file with the present judgements.
 fn retold(file: &str, tally: &mut Tally) -> String {
     let mut world = World::new();
     let mut out = String::new();
@@ -316,7 +315,7 @@ fn every_call_is_judged() {
     }
 }
 
-/// The commands of the shell reader's own cases, with the words for what cannot be told of each.
+/// Judges the commands of the shell reader's own cases, with the doubts that these expect.
 #[test]
 fn what_the_reader_doubts_is_never_waved_through() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/shell");
@@ -404,7 +403,7 @@ fn a_tool_of_a_server_counts_for_what_it_does() {
     assert_eq!(judged(None), Decision::Allow);
 }
 
-/// A tool of a forge's server names the repository that it writes, which may be none of this project's.
+/// A tool of a forge's server names the repository that it writes, which may not belong to this project.
 #[test]
 fn a_push_to_another_repository_is_asked_and_none_to_ones_own_is_let_through() {
     let judged = |remotes: &[&str], change: fn(&mut World), line: &str| {
@@ -443,7 +442,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Commands that are blocked on `main`.
+/// Returns commands that are blocked on `main`.
 fn blocked() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "git commit -m x",

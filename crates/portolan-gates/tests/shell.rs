@@ -1,6 +1,6 @@
-//! What shell commands would do, from files under `tests/cases/shell`: a command stands behind `$ `, its further lines
-//! behind `> `, what must be told behind `= `, and what is assumed of aliases before them behind `alias `.
-//! `UPDATE_EXPECT=1` takes over what is told.
+//! Reads the shell commands in the files under `tests/cases/shell`: `$ ` begins a command, `> ` continues it, `= `
+//! gives the expected results, and `alias ` sets an alias for the commands after it. `UPDATE_EXPECT=1` updates the
+//! results.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate reads nothing")]
 
@@ -26,7 +26,7 @@ fn texts(words: &[Word]) -> String {
     words.iter().map(text).collect::<Vec<_>>().join(" ")
 }
 
-/// The words whose condition holds.
+/// Returns the words whose condition holds.
 fn flags(all: &[(&str, bool)]) -> String {
     all.iter().filter(|(_, on)| *on).fold(String::new(), |mut out, (name, _)| {
         let _ = write!(out, " {name}");
@@ -162,7 +162,7 @@ fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
     lines(&shell::expand(&shell::read_in(text, &around), aliases))
 }
 
-/// The file with what is told now, and how many commands it has.
+/// Returns the file with the present results, and the number of its commands.
 fn retold(file: &str) -> (String, usize) {
     let mut out = String::new();
     let mut aliases = BTreeMap::new();
@@ -214,7 +214,7 @@ fn every_command_is_told() {
     assert!(all >= 300, "the battery has only {all} commands");
 }
 
-/// One of these, each with its own mark in what is told.
+/// Returns one of these commands, each with a result of its own.
 fn marked() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "git commit -m x",
@@ -231,7 +231,7 @@ fn marked() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Text that is nearly one of a shell.
+/// Returns text that is almost shell syntax.
 fn odd() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "git", "commit", "time", "coproc", "$(", ")", "(", "{", "}", "`", "\"", "'", "\\", "\n", ";", "&&", "||", "|",
@@ -291,7 +291,7 @@ proptest! {
                 _ => format!("f() {{ {text}; }}; f"),
             };
         }
-        // What it runs in and with may differ; what it does may not be lost.
+        // The folders and variables of a command may differ, but its effects must not be lost.
         let bare = |line: &String| line.split(" [in ").next().unwrap_or_default().split(" [with ").next().unwrap_or_default().to_owned();
         let whole: Vec<String> = told(&text, &none).iter().map(bare).collect();
         for line in told(command, &none).iter().map(bare) {
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// Texts that nest or repeat as far as they may.
+/// Texts at the limits of nesting and repetition.
 #[test]
 fn no_depth_and_no_length_is_too_much() {
     let pieces = [

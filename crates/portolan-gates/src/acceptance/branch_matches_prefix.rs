@@ -1,4 +1,4 @@
-//! I-4: the work is on a branch of its own, whose name begins as the guidelines want it.
+//! I-4: the work is on a branch of its own, whose name has a prefix that the guidelines allow.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
     CheckFinding { sets: Some(("branchPrefix", prefix.to_owned())), ..holds("prefix-matches", reason) }
 }
 
-/// The claimed branch, when it is checked out.
+/// Returns the claimed branch, if it is checked out.
 pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, Box<CheckFinding>> {
     let Some(branch) = claims.branch.as_deref() else {
         return Err(Box::new(fails("no-branch", "no branch is claimed; make one for the work and claim its name")));
@@ -73,7 +73,7 @@ pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, B
     Err(Box::new(fault))
 }
 
-/// The prefix that a branch begins with: the claimed one, which must be allowed, or else the longest allowed one.
+/// Returns the prefix of a branch: the claimed one, which must be allowed, or else the longest allowed one.
 fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -> Result<&'g str, Box<CheckFinding>> {
     let allowed = &guidelines.branches.prefixes;
     let words: Vec<&str> = allowed.iter().map(String::as_str).collect();
@@ -102,7 +102,7 @@ fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -
     found.ok_or_else(|| Box::new(fails("wrong-prefix", reason())))
 }
 
-/// Whether `branch` is named like `pattern`, made of `{prefix}`, `{issue}`, `{slug}` and literal text.
+/// Checks whether `branch` matches `pattern`, made of `{prefix}`, `{issue}`, `{slug}` and literal text.
 fn follows(pattern: &str, branch: &str, prefix: &str, claims: &Claims) -> bool {
     let issue = claims.issue.map(|number| number.to_string()).or_else(|| claims.issue_key.clone());
     let mut places = BTreeSet::from([0]);
@@ -130,7 +130,7 @@ fn follows(pattern: &str, branch: &str, prefix: &str, claims: &Claims) -> bool {
     places.contains(&branch.len())
 }
 
-/// How far one or more of these characters may reach.
+/// Returns the possible lengths of one or more of these characters.
 fn lengths(text: &str, is: impl Fn(char) -> bool) -> Vec<usize> {
     text.char_indices().take_while(|(_, c)| is(*c)).map(|(at, c)| at + c.len_utf8()).collect()
 }

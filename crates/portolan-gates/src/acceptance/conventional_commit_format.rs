@@ -1,4 +1,4 @@
-//! I-7: every commit of the branch is written by Conventional Commits.
+//! I-7: every commit of the branch follows Conventional Commits.
 
 use super::range::{range, ruled};
 use super::{CheckFinding, CheckKind, Violation, fails, holds, message, quoted, short};
@@ -36,7 +36,7 @@ pub(super) fn violation(commit: &Commit, expected: String) -> Violation {
     Violation { sha: commit.oid.clone(), subject: portolan_core::diagnostic::clip(&commit.subject), expected }
 }
 
-/// What violations come to: the first is in the reason, all of them in the finding.
+/// Returns the finding of violations. The reason names the first, the finding has all.
 pub(super) fn judged(code: &'static str, violations: Vec<Violation>, well: impl FnOnce() -> String) -> CheckFinding {
     let Some(first) = violations.first() else { return holds("commits-hold", well()) };
     let others = match violations.len() - 1 {

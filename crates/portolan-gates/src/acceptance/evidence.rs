@@ -1,4 +1,4 @@
-//! Whether work has left behind what it should: files that changed, commits, tests. What is looked at is handed in.
+//! Evidence of work: changed files, commits, tests. The caller passes in the data.
 
 use super::conventional_commit_format::{judged, violation};
 use super::range::ruled;
@@ -11,8 +11,8 @@ use crate::pattern::matches;
 /// The most paths that a reason names.
 const MOST_NAMED: usize = 5;
 
-/// Whether files have changed as the patterns say: of each of `must` at least one, of the others only `may`, and none of
-/// `must_not`. Where nothing is said, any file will do. The paths are relative to the project.
+/// Checks whether files have changed as the patterns require: at least one of each of `must`, of the others only `may`,
+/// and none of `must_not`. Without patterns any changed file is accepted. The paths are relative to the project.
 pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], paths: &[&str]) -> CheckFinding {
     if must.is_empty() && may.is_none() && must_not.is_empty() && paths.is_empty() {
         return fails("nothing-changed", "no file has changed; do the work, or report what keeps you from it");
@@ -36,7 +36,7 @@ pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], pat
     holds("changed", have_changed(paths))
 }
 
-/// Whether there are commits, with messages as the rules want them; without rules any message will do.
+/// Checks whether there are commits whose messages follow the rules. Without rules any message is accepted.
 pub fn commit(commits: &[Commit], rules: Option<&Guidelines>) -> CheckFinding {
     let Some(latest) = commits.first() else {
         return fails("nothing-committed", "nothing has been committed; commit the work");
@@ -52,8 +52,8 @@ pub fn commit(commits: &[Commit], rules: Option<&Guidelines>) -> CheckFinding {
     })
 }
 
-/// Whether tests have come or have changed. What is changed of a file that is all tests counts; of other files that have
-/// tests in them, tests and assertions that have come.
+/// Checks whether tests were added or changed. Any change of a test file counts; in other files only added tests and
+/// assertions count.
 pub fn tests_touched(diff: &Diff) -> CheckFinding {
     let touched = diff.files.iter().find(|change| change.after != Text::Absent && is_test_path(&change.path));
     if let Some(change) = touched {
@@ -65,7 +65,7 @@ pub fn tests_touched(diff: &Diff) -> CheckFinding {
     }
 }
 
-/// Whether tests are as strong as they were.
+/// Checks that tests are as strong as before.
 pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
     let lost = tests_lost(diff);
     let Some(first) = lost.first() else { return holds("tests-kept", "no test has gone, is skipped or asserts less") };
@@ -78,7 +78,7 @@ pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
     fails("tests-weakened", reason)
 }
 
-/// Whether no marks of conflicts are left: each is a path and a line.
+/// Checks that no conflict markers are left. Each marker is a path and a line.
 pub fn no_conflict_marks(marks: &[(String, u64)]) -> CheckFinding {
     let Some((path, line)) = marks.first() else { return holds("no-marks", "no marks of conflicts are left") };
     let others = match marks.len() - 1 {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn files_change_as_the_patterns_say() {
-        // What must, may and must not change, and what has; nothing may be said of what may.
+        // What must, may and must not change, and what has changed; `-` gives no `may`.
         let cases = [
             ("", "-", "", "", "Fails nothing-changed"),
             ("", "-", "", "a", "Holds changed: `a` has changed"),

@@ -1,9 +1,9 @@
-//! Messages by Conventional Commits 1.0.0: `type(scope)!: description`, a body, footers.
+//! Messages in the format of Conventional Commits 1.0.0: `type(scope)!: description`, a body, footers.
 
 use crate::guidelines::Commits;
 use portolan_core::diagnostic::list;
 
-/// What would make a message right; nothing when it is.
+/// Returns how to fix a message, or `None` if it is valid.
 pub(super) fn fault(subject: &str, body: &str, rules: &Commits) -> Option<String> {
     header(subject, rules).or_else(|| below(body))
 }
@@ -40,7 +40,7 @@ fn too_long(subject: &str, most: Option<usize>) -> Option<String> {
     Some(format!("keep the first line within {most} characters"))
 }
 
-/// Body and footers. A footer that announces a break is told by capitals alone, so that others must not look like one.
+/// Checks body and footers. A breaking-change footer is recognized by capitals, so other spellings of it are faults.
 fn below(body: &str) -> Option<String> {
     if body.lines().next().is_some_and(|line| !line.trim().is_empty()) {
         return Some("leave a blank line behind the first one".to_owned());
@@ -63,7 +63,7 @@ fn below(body: &str) -> Option<String> {
     None
 }
 
-/// A footer's token and the beginning of its value: `Token: value` or `Token #value`.
+/// Returns a footer's token and the beginning of its value: `Token: value` or `Token #value`.
 fn footer(line: &str) -> Option<(&str, &str)> {
     let is_token = |token: &str| {
         let spaced = token.eq_ignore_ascii_case("breaking change");

@@ -1,5 +1,5 @@
-//! Checks at the exits of phases: whether a repository is what a task claims. One file for each check, with what it needs
-//! to know; a check that cannot tell says so, and never guesses.
+//! The checks at phase exits: whether a repository is in the state that a task claims. Each check is one file, with the
+//! facts that it needs. A check that cannot decide reports that, and never guesses.
 
 mod branch_matches_prefix;
 mod commits_reference_issue;
@@ -25,37 +25,37 @@ use super::guidelines::{Commits, Guidelines, Level};
 use super::tracked::Tracked;
 use portolan_core::diagnostic::{clip, is_unseen, list};
 
-/// What would make a commit's message one by Conventional Commits; nothing when it is one.
+/// Returns how to fix a commit message by Conventional Commits, or `None` if it is valid.
 pub fn message_fault(message: &str, rules: &Commits) -> Option<String> {
     let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
     message::fault(subject, body, rules)
 }
 
-/// Whether what a check asks is so.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// It is.
+    /// The condition holds.
     Holds,
-    /// It is not.
+    /// The condition does not hold.
     Fails,
-    /// It could not be found out, which passes nothing.
+    /// It could not be determined, which does not pass.
     Unverified,
 }
 
-/// What a check found.
+/// The finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckFinding {
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub standing: CheckStatus,
-    /// A stable word for the case.
+    /// A stable code for the case.
     pub code: &'static str,
-    /// Why; never empty.
+    /// The reason; never empty.
     pub reason: String,
-    /// The commits that are at fault, all of them.
+    /// All commits at fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
-    /// The field of the task that is known from now on, and its value.
+    /// The field of the task that the check determined, and its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sets: Option<(&'static str, String)>,
 }
@@ -63,27 +63,27 @@ pub struct CheckFinding {
 /// A commit at fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Its full name.
+    /// Its full object name.
     pub sha: String,
     /// The first line of its message.
     pub subject: String,
-    /// What would be right.
+    /// The correct form.
     pub expected: String,
 }
 
 /// A check.
 #[derive(Debug)]
 pub struct CheckKind {
-    /// The name that phases call it by.
+    /// The name that phases use.
     pub id: &'static str,
-    /// The rule that it keeps; nothing where it keeps none that has a name.
+    /// The rule that it enforces; `None` if that has no name.
     pub invariant: Option<&'static str>,
-    /// What it needs to know.
+    /// The facts that it needs.
     pub needs: Needs,
     look: fn(&Claims, &Facts, &Guidelines) -> CheckFinding,
 }
 
-/// Every check, by its name.
+/// Every check.
 pub static CHECKS: [CheckKind; 11] = [
     tracking_issue::KIND,
     branch_matches_prefix::KIND,
@@ -98,38 +98,38 @@ pub static CHECKS: [CheckKind; 11] = [
     no_tampering::KIND,
 ];
 
-/// The code of what fails where the guidelines only ask for a warning.
+/// The code of a failure that the guidelines reduce to a warning.
 pub const WARNED: &str = "warned";
-/// The code of what the guidelines switched off.
+/// The code of a check that the guidelines switch off.
 pub const OFF: &str = "switched-off";
 
-/// The check of this name.
+/// Returns the check of this name.
 pub fn find(id: &str) -> Option<&'static CheckKind> {
     CHECKS.iter().find(|kind| kind.id == id)
 }
 
 impl CheckKind {
-    /// Whether what it asks is so, as closely as the guidelines want it kept. What fails under a warning holds, and its
-    /// code is [`WARNED`].
+    /// Decides the check at the level that the guidelines set. A failure at level `warn` holds, with the code
+    /// [`WARNED`].
     pub fn decide(&self, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
         weighed(&self.names(), guidelines, || (self.look)(claims, facts, guidelines))
     }
 
-    /// What it comes to where the guidelines switched it off: nothing needs to be known for that.
+    /// Returns the finding if the guidelines switch the check off, which needs no facts.
     pub fn switched_off(&self, guidelines: &Guidelines) -> Option<CheckFinding> {
         switched_off(&self.names(), guidelines)
     }
 
-    /// The names that guidelines may know it by.
+    /// Returns the names that guidelines may use for it.
     fn names(&self) -> Vec<&'static str> {
         [Some(self.id), self.invariant].into_iter().flatten().collect()
     }
 }
 
-/// The check of a pull request that is ready to be merged. What it cannot tell, a person is asked.
+/// The check for a pull request that is ready to be merged. A person is asked if it cannot decide.
 pub const READY: &str = pull_request::READY.id;
 
-/// What is found, as closely as the guidelines want what has these names kept. What is switched off is not looked at.
+/// Returns the finding at the level that the guidelines set for these names. A check that is switched off does not run.
 pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> CheckFinding) -> CheckFinding {
     if let Some(off) = switched_off(names, guidelines) {
         return off;
@@ -142,28 +142,28 @@ pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> C
     CheckFinding { standing: CheckStatus::Holds, code: WARNED, reason, ..found }
 }
 
-/// What is said of what has these names where the guidelines switched it off.
+/// Returns the finding for these names if the guidelines switch them off.
 pub fn switched_off(names: &[&str], guidelines: &Guidelines) -> Option<CheckFinding> {
     let policy = policy(names, guidelines);
     let off = || holds(OFF, format!("not looked at: `policies.{policy}` is `off`"));
     (guidelines.level(names) == Level::Off).then(off)
 }
 
-/// The name under which the guidelines say how closely it is kept.
+/// Returns the name under which the guidelines set the level.
 fn policy<'a>(names: &[&'a str], guidelines: &Guidelines) -> &'a str {
     let named = names.iter().find(|name| guidelines.levels.contains_key(**name)).or(names.first());
     named.copied().unwrap_or_default()
 }
 
 impl Claims {
-    /// The issue that is claimed, as this repository reads it.
+    /// Returns the claimed issue, as this repository refers to it.
     fn tracked<'a>(&'a self, facts: &'a Facts, guidelines: &'a Guidelines) -> Tracked<'a> {
         Tracked::new(self.issue, self.issue_key.as_deref(), facts.repository.as_deref(), guidelines)
     }
 }
 
 impl CheckFinding {
-    /// A finding that is about no commit and sets nothing.
+    /// Creates a finding without violations that sets nothing.
     pub fn of(standing: CheckStatus, code: &'static str, reason: impl Into<String>) -> CheckFinding {
         CheckFinding { standing, code, reason: reason.into(), violations: Vec::new(), sets: None }
     }
@@ -185,7 +185,7 @@ fn unverified(unknown: &FactError) -> CheckFinding {
     found(CheckStatus::Unverified, unknown.code, format!("cannot verify: {}", unknown.why))
 }
 
-/// Of what a forge answered from a repository that is not the project's.
+/// Returns the finding for a forge's answer from a repository that is not the project's.
 fn of_another(what: &str, elsewhere: &ForeignRepository) -> CheckFinding {
     let own: Vec<&str> = elsewhere.own.iter().map(String::as_str).collect();
     let found = quoted(&elsewhere.found);
@@ -193,12 +193,12 @@ fn of_another(what: &str, elsewhere: &ForeignRepository) -> CheckFinding {
     fails("another-repository", reason)
 }
 
-/// Of a question that this check needed and whoever took the snapshot did not ask.
+/// Returns the finding for a fact that this check needs and that the snapshot lacks.
 fn not_asked(what: &str) -> CheckFinding {
     found(CheckStatus::Unverified, "not-asked", format!("cannot verify: nobody looked at {what}; ask again"))
 }
 
-/// A word from outside as reasons quote it: short, on one line, and unable to end its backticks.
+/// Quotes an external text for a reason: short, on one line, and unable to end its backticks.
 fn quoted(text: &str) -> String {
     let plain = clip(text).replace('`', "'");
     let plain: String =
@@ -206,7 +206,7 @@ fn quoted(text: &str) -> String {
     format!("`{plain}`")
 }
 
-/// The first digits of a commit's name.
+/// Returns the first digits of a commit's name.
 fn short(oid: &str) -> &str {
     oid.get(..10).unwrap_or(oid)
 }

@@ -1,5 +1,5 @@
-//! Nobody went past the guards: they are as they were installed, git finds its hooks and they have seen every commit that
-//! was made here, and integration branches hold what their remotes hold.
+//! The guards were not bypassed: they are as installed, git finds its hooks, the hooks have seen every local commit,
+//! and integration branches have no commits that their remotes lack.
 
 use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, short, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs};

@@ -1,4 +1,4 @@
-//! I-9: a pull request brings the work to an integration branch; it can be merged, and at the end it is.
+//! I-9: a pull request merges the work into an integration branch. It can be merged, and at the end it is.
 
 use super::{CheckFinding, CheckKind, fails, found, holds, not_asked, of_another, quoted, unverified};
 use crate::facts::{
@@ -37,7 +37,7 @@ fn opened(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindi
     })
 }
 
-/// What makes a pull request one that is open, or was, and has all commits, as a sentence.
+/// Checks that a pull request is open or merged and has all commits. Returns that as a sentence.
 fn is_open(number: u64, request: &ForgeRequest, guidelines: &Guidelines) -> Result<String, CheckFinding> {
     let state = match request.state {
         RequestState::Merged => "merged",
@@ -58,7 +58,7 @@ fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         let Some(Readiness { mergeable, checks }) = &request.readiness else {
             return Err(not_asked("whether the pull request can be merged"));
         };
-        // A forge says nothing of conflicts of what it has merged.
+        // A forge reports no mergeability for a merged pull request.
         let mergeable = mergeable.or((request.state == RequestState::Merged).then_some(true));
         if mergeable == Some(false) {
             let base = quoted(&request.base);
@@ -75,7 +75,7 @@ fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
     })
 }
 
-/// That all checks have passed, as a clause.
+/// Checks that all checks have passed. Returns that as a clause.
 fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, CheckFinding> {
     let failed = |check: &ForgeCheck| match &check.state {
         ForgeCheckState::Failed(word) => Some(format!("{} ({})", quoted(&check.name), quoted(word))),
@@ -118,7 +118,7 @@ fn merged(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindi
     }
     judged(claims, facts, guidelines, |number, request| match request.state {
         RequestState::Merged => {
-            // Somewhere else than on its branch, the head says nothing of what was merged.
+            // On another branch, the head is unrelated to what was merged.
             if facts.head.branch == claims.branch {
                 pushed(number, request)?;
             }
@@ -131,7 +131,7 @@ fn merged(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindi
     })
 }
 
-/// What holds of every pull request, then what `last` asks besides.
+/// Checks the conditions for every pull request, then `last`.
 fn judged(
     claims: &Claims,
     facts: &Facts,
@@ -140,7 +140,7 @@ fn judged(
 ) -> CheckFinding {
     let Some(number @ 1..) = claims.pull_request else {
         return match &facts.pull_request {
-            // Nobody claimed one, and which one the branch has could not be found out.
+            // None is claimed, and the branch's own could not be determined.
             Answer::Unknown(unknown) => unverified(unknown),
             _ => fails("no-pull-request", "no pull request is claimed; open one and claim its number"),
         };
@@ -225,7 +225,7 @@ fn closed(number: u64) -> CheckFinding {
     fails("closed", format!("pull request #{number} was closed without being merged; reopen it, or claim another"))
 }
 
-/// Without a forge, work is merged when no commit of it is missing on the integration branches.
+/// Without a forge, work is merged if the integration branches have all its commits.
 fn by_record(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let record = judged(claims, facts, guidelines, |_, _| Ok(holds("review-record", "there is a record")));
     match (&facts.commits, record.standing) {

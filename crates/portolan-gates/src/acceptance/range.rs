@@ -1,11 +1,11 @@
-//! The commits that checks of commits look at.
+//! The commits that commit checks apply to.
 
 use super::branch_matches_prefix::stands;
 use super::{CheckFinding, fails, not_asked, quoted, unverified};
 use crate::facts::{Answer, Claims, Commit, Facts};
 use crate::guidelines::Guidelines;
 
-/// The commits of the claimed branch, of which there is at least one.
+/// Returns the commits of the claimed branch, of which there is at least one.
 pub(super) fn range<'f>(claims: &Claims, facts: &'f Facts) -> Result<&'f [Commit], Box<CheckFinding>> {
     let fault = match (&facts.trouble, &facts.base, &facts.commits) {
         (Some(unknown), ..) | (_, Answer::Unknown(unknown), _) | (_, _, Answer::Unknown(unknown)) => {
@@ -33,8 +33,9 @@ fn nothing(branch: &str) -> CheckFinding {
     fails("nothing-committed", format!("nothing is committed on {}; commit the work", quoted(branch)))
 }
 
-/// The commits that are held to the rules: not those that git wrote by itself, when the guidelines pass them over. One
-/// that only calls itself so is held to them: what it squashes into or takes back must be there.
+/// Returns the commits that the rules apply to: without those that git generates, if the guidelines ignore these. A
+/// commit that only looks generated is included: a squash needs its target among the commits, and a revert must name
+/// its commit.
 pub(super) fn ruled<'f>(commits: &'f [Commit], guidelines: &Guidelines) -> Vec<&'f Commit> {
     let subjects: std::collections::BTreeSet<&str> = commits.iter().map(|commit| commit.subject.as_str()).collect();
     let generated = |commit: &Commit| match stripped(&commit.subject) {
@@ -44,7 +45,7 @@ pub(super) fn ruled<'f>(commits: &'f [Commit], guidelines: &Guidelines) -> Vec<&
     commits.iter().filter(|commit| !guidelines.commits.ignore_generated || !generated(commit)).collect()
 }
 
-/// A subject without what marks a commit that will be squashed into another.
+/// Returns a subject without the marks of a commit to be squashed.
 fn stripped(subject: &str) -> &str {
     let mut rest = subject;
     while let Some(behind) = ["fixup! ", "squash! ", "amend! "].iter().find_map(|mark| rest.strip_prefix(mark)) {
@@ -53,7 +54,7 @@ fn stripped(subject: &str) -> &str {
     rest
 }
 
-/// What `git revert` writes: the subject that is taken back, and in the body the commit.
+/// Checks for the format of `git revert`: the reverted subject, and the commit in the body.
 fn is_revert(commit: &Commit) -> bool {
     let names = |line: &str| {
         let oid = line.strip_prefix("This reverts commit ").and_then(|rest| rest.get(..40));

@@ -1,4 +1,4 @@
-//! I-5: the work is specified, where that is asked for.
+//! I-5: the work has a specification, if one is required.
 
 use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs, Spec};
@@ -12,7 +12,7 @@ pub(super) const KIND: CheckKind = CheckKind {
     look,
 };
 
-/// Whether a claimed path may be looked for at all: relative, and never upwards.
+/// Checks whether a claimed path may be read at all: it must be relative and without `..`.
 pub fn is_below(path: &str) -> bool {
     let upwards = path.split(['/', '\\']).any(|part| part == "..");
     !path.is_empty() && !path.starts_with(['/', '\\', '-', ':', '~']) && !upwards && !path.contains('\0')

@@ -53,7 +53,7 @@ fn request() -> ForgeRequest {
     }
 }
 
-/// A repository in which every check holds.
+/// Returns a repository in which every check holds.
 fn facts() -> Facts {
     Facts {
         repository: Some("o/r".into()),
@@ -97,7 +97,7 @@ fn decide(id: &str, claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> 
     finding
 }
 
-/// The code of a failure, after `change`.
+/// Returns the code of a failure, after `change`.
 fn failure(id: &str, change: impl FnOnce(&mut Claims, &mut Facts, &mut Guidelines)) -> &'static str {
     let (mut claims, mut facts, mut guidelines) = (claims(), facts(), guidelines());
     change(&mut claims, &mut facts, &mut guidelines);
@@ -106,7 +106,7 @@ fn failure(id: &str, change: impl FnOnce(&mut Claims, &mut Facts, &mut Guideline
     finding.code
 }
 
-/// The code of what holds, after `change`.
+/// Returns the code of a success, after `change`.
 fn well(id: &str, change: impl FnOnce(&mut Claims, &mut Facts, &mut Guidelines)) -> &'static str {
     let (mut claims, mut facts, mut guidelines) = (claims(), facts(), guidelines());
     change(&mut claims, &mut facts, &mut guidelines);
@@ -343,7 +343,7 @@ fn pull_requests_that_are_not_what_they_should_be() {
     assert_eq!((finding.standing, finding.code), (CheckStatus::Unverified, "head-unknown"));
 }
 
-/// What is said of a pull request that is as `change` makes it.
+/// Returns the finding for a pull request with `change` applied.
 fn readiness(change: impl FnOnce(&mut ForgeRequest, &mut Readiness)) -> (CheckStatus, &'static str, String) {
     let mut request = request();
     let mut readiness = request.readiness.take().expect("it is asked");
@@ -398,7 +398,7 @@ fn a_pull_request_is_ready_where_nothing_conflicts_and_all_checks_have_passed() 
     let unasked = ForgeRequest { readiness: None, ..request() };
     let facts = Facts { pull_request: Answer::Found(PullRequest::Forge(unasked)), ..facts() };
     assert_eq!(decide("pull-request", &claims(), &facts, &guidelines()).code, "not-asked");
-    // Which pull request the branch has may be as unknown as how it stands.
+    // The pull request of the branch may be as unknown as its state.
     let unknown = Answer::Unknown(FactError { code: "gh-auth", why: "`gh` is not logged in".into() });
     let facts = Facts { pull_request: unknown, ..facts };
     for claims in [claims(), Claims { pull_request: None, ..claims() }] {

@@ -1,4 +1,4 @@
-//! I-3: there is an issue that the work is tracked by.
+//! I-3: the issue that tracks the work exists.
 
 use super::{CheckFinding, CheckKind, CheckStatus, fails, holds, not_asked, of_another, quoted, unverified};
 use crate::facts::{Answer, Claims, Facts, Issue, Needs};

@@ -1,4 +1,4 @@
-//! Nothing is half done: no conflicts, no operation under way, and nothing left uncommitted where that is asked for.
+//! No work is half done: no conflicts, no operation in progress, and nothing uncommitted if the guidelines forbid that.
 
 use super::{CheckFinding, CheckKind, WARNED, fails, holds, not_asked, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs};

@@ -1,4 +1,4 @@
-//! I-6: the type checker has seen exactly these files, and found nothing wrong.
+//! I-6: the type checker has checked exactly these files, and found no error.
 
 use super::{CheckFinding, CheckKind, fails, holds, not_asked, quoted, unverified};
 use crate::facts::{Answer, Claims, Facts, Needs, TypecheckOutcome};

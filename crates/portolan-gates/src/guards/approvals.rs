@@ -1,5 +1,5 @@
-//! `protect-approvals`: an agent does not say yes to itself. What only a person may allow, answer or raise is not run
-//! through the agent's shell.
+//! `protect-approvals`: an agent does not approve its own work. A command by which only a person may allow, answer or
+//! raise something is not run through the agent's shell.
 
 use super::finding::Finding;
 use super::judged_call::{CommandCall, JudgedCall};
@@ -21,17 +21,17 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let text = |at: usize| words.get(at).copied().and_then(Word::known);
     let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
     match (text(0), text(1)) {
-        // A word that only the run knows may be any of these.
+        // A word that is known only at run time may be any of these.
         (None, _) if !words.is_empty() => {
             Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
         }
         (Some("trust"), _) if has("--list") && words.len() == 1 => None,
-        // What git and the host say is put on record as theirs.
+        // These commands record events in the name of git and the host.
         (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
         (Some("guard" | "hook"), _) => Some(of_hooks()),
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
-        // What is pinned is what stands when it is installed.
+        // An installation pins the present state of the files.
         (Some("install"), _) => Some(for_a_person("records what the gates rely on")),
         (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
         (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets what a person is known by")),
@@ -51,7 +51,8 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     }
 }
 
-/// The words that are no options: those of all subcommands here that come first take their values behind `=` or later.
+/// Returns the words that are neither options nor values of these global options. The options of subcommands have their
+/// values after `=`, or come later.
 fn operands(arguments: &[Word]) -> Vec<&Word> {
     const VALUED: [&str; 5] = ["--project", "--format", "--store", "--data", "-C"];
     let mut found = Vec::new();
@@ -76,7 +77,7 @@ fn of_hooks() -> Finding {
         .remedy("leave it to them: the hooks run it")
 }
 
-/// Wherever the rule stands among the options: one that only a person may get past is enough.
+/// Judges an override. The rule may be anywhere among the options; one that only a person may bypass is enough.
 fn overriding(judged: &JudgedCall<'_>, arguments: &[Word]) -> Option<Finding> {
     let kept_from = |rule: &str| bypass::who(rule, rule, judged.guidelines) != Who::Anyone;
     let known =
@@ -98,7 +99,7 @@ fn kept(judged: &JudgedCall<'_>, invariant: &str, what: &str) -> Option<Finding>
     }
 }
 
-/// Answers to questions that only a person may answer.
+/// Judges an answer to a question that only a person may answer.
 fn answering(judged: &JudgedCall<'_>, words: &[&Word]) -> Option<Finding> {
     let questions = &judged.scene.human_questions;
     if words.iter().any(|word| word.known().is_some_and(|word| questions.contains(word))) {

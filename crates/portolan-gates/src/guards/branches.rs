@@ -1,31 +1,31 @@
-//! What a call of git does to branches: whether it moves the present one, changes files, or writes a branch by its name.
-//! What a branch may have from its remote is for the hooks of git to say, which see the commits.
+//! The effects of a call of git on branches: whether it moves the present one, changes files, or writes a branch by
+//! name. The hooks of git see the commits, and decide what a branch may take from its remote.
 
 use super::judged_call::{ActionPlace, CheckedOut, JudgedCall, branch_name};
 use crate::Tool;
 use crate::shell::Word;
 use crate::shell::git::{Action, Invocation, Merge, Push, Refspec, Replay, Switch};
 
-/// What a call of git does.
+/// The effect of a call of git.
 pub(super) enum Effect {
-    /// The branch that is checked out gets other commits.
+    /// The checked-out branch gets other commits.
     Current {
-        /// What happens, up to the name of the branch.
+        /// The effect, up to the name of the branch.
         what: &'static str,
-        /// What to run instead, where there is something better than another branch.
+        /// The command to run instead, if there is a better one than a switch to another branch.
         better: Option<&'static str>,
     },
     /// Files of the working tree change.
     Files(&'static str),
     /// An integration branch is written by its name.
     Named(&'static str, String),
-    /// It cannot be told what it does.
+    /// The effect cannot be determined.
     Unknowable(String),
-    /// It writes a repository whose rules are not known.
+    /// A repository whose rules are unknown is written.
     Elsewhere(String),
 }
 
-/// What a call does on this ground. Nothing for what no branch that counts is moved by.
+/// Returns the effects of a call in this place, or none if no guarded branch is affected.
 pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
     let look = Look { judged, ground };
     let current = |what| vec![Effect::Current { what, better: None }];
@@ -75,7 +75,7 @@ pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: 
     }
 }
 
-/// A call, and where it happens.
+/// A call with its place.
 struct Look<'a> {
     judged: &'a JudgedCall<'a>,
     ground: &'a ActionPlace<'a>,
@@ -85,7 +85,7 @@ fn is_head(word: &Word) -> bool {
     matches!(word.known(), Some("HEAD" | "@"))
 }
 
-/// What stands before `owner/name` where a tool of a forge's server names the repository that it writes.
+/// The prefix of `owner/name` by which a tool of a forge's server names the repository that it writes.
 pub const ON_FORGE: &str = "forge://";
 
 const PUSHES: &str = "this would push to";
@@ -93,7 +93,7 @@ const PRESENT: Effect =
     Effect::Current { what: PUSHES, better: Some("push a branch of your own: git push -u origin HEAD") };
 
 impl Look<'_> {
-    /// The branches that may be checked out here.
+    /// Returns the branches that may be checked out here.
     fn branches(&self) -> impl Iterator<Item = &str> {
         self.ground.on.iter().filter_map(|on| match on {
             CheckedOut::Branch(branch) | CheckedOut::Unborn(branch) => Some(branch.as_str()),
@@ -105,25 +105,25 @@ impl Look<'_> {
         self.ground.on.iter().all(|on| matches!(on, CheckedOut::Unborn(_)))
     }
 
-    /// Whether a name may stand for what a remote has for `branch`.
+    /// Checks whether a name may refer to the remote's state of `branch`.
     fn is_of_remote(word: &Word, branch: &str) -> bool {
         let text = word.known().unwrap_or_default();
         let tracking = text.strip_prefix("refs/remotes/").or_else(|| text.strip_prefix("remotes/")).unwrap_or(text);
         matches!(text, "@{u}" | "@{upstream}") || tracking.split_once('/').is_some_and(|(_, name)| name == branch)
     }
 
-    /// The same for all branches that may be checked out.
+    /// Checks the same for all branches that may be checked out.
     fn follows(&self, word: &Word) -> bool {
         self.branches().next().is_some() && self.branches().all(|branch| Self::is_of_remote(word, branch))
     }
 
-    /// Whether what is pulled is called as the present branch.
+    /// Checks whether the pulled branch has the name of the present one.
     fn is_present(&self, word: &Word) -> bool {
         let source = word.known().map(|text| branch_name(text.split(':').next().unwrap_or_default()));
         self.branches().all(|branch| source == Some(branch))
     }
 
-    /// An integration branch that is written by its name.
+    /// Returns the effect of writing a branch by name, if that is an integration branch.
     fn named(&self, what: &'static str, word: &Word) -> Vec<Effect> {
         let name = word.known().filter(|name| self.judged.names_integration(name));
         name.map(|name| Effect::Named(what, branch_name(name).to_owned())).into_iter().collect()
@@ -144,7 +144,7 @@ impl Look<'_> {
         }
     }
 
-    /// What is fetched into a branch by its name, but for what the branch of the same name has.
+    /// Returns the effects of fetching into a branch by name, except from the branch of the same name.
     fn fetch(&self, refspecs: &[Refspec]) -> Vec<Effect> {
         let same = |refspec: &&Refspec| {
             let source = refspec.source.as_ref().and_then(Word::known).map(branch_name);
@@ -157,8 +157,8 @@ impl Look<'_> {
             .collect()
     }
 
-    /// What a push writes on the other side. It counts the same for every remote: a branch of that name is where work is
-    /// integrated.
+    /// Returns the effects of a push on the other side. All remotes count alike: a branch of that name is an
+    /// integration branch.
     fn push(&self, given: &Push) -> Vec<Effect> {
         if given.dry_run {
             return Vec::new();
@@ -179,7 +179,7 @@ impl Look<'_> {
         let what = if refspec.source.is_some() { PUSHES } else { "this would delete, on the remote," };
         let unknown = |what: &str| vec![Effect::Unknowable(what.to_owned())];
         match refspec.target.known() {
-            // It goes to the branch that is checked out.
+            // It goes to the checked-out branch.
             None if refspec.source.as_ref().is_some_and(is_head) => vec![PRESENT],
             None => unknown("the branch that is written is only known when it runs"),
             Some(":") => vec![Effect::Named(what, "every branch that both sides have".to_owned())],
@@ -189,12 +189,12 @@ impl Look<'_> {
         }
     }
 
-    /// The repository that a tool of a forge's server writes, where it is none that a remote leads to.
+    /// Returns the repository that a tool of a forge's server writes, if it is not that of any remote.
     fn another<'p>(&self, given: &'p Push) -> Option<&'p str> {
         let Tool::Mcp { .. } = self.judged.intent.tool else { return None };
         let named = given.remote.as_ref()?.known()?.strip_prefix(ON_FORGE)?;
         let own = self.ground.worktree?.repositories.as_ref()?;
-        // Of the same name on another forge: which forge it is, such a tool does not say.
+        // The same name on another forge counts as well, because such a tool does not name its forge.
         let is_own = |own: &String| {
             let host = own.len().checked_sub(named.len() + 1).map(|at| at + 1).filter(|_| own.split('/').count() == 3);
             own.get(host.unwrap_or(0)..).is_some_and(|own| own.eq_ignore_ascii_case(named))
@@ -202,7 +202,7 @@ impl Look<'_> {
         (!own.iter().any(is_own)).then_some(named)
     }
 
-    /// A branch of another repository. One that is named like a branch of work is taken for one.
+    /// Returns the effect on a branch of another repository. A branch named like a work branch counts as one.
     fn abroad(&self, repository: &str, refspec: &Refspec) -> Option<Effect> {
         let rules = self.judged.guidelines;
         let target = refspec.target.known().map(branch_name);

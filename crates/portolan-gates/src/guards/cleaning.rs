@@ -1,5 +1,5 @@
-//! Calls that take away, or change, what nobody names in them: `git clean -x` deletes what git ignores, `git stash -a` puts it
-//! aside, and what holds the gates is among that. `git maintenance` and `scalar` write what a person has set for git.
+//! Calls that remove or change files without naming them: `git clean -x` deletes ignored files, `git stash -a` stashes
+//! them, and files of the gates are among these. `git maintenance` and `scalar` change a person's git settings.
 
 use super::finding::Finding;
 use super::judged_call::{CommandCall, JudgedCall, operands, subcommand};
@@ -27,7 +27,7 @@ fn settings(judged: &JudgedCall<'_>, program: &str) -> Finding {
     Finding::ask(judged, "", format!("`{program}` changes what a person has set for git"))
 }
 
-/// Whether a switch is given, alone, in a bundle or by its long name, which may be cut short.
+/// Checks whether a switch is given: alone, in a bundle, or by its long name, which may be abbreviated.
 fn is_on(arguments: &[Word], letters: &[char], long: &str) -> bool {
     let given = |text: &str| match text.strip_prefix("--") {
         Some(name) => !long.is_empty() && name.len() > 1 && long.starts_with(name),
@@ -55,7 +55,7 @@ fn stashed(arguments: &[Word]) -> Option<Finding> {
     None
 }
 
-/// Whether paths are named, and none that holds the gates or may.
+/// Checks that paths are named, and that none of them contains or may contain files of the gates.
 fn is_apart<'w>(paths: impl Iterator<Item = &'w Word>) -> bool {
     let mut paths = paths.peekable();
     paths.peek().is_some()

@@ -1,4 +1,4 @@
-//! What somebody found out of the world before a tool call is judged, and what there is to find out for one.
+//! The facts that are determined before a tool call is judged, and the request for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,98 +6,98 @@ use std::sync::Arc;
 use portolan_core::run::Bypass;
 use portolan_core::value::Timestamp;
 
-/// The world, as far as a tool call touches it.
+/// The facts that a tool call depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuardContext {
-    /// Where each path of [`FactRequest`] lies. One that is missing could not be looked at.
+    /// The place of each path of [`FactRequest`]. A path without one could not be inspected.
     pub places: BTreeMap<String, Place>,
-    /// The folder of the person, after symlinks.
+    /// The home folder of the person, with symlinks resolved.
     pub home: Option<String>,
-    /// The flow that is active for the session, if one is.
+    /// The active flow of the session, if any.
     pub flow: Option<FlowContext>,
-    /// The bypasses on record that are not used up.
+    /// The recorded bypasses that are not used up.
     pub bypasses: Vec<Bypass>,
-    /// The variables of the process that asks, as far as they are names of [`crate::bypass::variables`].
+    /// The variables of the asking process that have names of [`crate::bypass::variables`].
     pub environment: Vec<(String, String)>,
-    /// A person asks, at a terminal: what the environment asks for is their word, and the answer is in their words.
+    /// Whether a person asks, at a terminal. The environment then speaks for them, and the answer is worded for them.
     pub by_person: bool,
     /// Whether the present content passed the type check.
     pub typecheck: TypecheckVerdict,
-    /// What is in the files that commit messages are taken from, by their path in [`FactRequest`].
+    /// The contents of files that commit messages are taken from, by their path in [`FactRequest`].
     pub messages: BTreeMap<String, String>,
-    /// The pull requests that the merge gate has blocked by its latest ruling on record, and why.
+    /// The pull requests that the merge gate blocked in its latest recorded ruling, with the reason.
     pub blocked: BTreeMap<u64, String>,
-    /// The runs and questions that only a person may answer, by the ids that they are answered under.
+    /// The runs and questions that only a person may answer, by the ids that answers use.
     pub human_questions: BTreeSet<String>,
-    /// Files and folders of the gates that lie anywhere: the log of events, the program itself with every link that leads
-    /// to it, and what a person has for all projects.
+    /// Files and folders of the gates at any location: the event log, the program itself with every link to it, and a
+    /// person's settings for all projects.
     pub own: BTreeSet<String>,
-    /// When the call is judged.
+    /// The time at which the call is judged.
     pub now: Timestamp,
 }
 
-/// Where a path lies.
+/// The location of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The path after symlinks, as far as it exists.
+    /// The path with symlinks resolved, as far as it exists.
     pub path: String,
-    /// The worktree that it lies in; nothing outside of any.
+    /// The worktree that contains it; `None` outside of any.
     pub worktree: Option<Arc<Worktree>>,
-    /// The path seen from the root of the worktree; empty for the root itself.
+    /// The path relative to the root of the worktree; empty for the root itself.
     pub inside: String,
-    /// Git ignores it.
+    /// Whether git ignores it.
     pub ignored: bool,
-    /// It is a part of a repository's own folder: `.git`, or where a linked worktree has its state.
+    /// Whether it belongs to a repository's own folder: `.git`, or the state folder of a linked worktree.
     pub of_git: bool,
 }
 
 /// A worktree of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worktree {
-    /// Its folder after symlinks; the repository itself where it is bare.
+    /// Its folder with symlinks resolved; the repository itself if it is bare.
     pub root: String,
-    /// Where its state is.
+    /// The folder of its state.
     pub git_dir: String,
-    /// Where the state of all worktrees of the repository is.
+    /// The folder of the state that all worktrees of the repository share.
     pub common_dir: String,
-    /// What is checked out.
+    /// The checked-out branch or commit.
     pub head: WorktreeHead,
-    /// What was begun and is not done.
+    /// The operation in progress.
     pub operation: Option<Operation>,
-    /// It is one that was added to a repository (`git worktree add`).
+    /// Whether it was added to a repository (`git worktree add`).
     pub linked: bool,
-    /// It has no files.
+    /// Whether it has no files.
     pub bare: bool,
-    /// The names of the repositories that it knows.
+    /// The names of its remotes.
     pub remotes: Vec<String>,
-    /// What branches follow, by their names: the remote, and the branch's name there.
+    /// The upstreams of branches, by branch name: the remote, and the name of the branch there.
     pub upstreams: BTreeMap<String, (String, String)>,
-    /// The repository on its forge, `owner/name` or `host/owner/name`, where the address of a remote says so.
+    /// The repository on its forge, `owner/name` or `host/owner/name`, if the address of a remote shows it.
     pub repository: Option<String>,
-    /// The same of every remote; nothing where there is none, or one that does not say.
+    /// The repositories of all remotes; `None` if there is no remote, or one whose address shows none.
     pub repositories: Option<BTreeSet<String>>,
 }
 
-/// What is checked out.
+/// The checked-out branch or commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WorktreeHead {
     /// A branch, without `refs/heads/`.
     Branch(String),
-    /// A branch that has no commit yet.
+    /// A branch without a commit.
     Unborn(String),
     /// A commit.
     Detached(String),
-    /// It cannot be told.
+    /// It cannot be determined.
     #[default]
     Unknown,
 }
 
-/// What was begun in a worktree and is not done.
+/// An operation in progress in a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A rebase, of this branch where it is one.
+    /// A rebase, with its branch if it has one.
     Rebase(Option<String>),
-    /// Patches are applied.
+    /// The application of patches.
     Am,
     /// A merge.
     Merge,
@@ -105,12 +105,12 @@ pub enum Operation {
     CherryPick,
     /// A revert.
     Revert,
-    /// A bisection, begun on this branch where it was one.
+    /// A bisection, with the branch that it began on if there was one.
     Bisect(Option<String>),
 }
 
 impl Worktree {
-    /// The branch that what happens here counts for: a rebase has detached its branch, and comes back to it.
+    /// Returns the branch that actions here affect. A rebase detaches its branch, and returns to it.
     pub fn branch(&self) -> Option<&str> {
         match (&self.operation, &self.head) {
             (Some(Operation::Rebase(Some(branch))), WorktreeHead::Detached(_)) => Some(branch),
@@ -125,45 +125,46 @@ impl Worktree {
 pub struct FlowContext {
     /// Its task.
     pub task: String,
-    /// The phase that it is in.
+    /// Its current phase.
     pub phase: String,
-    /// The issue that it claims, by its number.
+    /// The number of the issue that it claims.
     pub issue: Option<u64>,
-    /// The issue that it claims, by a tracker's key.
+    /// The tracker's key of the issue that it claims.
     pub issue_key: Option<String>,
     /// The branch that it claims.
     pub branch: Option<String>,
 }
 
-/// What is known of the type check, for the present content.
+/// The verdict of the type check on the present content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TypecheckVerdict {
     /// It passed.
     Passed,
-    /// It failed, and with what.
+    /// It failed, with this reason.
     Failed(String),
-    /// Nobody ran it.
+    /// It was not run.
     #[default]
     Unknown,
-    /// There is none.
+    /// No type check is configured.
     NotConfigured,
 }
 
-/// What there is to find out before a tool call can be judged. Paths are absolute, as they are written.
+/// The facts that are needed before a tool call can be judged. Paths are absolute, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FactRequest {
-    /// Files that would be written: the places that they have once symlinks are followed.
+    /// Files that would be written, whose places with symlinks resolved are needed.
     pub paths: BTreeSet<String>,
     /// Folders that git would work in.
     pub folders: BTreeSet<String>,
-    /// What programs are told of that may write it, and folders in which patterns are looked for.
+    /// Paths that programs are given and may write, and folders in which patterns are matched.
     pub named: BTreeSet<String>,
     /// Files that commit messages are taken from.
     pub messages: BTreeSet<String>,
-    /// Pull requests that would be merged, by their numbers.
+    /// The numbers of pull requests that would be merged.
     pub requests: BTreeSet<u64>,
-    /// The aliases of git: a subcommand is none of its own. The reading must be expanded with them, and asked again.
+    /// Whether the aliases of git are needed, because a subcommand is not its own. The caller must expand the reading
+    /// with them and ask again.
     pub aliases: bool,
-    /// Whether the type check passed.
+    /// Whether the verdict of the type check is needed.
     pub typecheck: bool,
 }

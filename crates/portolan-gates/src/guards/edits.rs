@@ -1,4 +1,4 @@
-//! Whether a tool call writes files of a repository, whatever tool it is: for steps that deny edits.
+//! Whether a tool call writes files of a repository, with whatever tool, for steps that deny edits.
 
 use super::context::GuardContext;
 use super::integration::harmless;
@@ -6,17 +6,18 @@ use super::judged_call::{self, JudgedCall};
 use crate::shell::{Command, Reading};
 use crate::{Guidelines, Intent};
 
-/// What a call writes.
+/// A file that a call writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// This file of a worktree, which git does not ignore.
+    /// A file of a worktree that git does not ignore.
     File(String),
-    /// A file that only the run will name.
+    /// A file whose name is known only at run time.
     Unknown,
 }
 
-/// The first file of a worktree that a call is known to write, or that it writes one which cannot be told; nothing where
-/// it writes none that counts. What git itself writes, and what programs do of their own, is not seen.
+/// Returns the first file of a worktree that a call is known to write, or else [`Edit::Unknown`] if it writes one that
+/// cannot be determined. Returns `None` if it writes none that counts. Writes by git itself, or by programs on their
+/// own, are not visible.
 pub fn edits(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Option<Edit> {
     let judged = JudgedCall::new(intent, reading, scene, guidelines);
     let named = judged.edited().iter().map(|path| judged_call::absolute(&intent.folder, &path.as_str().into()));

@@ -1,5 +1,5 @@
-//! What makes a name mean another program, or git read other configuration: `PATH`, `GIT_CONFIG_…`, and a file that is
-//! called as one of the programs that the gates stand on.
+//! Settings that make a name refer to another program, or git read other configuration: `PATH`, `GIT_CONFIG_…`, and a
+//! file named like a program that the gates depend on.
 
 use super::finding::Finding;
 use super::judged_call::{CommandCall, JudgedCall};
@@ -16,14 +16,14 @@ pub(super) fn look(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
         .map(|finding| finding.at(at))
 }
 
-/// Configuration of git that reaches whatever the command starts.
+/// Reports configuration of git that affects the programs that the command starts.
 fn configured(call: &CommandCall<'_>) -> Option<Finding> {
     let sets =
         |name: &str| (name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM") || name == "GIT_EXEC_PATH";
     let command = call.command;
     let given = call.set().find(|given| sets(&given.name))?;
     let program = command.program().filter(|program| !matches!(*program, "export" | "declare" | "unset" | "echo"))?;
-    // Calls of git itself are judged by what is set for them.
+    // Calls of git itself are judged with their variables.
     if call.git.is_some() {
         return None;
     }
@@ -31,7 +31,7 @@ fn configured(call: &CommandCall<'_>) -> Option<Finding> {
     Some(Finding::block("", reason).remedy(format!("run it without `{}`", given.name)))
 }
 
-/// A text or a library that runs first in whatever the command starts, or a repository that it works in.
+/// Reports a text or a library that runs first in every program that the command starts, or a repository for them.
 fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let first = call.command.words.first()?.known()?;
     let starts = shell::starts_others(first);
@@ -39,7 +39,7 @@ fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         let value = given.value.known();
         match given.name.as_str() {
             "BASH_ENV" => starts && value != Some(""),
-            // Much else is called so: `ENV=test`.
+            // Other variables have this name as well: `ENV=test`.
             "ENV" => starts && value.is_none_or(|value| value.contains('/')),
             "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => (starts || call.git.is_some()) && value != Some(""),
             "GIT_DIR" => starts,
@@ -50,7 +50,7 @@ fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` does, and every program that it starts")))
 }
 
-/// A copy of a program that the gates stand on, by a name that nobody knows it by.
+/// Reports a copy of a program that the gates depend on, under an unknown name.
 fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     if !matches!(call.command.program()?, "cp" | "ln" | "install" | "mv") {
         return None;
@@ -70,7 +70,7 @@ fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     Some(Finding::ask(judged, "", format!("`{program}` is not known by another name")))
 }
 
-/// A program that is found on a `PATH` of the command's own.
+/// Reports a program that is found on a `PATH` that the text sets.
 fn shadowed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let command = call.command;
     let name = |text: &str| shell::lists(PROGRAMS, text.rsplit('/').next().unwrap_or_default());

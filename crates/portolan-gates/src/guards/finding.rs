@@ -1,4 +1,5 @@
-//! What a guard finds, and the judgement that it becomes: levels, bypasses and remedies are the same for all of them.
+//! The findings of a guard, and their conversion to judgements. Levels, bypasses and remedies are the same for all
+//! guards.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,16 @@ use crate::guidelines::{IssueProvider, Level};
 use crate::shell::Word;
 use crate::{Decision, Judgement};
 
-/// One thing that a guard has seen in a tool call.
+/// A finding of a guard in a tool call.
 pub(super) struct Finding {
     pub(super) decision: Decision,
-    /// The rule that it is about.
+    /// The rule that it concerns.
     pub(super) invariant: Option<&'static str>,
     pub(super) reason: String,
     pub(super) remedies: Vec<String>,
-    /// The command that it is about, by its place in the reading; nothing for the call as a whole.
+    /// The index of its command in the reading; `None` for the call as a whole.
     pub(super) at: Option<usize>,
-    /// Whether it may be got past by name.
+    /// Whether it cannot be bypassed.
     pub(super) firm: bool,
 }
 
@@ -38,7 +39,7 @@ impl Finding {
         Finding::new(Decision::Block, invariant, reason)
     }
 
-    /// What cannot be told is asked, or blocked where the rules are strict.
+    /// Creates a finding about something undecidable: it is asked about, or blocked if the rules are strict.
     pub(super) fn ask(judged: &JudgedCall<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
         let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
         Finding::new(decision, invariant, reason)
@@ -66,7 +67,7 @@ impl Finding {
     }
 }
 
-/// One judgement for each rule that the findings of a guard are about; the strictest finding speaks for the others.
+/// Returns one judgement for each rule that the findings of a guard concern. The strictest finding decides.
 pub(super) fn judgements(judged: &JudgedCall<'_>, guard: &'static str, findings: Vec<Finding>) -> Vec<Judgement> {
     let mut rules: BTreeMap<Option<&'static str>, Vec<Finding>> = BTreeMap::new();
     for finding in findings {
@@ -87,7 +88,7 @@ fn judgement(
         return None;
     }
     let judged = findings.into_iter().map(|finding| of_finding(judged, guard, rule, level, finding));
-    // Of equals the first speaks; a bypass that was needed must be told.
+    // Among equals the first counts, but a bypass that was needed must be reported.
     judged.reduce(|one, other| {
         let weight = |judgement: &Judgement| (judgement.decision, judgement.bypassed_by.is_some());
         if weight(&other) > weight(&one) { other } else { one }
@@ -133,7 +134,7 @@ fn of_finding(judged: &JudgedCall<'_>, guard: &str, rule: &str, level: Level, fi
     judgement
 }
 
-/// The bypass that gets past `rule` here, or why the one that was asked for does not.
+/// Returns the bypass of `rule` that applies here, or why the requested one does not.
 fn past(judged: &JudgedCall<'_>, guard: &str, rule: &str, at: Option<usize>) -> Result<Option<Bypass>, String> {
     let scene = judged.scene;
     let flow = scene.flow.as_ref();
@@ -168,7 +169,7 @@ fn past(judged: &JudgedCall<'_>, guard: &str, rule: &str, at: Option<usize>) -> 
     }))
 }
 
-/// The commands that bring work onto a branch of its own.
+/// Returns the commands that move work to a branch of its own.
 pub(super) fn own_branch(judged: &JudgedCall<'_>) -> Vec<String> {
     let flow = judged.scene.flow.as_ref();
     let prefix = judged.guidelines.branches.prefixes.first().map_or("feat/", String::as_str);

@@ -1,18 +1,18 @@
-//! `no-change-on-forge`: what an agent's programs change on the forge is asked. A pull request that is merged lands on an
-//! integration branch (I-2), and whether it may is for the merge gate to say; settings, secrets and releases are a
-//! person's. Pull requests and issues themselves are an agent's work.
+//! `no-change-on-forge`: changes that an agent's programs make on the forge are asked about. A merged pull request
+//! lands on an integration branch (I-2), and the merge gate decides whether it may. Settings, secrets and releases
+//! belong to a person. Pull requests and issues themselves are an agent's work.
 
 use super::finding::Finding;
 use super::judged_call::{self, CommandCall, JudgedCall};
 use crate::shell::{self, Command, Word};
 use crate::{Decision, Tool};
 
-/// What a call does on a forge.
+/// The effect of a call on a forge.
 #[derive(Debug, PartialEq, Eq)]
 enum ForgeAction {
-    /// It only looks, or is an agent's work.
+    /// It only reads, or is an agent's work.
     Fine,
-    /// A pull request is merged: the one of this number, where it is one of this repository's.
+    /// A pull request is merged. The number is known if it belongs to this repository.
     Merges(Option<u64>),
     /// A pull request is approved.
     Approves,
@@ -20,11 +20,12 @@ enum ForgeAction {
     Writes(String),
     /// Something else is changed.
     Changes(String),
-    /// It cannot be told.
+    /// The effect cannot be determined.
     Unknown(String),
 }
 
-/// Groups of commands of `gh`, `glab` and `tea`, and those of each that change nothing that counts. The others are asked.
+/// The command groups of `gh`, `glab`, `tea` and `hub`, with the commands of each that change nothing that counts (`*`
+/// means all). The others are asked about.
 const GROUPS: &[(&str, &str, &str)] = &[
     (
         "gh",
@@ -58,7 +59,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("hub", "pr", "list show"),
 ];
 
-/// Options that may stand before the commands themselves, with a value.
+/// Options with a value that may come before the commands.
 const VALUED: &str = "-R --repo --hostname -g --group --login --remote --output -o";
 
 pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
@@ -81,7 +82,7 @@ fn deed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<ForgeAction> 
     })
 }
 
-/// The number of the pull request that a command merges, where it is said in plain words.
+/// Returns the number of the pull request that a command merges, if the text contains it.
 pub(super) fn merged(command: &Command) -> Option<u64> {
     let arguments = command.words.get(1..).filter(|_| command.program() == Some("gh"))?;
     match grouped("gh", arguments) {
@@ -90,7 +91,7 @@ pub(super) fn merged(command: &Command) -> Option<u64> {
     }
 }
 
-/// Whether a command works on the forge's repository that the project is of.
+/// Checks whether a command works on the project's repository on the forge.
 fn is_own(judged: &JudgedCall<'_>, command: &Command) -> bool {
     let worktree = |folder: &str| judged.place(folder).and_then(|place| place.worktree.as_deref());
     let Some(own) = worktree(&judged.intent.folder) else { return false };
@@ -144,7 +145,7 @@ fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
     })
 }
 
-/// What a command of a forge's own program does.
+/// Returns the effect of a command of a forge's own program.
 fn grouped(program: &str, arguments: &[Word]) -> ForgeAction {
     let has = |options: &str| arguments.iter().filter_map(Word::known).any(|word| shell::lists(options, word));
     let words = operands(arguments, VALUED);
@@ -170,15 +171,15 @@ fn grouped(program: &str, arguments: &[Word]) -> ForgeAction {
     match (known, verb) {
         (Some((_, _, "*")), Some(_)) => ForgeAction::Fine,
         (Some((_, _, reads)), Some(verb)) if shell::lists(reads, verb) => ForgeAction::Fine,
-        // A group alone only says what it has, unless its command is known to the run alone.
+        // A group alone only lists its contents, unless its command is known only at run time.
         (Some(_), None) if words.len() < 2 => ForgeAction::Fine,
         (Some(_), Some(verb)) => ForgeAction::Changes(format!("{program} {group} {verb}")),
-        // An alias or an extension; `hub` also stands in the place of git.
+        // An alias or an extension. `hub` also replaces git.
         (Some(_) | None, _) => ForgeAction::Unknown(format!("{program} {group}")),
     }
 }
 
-/// The pull request that `gh pr merge` names by its number.
+/// Returns the number of the pull request that `gh pr merge` names.
 fn number(arguments: &[Word]) -> Option<u64> {
     let valued = "-R --repo -b --body -F --body-file -t --subject -A --author-email --match-head-commit";
     match operands(arguments, valued)[..] {
@@ -192,7 +193,7 @@ fn review(arguments: &[Word]) -> ForgeAction {
     let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || bundled(text));
     let mut before = "";
     for word in arguments {
-        // A body may begin with a hyphen, and is no option.
+        // A body may begin with a hyphen without being an option.
         if !shell::lists("-b --body -F --body-file -R --repo", before) && approves(word) {
             return ForgeAction::Approves;
         }
@@ -201,19 +202,19 @@ fn review(arguments: &[Word]) -> ForgeAction {
     ForgeAction::Fine
 }
 
-/// What the addresses of interfaces of forges have.
+/// Parts of the addresses of forge interfaces.
 const FORGES: &str = "api.github.com uploads.github.com /api/graphql /api/v3/ /api/v4/ api.bitbucket.org /api/v1/repos";
 
-/// What a program that sends requests does to a forge; `whole` is the text that it stands in.
+/// Returns the effect of an HTTP client on a forge. `whole` is the text that contains the call.
 fn web(program: &str, arguments: &[Word], whole: &str) -> ForgeAction {
     let is_forge = |text: &str| FORGES.split_ascii_whitespace().any(|forge| text.to_ascii_lowercase().contains(forge));
     let address = arguments.iter().filter_map(Word::known).find(|text| is_forge(text) && !text.starts_with('-'));
-    // Of an address with a variable in it nothing is known here, but it is written somewhere.
+    // An address with a variable in it is unknown, but the text may still name a forge.
     let hidden = arguments.iter().any(|word| word.known().is_none()) && is_forge(whole);
     let config = |word: &Word| word.known().is_some_and(|text| text.starts_with("--config") || is_short(text, 'K'));
     match address {
         None if !hidden => ForgeAction::Fine,
-        // A file says the rest.
+        // A file contains the rest.
         _ if program == "curl" && arguments.iter().any(config) => ForgeAction::Unknown(program.to_owned()),
         address => request(program, address, arguments),
     }
@@ -223,7 +224,7 @@ fn is_short(text: &str, letter: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
-/// What a request does: it only asks when it sends nothing, and when it is a query that is told.
+/// Returns the effect of a request. It only reads if it sends nothing, or if it is a known query.
 fn request(what: &str, address: Option<&str>, arguments: &[Word]) -> ForgeAction {
     let unknown = ForgeAction::Unknown(what.to_owned());
     let texts: Vec<&str> = arguments.iter().filter_map(Word::known).collect();
@@ -255,7 +256,7 @@ fn request(what: &str, address: Option<&str>, arguments: &[Word]) -> ForgeAction
     }
 }
 
-/// The method of a request: the one that is named, or what sends it where something is sent. None: it is not known.
+/// Returns the method of a request: the given one, or the one implied by sent data. Returns `None` if it is unknown.
 fn method(what: &str, arguments: &[Word]) -> Option<String> {
     const METHODS: &str = "GET HEAD POST PUT PATCH DELETE";
     let (named, sending) = match what {
@@ -293,7 +294,7 @@ fn method(what: &str, arguments: &[Word]) -> Option<String> {
     Some(if texts().any(is_sent) && !gets { "POST" } else { "GET" }.to_owned())
 }
 
-/// The words that are no options and no values of `valued`.
+/// Returns the words that are neither options nor values of `valued`.
 fn operands<'a>(arguments: &'a [Word], valued: &str) -> Vec<&'a Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
@@ -307,7 +308,7 @@ fn operands<'a>(arguments: &'a [Word], valued: &str) -> Vec<&'a Word> {
     found
 }
 
-/// The value of one of these options, apart or attached.
+/// Returns the value of one of these options, separate or attached.
 fn value(arguments: &[Word], options: &str) -> Option<Word> {
     for (at, word) in arguments.iter().enumerate() {
         let Some(text) = word.known() else { continue };

@@ -1,5 +1,5 @@
-//! What a call of git writes beside branches: files of the working tree, folders that it makes, and the index, which is a
-//! way to every file that is tracked: the next `git checkout .` brings forth what is in it.
+//! The paths that a call of git writes besides branches: files of the working tree, folders that it creates, and the
+//! index. The index leads to every tracked file, because the next `git checkout .` restores its contents.
 
 use super::finding::Finding;
 use super::judged_call::{self, JudgedCall};
@@ -8,14 +8,14 @@ use crate::holds_protected;
 use crate::shell::Word;
 use crate::shell::git::{Action, Invocation};
 
-/// The paths that a call changes or makes, seen from every folder that it may work in.
+/// Returns the paths that a call changes or creates, resolved in every folder that it may work in.
 pub(super) fn touched(from: &str, invocation: &Invocation) -> Vec<Option<String>> {
     let mut words: Vec<&Word> = invocation.places.iter().collect();
     if let Action::Files { paths, .. } = &invocation.action {
         words.extend(paths);
     }
     words.extend(invocation.takes.iter().flat_map(|(_, paths)| paths));
-    // Another place for the files of the working tree, and all that is written there.
+    // Another location of the working tree, and everything that is written there.
     let other = invocation.work_tree.as_ref().filter(|_| invocation.action != Action::Reads);
     let mut found = Vec::new();
     for folder in &invocation.folders {
@@ -30,11 +30,11 @@ pub(super) fn touched(from: &str, invocation: &Invocation) -> Vec<Option<String>
     found
 }
 
-/// What comes into the index, or into files, from another tree than the present one, where files that hold the gates may be
-/// among it.
+/// Reports files or index entries taken from a tree other than the present one, if files of the gates may be among
+/// them.
 pub(super) fn look(judged: &JudgedCall<'_>, invocation: &Invocation) -> Option<Finding> {
     if let Some(other) = &invocation.index_file {
-        // What is only prepared in another index touches no file.
+        // Changes to another index alone touch no file.
         let what = other.known().unwrap_or("a file whose name is only known when it runs");
         let reason = format!("files are written as the index in `{what}` has them");
         return matches!(invocation.action, Action::Files { .. }).then(|| Finding::ask(judged, "", reason));
@@ -54,8 +54,8 @@ pub(super) fn look(judged: &JudgedCall<'_>, invocation: &Invocation) -> Option<F
     (unknown || paths.iter().any(covers)).then(|| Finding::ask(judged, "", reason))
 }
 
-/// Whether a tree is the present one, or what an integration branch has: the rules of the project are brought up to date by
-/// that.
+/// Checks whether a tree is the present one, or that of an integration branch, which brings the project's rules up to
+/// date.
 fn is_present(judged: &JudgedCall<'_>, tree: &Word) -> bool {
     let Some(name) = tree.known() else { return false };
     let name = name.strip_prefix("refs/remotes/").unwrap_or(name);
@@ -63,7 +63,7 @@ fn is_present(judged: &JudgedCall<'_>, tree: &Word) -> bool {
     matches!(name, "HEAD" | "@") || name.starts_with('-') || judged.integrates(branch)
 }
 
-/// Whether a path may have files in it that hold the gates: the root of a worktree, a folder, or what cannot be told. Older
+/// Checks whether a path may contain files of the gates: the root of a worktree, a folder, or an unknown path. Older
 /// states of the present branch have passed the gates themselves.
 fn covers(judged: &JudgedCall<'_>, folder: Option<&str>, tree: &str, path: &Word) -> bool {
     let plain = |text: &&str| !text.starts_with(':') && !text.contains(['*', '?', '[']);

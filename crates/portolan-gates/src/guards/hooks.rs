@@ -1,5 +1,5 @@
-//! `no-verify`: the hooks of a repository are neither skipped nor replaced. They check what is committed (I-6), and keep
-//! the integration branch (I-2) where no command tells what it does.
+//! `no-verify`: the hooks of a repository are neither skipped nor replaced. They check commits (I-6), and protect the
+//! integration branch (I-2) if the effect of a command is unknown.
 
 use super::finding::Finding;
 use super::judged_call::JudgedCall;
@@ -21,7 +21,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     found
 }
 
-/// Hooks that git runs may be those of another place.
+/// Reports that git may run hooks from another place.
 fn replaced(judged: &JudgedCall<'_>, rule: &'static str, command: &Command, invocation: &Invocation) -> Finding {
     let names = |key: &str| key == "core.hookspath" || key.starts_with("include");
     let written = matches!(&invocation.action, Action::Config(write) if names(&write.key));

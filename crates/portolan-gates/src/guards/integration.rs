@@ -1,5 +1,5 @@
-//! `no-edit-on-integration`: nothing is written while a branch is checked out that work is integrated into (I-1), and no
-//! such branch is moved but by what comes from its remote (I-2).
+//! `no-edit-on-integration`: nothing is written while an integration branch is checked out (I-1), and no integration
+//! branch is moved except to the state of its remote (I-2).
 
 use super::branches::{self, Effect};
 use super::context::Place;
@@ -39,7 +39,7 @@ fn edit(judged: &JudgedCall<'_>, path: &str) -> Finding {
     }
 }
 
-/// Why a write to this place is no edit of a branch.
+/// Returns why a write to this place does not edit a branch.
 pub(super) fn harmless(place: &Place) -> Option<&'static str> {
     match &place.worktree {
         None => Some("lies in no repository"),
@@ -61,11 +61,11 @@ fn on_file(judged: &JudgedCall<'_>, path: &str, on: &[CheckedOut]) -> Finding {
     Finding::allow("I-1", format!("`{path}` is written on no integration branch"))
 }
 
-/// The integration branch among those that may be checked out.
+/// Returns the integration branch among those that may be checked out.
 fn integration<'a>(judged: &JudgedCall<'_>, on: &'a [CheckedOut]) -> Option<&'a str> {
     on.iter().find_map(|on| match on {
         CheckedOut::Branch(branch) if judged.integrates(branch) => Some(branch.as_str()),
-        // The first commit of a repository has no other branch to be made on.
+        // The first commit of a repository cannot be made on another branch.
         CheckedOut::Branch(_)
         | CheckedOut::Unborn(_)
         | CheckedOut::Detached
@@ -74,9 +74,9 @@ fn integration<'a>(judged: &JudgedCall<'_>, on: &'a [CheckedOut]) -> Option<&'a 
     })
 }
 
-/// Files that the commands of a shell write.
+/// Judges the files that the commands of a shell write.
 fn writes(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Vec<Finding> {
-    // A folder without files is nothing to git.
+    // Git does not record an empty folder.
     if command.program() == Some("mkdir") {
         return Vec::new();
     }
@@ -95,7 +95,7 @@ fn writes(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Vec<Finding>
     found
 }
 
-/// A file that only the run will know. Whoever works on a branch of their own is not asked for each of them.
+/// Judges a file whose name is known only at run time. It is not asked about on a work branch.
 fn somewhere(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Finding {
     let mut folders: Vec<Option<String>> =
         command.folders.iter().map(|folder| judged_call::absolute(&judged.intent.folder, folder)).collect();
@@ -118,7 +118,7 @@ fn calls(judged: &JudgedCall<'_>, at: usize, command: &Command, invocation: &Inv
     for ground in judged.grounds(at, invocation) {
         let outside = ground.on == [CheckedOut::Outside];
         found.extend(settings::look(judged, command, invocation, outside).into_iter().map(|finding| finding.at(at)));
-        // A push from a repository that the text itself makes goes to the same branches.
+        // A push from a repository that the text itself clones goes to the same branches.
         let cloned = outside && matches!(invocation.action, Action::Push(_)) && judged.clones();
         let effects = if !outside || cloned { branches::effects(judged, invocation, &ground) } else { Vec::new() };
         let on = if cloned { &[CheckedOut::Unknown][..] } else { &ground.on };

@@ -1,6 +1,6 @@
-//! Programs beside shells that are told in a text what to run: interpreters, editors, `make --eval`, `tar --to-command`,
-//! and whatever is not known to run nothing. Their texts are not taken apart. One that names git together with a verb that
-//! counts is asked, whether it is an argument, a variable, or what the program reads.
+//! Programs other than shells that run instructions from a text: interpreters, editors, `make --eval`,
+//! `tar --to-command`, and every program that is not known to run nothing. Their texts are not parsed. A text that
+//! names git with a guarded verb is asked about, whether it is an argument, a variable or the input of the program.
 
 use super::finding::Finding;
 use super::judged_call::JudgedCall;
@@ -20,7 +20,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     found
 }
 
-/// The text that a program would run, where it runs one.
+/// Returns the text that a program would run, if it runs one.
 fn text(program: &str, command: &Command) -> Option<String> {
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
     let any = |starts: &[&str]| words.iter().any(|word| starts.iter().any(|start| word.starts_with(start)));
@@ -32,7 +32,7 @@ fn text(program: &str, command: &Command) -> Option<String> {
             .is_some_and(|verb| matches!(*verb, "pkg" | "set-script" | "config" | "set" | "exec" | "x" | "dlx")),
         "sed" | "gsed" => words.iter().copied().chain(input(command)).any(executes),
         "less" | "more" | "man" => words.iter().any(|word| word.contains('!')),
-        // Options may be cut short.
+        // Options may be abbreviated.
         "tar" | "gtar" | "bsdtar" => {
             any(&["--checkpoint-a", "--to-c", "-I", "--use", "-F", "--info", "--new-volume", "--rsh", "--rmt"])
         }
@@ -50,7 +50,7 @@ fn input(command: &Command) -> Option<&str> {
     command.stdin.as_ref().and_then(Word::known)
 }
 
-/// What git hands to an editor that a variable names: what it writes may be what git runs next.
+/// Returns the editors that variables set for git. Git may run what an editor writes.
 fn edited(command: &Command) -> Option<String> {
     let all = command.carried.iter().chain(&command.assignments);
     let editors = all.filter(|given| given.name.ends_with("EDITOR") || given.name == "VISUAL");
@@ -58,14 +58,14 @@ fn edited(command: &Command) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// What a command prints that another may read.
+/// Returns the text that a command prints and another may read.
 pub(super) fn printed(command: &Command) -> Option<String> {
     let words = command.words.iter().skip(1).filter_map(Word::known);
     matches!(command.program()?, "echo" | "printf" | "cat" | "base64" | "tac" | "rev" | "tr")
         .then(|| words.chain(input(command)).collect::<Vec<_>>().join(" ").replace("\\t", " ").replace("\\n", " "))
 }
 
-/// Whether a program is told on its standard input what to do.
+/// Checks whether a program takes its instructions from standard input.
 fn reads_program(program: &str, command: &Command) -> bool {
     if command.stdin.is_some() || shell::is_inert(program) {
         return false;
@@ -77,19 +77,19 @@ fn reads_program(program: &str, command: &Command) -> bool {
     names_input || reads || (shell::is_interpreter(program) && words.iter().all(|word| is_setting(word)))
 }
 
-/// Whether a program takes what to do, or where to write, from its standard input.
+/// Checks whether a program takes its instructions, or the names of files to write, from standard input.
 pub(super) fn is_led_by_input(command: &Command) -> bool {
     let Some(program) = command.program() else { return false };
     let set = matches!(program, "curl" | "wget") && command.words.iter().any(|word| word.known() == Some("-"));
     set || reads_program(program, command)
 }
 
-/// An option of an interpreter that gives no program.
+/// Checks for an option of an interpreter that gives no program.
 fn is_setting(word: &str) -> bool {
     word.starts_with('-') && !word.contains(['c', 'e', 'E', 'm', 'r', 'p', 'f']) && !word.starts_with("--")
 }
 
-/// Whether a script of `sed` runs something: its command `e`, or the flag of a replacement.
+/// Checks whether a script of `sed` runs something: by its command `e`, or by the flag of a replacement.
 fn executes(script: &str) -> bool {
     let starts = script.match_indices("e").any(|(at, _)| {
         let before = script[..at].trim_end().chars().next_back();
@@ -106,7 +106,7 @@ fn executes(script: &str) -> bool {
     starts || flagged
 }
 
-/// Whether a replacement, of which this is what stands behind its `s`, runs what it comes to. Any character may part it.
+/// Checks whether a replacement runs its result. `rest` is the text after its `s`. Any character may be the delimiter.
 fn is_flagged(rest: &str) -> bool {
     let mut characters = rest.chars();
     let Some(sign) = characters.next().filter(|sign| !matches!(sign, ' ' | '\\' | '\n')) else {
@@ -121,14 +121,14 @@ fn is_flagged(rest: &str) -> bool {
         }
         if parts == 2 {
             let flags = characters.as_str().chars().take_while(|char| char.is_ascii_alphanumeric());
-            // What follows `w` is the name of a file.
+            // The name of a file follows `w`.
             return flags.take_while(|flag| *flag != 'w').any(|flag| flag == 'e');
         }
     }
     false
 }
 
-/// Whether a text names git and a verb that counts.
+/// Checks whether a text names git and a guarded verb.
 pub(super) fn calls_git(text: &str) -> bool {
     const VERBS: &str = "commit push merge rebase reset cherry-pick revert am update-ref symbolic-ref branch filter-branch config \
         pull update-index read-tree send-pack receive-pack fast-import commit-tree pack-refs worktree replace bundle fetch";

@@ -1,5 +1,5 @@
-//! `commit-must-reference-issue` (I-8), as far as the message is to be seen in the command. Where it is not, the hook that
-//! git runs with the message decides.
+//! `commit-must-reference-issue` (I-8), if the command shows the message. Otherwise the hook that git runs with the
+//! message decides.
 
 use super::finding::Finding;
 use super::judged_call::{self, CheckedOut, JudgedCall};
@@ -40,7 +40,7 @@ fn finding(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall
     }
 }
 
-/// The whole message, where all of it is known.
+/// Returns the whole message, if all of it is known.
 fn message(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall) -> Option<String> {
     let part = |message: &Message| match message {
         Message::Text(word) => word.known().map(str::to_owned),

@@ -1,5 +1,5 @@
-//! A tool call with everything that the guards look at: its commands, where each of them runs, and which branch may be
-//! checked out there by then.
+//! A tool call with everything that the guards inspect: its commands, the folders that they run in, and the branches
+//! that may be checked out there by then.
 
 use std::cell::OnceCell;
 
@@ -9,37 +9,36 @@ use crate::shell::git::{self, Action, Invocation, Switch};
 use crate::shell::{Assignment, Command, Reading, Word};
 use crate::{Guidelines, Intent, Tool};
 
-/// A tool call that is judged.
+/// A tool call to be judged.
 pub(super) struct JudgedCall<'a> {
     pub(super) intent: &'a Intent,
     pub(super) reading: &'a Reading,
     pub(super) scene: &'a GuardContext,
     pub(super) guidelines: &'a Guidelines,
     pub(super) calls: Vec<CommandCall<'a>>,
-    /// The calls that check something else out, by their places.
+    /// The calls that check something else out, by index.
     switches: Vec<(usize, CheckedOut)>,
-    /// The text may have a loop, so that what is told later may have happened before.
+    /// Whether the text may have a loop, so that a later command may have run before.
     loops: bool,
-    /// A `PATH` is set somewhere.
+    /// Whether a `PATH` is set somewhere.
     pub(super) sets_path: bool,
-    /// What holds the gates and is named in the text. It is looked for once, and only where it matters: the text is long,
-    /// and there are many calls.
+    /// The protected path that the text names. It is searched once and only on demand, because the text may be long and
+    /// the calls many.
     named: OnceCell<Option<String>>,
     part_named: OnceCell<Option<String>>,
 }
 
-/// More calls than these that check something out are not told apart: each call would be held
-/// against each of them.
+/// The most calls that check something out and are still distinguished. Each call is compared with each of them.
 const MAX_SWITCHES: usize = 64;
 
-/// One command of it.
+/// One command of the call.
 pub(super) struct CommandCall<'a> {
     pub(super) command: &'a Command,
     pub(super) git: Option<Invocation>,
 }
 
 impl CommandCall<'_> {
-    /// Everything that is set when it runs.
+    /// Returns every variable that is set when it runs.
     pub(super) fn set(&self) -> impl Iterator<Item = &Assignment> {
         self.command.carried.iter().chain(&self.command.assignments)
     }
@@ -49,7 +48,7 @@ impl CommandCall<'_> {
     }
 }
 
-/// What may be checked out where something happens.
+/// What may be checked out in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CheckedOut {
     /// A branch.
@@ -58,13 +57,13 @@ pub(super) enum CheckedOut {
     Unborn(String),
     /// No branch.
     Detached,
-    /// It cannot be told.
+    /// It cannot be determined.
     Unknown,
-    /// It is in no repository.
+    /// The place is in no repository.
     Outside,
 }
 
-/// A place that something happens in, with what may be checked out there.
+/// A place of a command, with what may be checked out there.
 pub(super) struct ActionPlace<'a> {
     pub(super) worktree: Option<&'a Worktree>,
     pub(super) on: Vec<CheckedOut>,
@@ -89,7 +88,7 @@ impl<'a> JudgedCall<'a> {
         judged
     }
 
-    /// The calls of git.
+    /// Returns the calls of git.
     pub(super) fn git(&self) -> impl Iterator<Item = (usize, &CommandCall<'a>, &Invocation)> {
         self.calls
             .iter()
@@ -97,7 +96,7 @@ impl<'a> JudgedCall<'a> {
             .filter_map(|(at, call)| call.git.as_ref().map(|invocation| (at, call, invocation)))
     }
 
-    /// Whether the text makes repositories of its own.
+    /// Checks whether the text clones repositories.
     pub(super) fn clones(&self) -> bool {
         self.git().any(|(_, call, invocation)| {
             invocation.action == Action::NewRepository
@@ -105,7 +104,7 @@ impl<'a> JudgedCall<'a> {
         })
     }
 
-    /// The paths that an edit names.
+    /// Returns the paths that an edit names.
     pub(super) fn edited(&self) -> &[String] {
         match self.intent.tool.deed() {
             Tool::Edit { paths } => paths,
@@ -117,34 +116,34 @@ impl<'a> JudgedCall<'a> {
         self.scene.places.get(path)
     }
 
-    /// A path that holds the gates and that the text of the shell names.
+    /// Returns a protected path that the shell text names.
     pub(super) fn named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
         self.named.get_or_init(|| named_paths::named(command)).as_deref()
     }
 
-    /// A part of such a path, where the text may put the rest together.
+    /// Returns a part of such a path, if the text may assemble the rest.
     pub(super) fn part_named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
         self.part_named.get_or_init(|| named_paths::part_named(command)).as_deref()
     }
 
-    /// Whether a path is one of the gates' own that lie anywhere, or lies in one.
+    /// Checks whether a path is one of `GuardContext::own`, or lies in one.
     pub(super) fn is_own(&self, path: &str) -> bool {
         self.scene.own.iter().any(|own| is_in(path, own))
     }
 
-    /// Whether such a file lies in this folder.
+    /// Checks whether one of these lies in this folder.
     pub(super) fn holds_own(&self, folder: &str) -> bool {
         self.scene.own.iter().any(|own| is_in(own, folder))
     }
 
-    /// Whether work is integrated into the branch.
+    /// Checks whether the branch is an integration branch.
     pub(super) fn integrates(&self, branch: &str) -> bool {
         self.guidelines.integrates(branch)
     }
 
-    /// Whether a reference is, or may be, a branch that work is integrated into: `main`, `refs/heads/main`, `refs/heads/*`.
+    /// Checks whether a reference is, or may be, an integration branch: `main`, `refs/heads/main`, `refs/heads/*`.
     pub(super) fn names_integration(&self, reference: &str) -> bool {
         let name = branch_name(reference);
         match name.split_once('*') {
@@ -159,20 +158,20 @@ impl<'a> JudgedCall<'a> {
         }
     }
 
-    /// Where each call of git happens, and what may be checked out there by then.
+    /// Returns the places of a call of git, with what may be checked out there by then.
     pub(super) fn grounds(&self, at: usize, invocation: &Invocation) -> Vec<ActionPlace<'a>> {
         let folders = folders(&self.intent.folder, invocation);
         folders.iter().map(|folder| self.ground(at, folder.as_deref())).collect()
     }
 
-    /// The repository that a call of git works in, by the name that its forge has for it.
+    /// Returns the repository that a call of git works in, by its name on the forge.
     pub(super) fn grounds_repository(&self, invocation: &Invocation) -> Option<String> {
         let folders = folders(&self.intent.folder, invocation);
         let place = folders.iter().flatten().find_map(|folder| self.place(folder))?;
         place.worktree.as_ref()?.repository.clone()
     }
 
-    /// What may be checked out in a folder when the call at `at` happens in it.
+    /// Returns a folder as the place of the call at `at`, with what may be checked out there.
     pub(super) fn ground(&self, at: usize, folder: Option<&str>) -> ActionPlace<'a> {
         let Some(place) = folder.and_then(|folder| self.place(folder)) else {
             return ActionPlace { worktree: None, on: vec![CheckedOut::Unknown] };
@@ -183,7 +182,8 @@ impl<'a> JudgedCall<'a> {
         ActionPlace { worktree: Some(worktree), on: self.heads(at, worktree) }
     }
 
-    /// The switches of this text count where they are known to have happened, and may have where they are not.
+    /// Returns what may be checked out at the call `at`. A switch in the text replaces the present state if it is known
+    /// to have happened, and is a further possibility if it may have.
     pub(super) fn heads(&self, at: usize, worktree: &Worktree) -> Vec<CheckedOut> {
         let command = self.calls[at].command;
         if self.switches.len() > MAX_SWITCHES {
@@ -215,7 +215,7 @@ impl<'a> JudgedCall<'a> {
         on
     }
 
-    /// What a call of git leaves checked out, where it switches.
+    /// Returns what a call of git leaves checked out, if it switches.
     fn switched(&self, invocation: &Invocation) -> Option<CheckedOut> {
         let Action::Switch(Switch { to, create, detach, or_path, .. }) = &invocation.action else { return None };
         if *detach && !create {
@@ -223,7 +223,8 @@ impl<'a> JudgedCall<'a> {
         }
         match to.as_ref().and_then(Word::known) {
             Some("-") | None => Some(CheckedOut::Unknown),
-            // What is neither a branch of this project nor made by this call may be a file, and nothing is switched.
+            // A name that is neither a branch of this project nor created by this call may be a file, which switches
+            // nothing.
             Some(name) if *or_path && !self.looks_like_branch(name) => None,
             Some(name) if name.starts_with("@{") => Some(CheckedOut::Unknown),
             Some(name) => Some(CheckedOut::Branch(branch_name(name).to_owned())),
@@ -264,18 +265,18 @@ pub(super) fn present(worktree: &Worktree) -> CheckedOut {
     }
 }
 
-/// Whether work is integrated into `branch`.
+/// Checks whether `branch` is an integration branch.
 pub fn integrates(guidelines: &Guidelines, branch: &str) -> bool {
     guidelines.integrates(branch)
 }
 
-/// Whether the text of a shell may have a loop.
+/// Checks whether the shell text may have a loop.
 fn loops(intent: &Intent) -> bool {
     let Tool::Shell { command } = intent.tool.deed() else { return false };
     command.split(|char: char| !char.is_alphanumeric() && char != '_').any(|word| word == "done")
 }
 
-/// Whether `path` is `folder`, or lies in it.
+/// Checks whether `path` is `folder`, or lies in it.
 pub(super) fn is_in(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -285,7 +286,7 @@ fn same(one: &Command, other: &Command) -> bool {
     one.words == other.words && one.folders == other.folders && one.level == other.level
 }
 
-/// Every folder that a call of git may work in; nothing for one that only the run will know.
+/// Returns every folder that a call of git may work in; `None` for one that is known only at run time.
 pub(super) fn folders(from: &str, invocation: &Invocation) -> Vec<Option<String>> {
     let folder = |word: &Word| absolute(from, word);
     match &invocation.git_dir {
@@ -294,8 +295,8 @@ pub(super) fn folders(from: &str, invocation: &Invocation) -> Vec<Option<String>
     }
 }
 
-/// Every path that a command writes, seen from every folder that it may run in. A pattern within a folder is told as it is
-/// written: what holds for the folder holds for what it matches.
+/// Returns every path that a command writes, resolved in every folder that it may run in. A pattern within a folder is
+/// kept as written, because the rules for the folder apply to its matches.
 pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     let mut paths = Vec::new();
     for write in &command.writes {
@@ -313,7 +314,7 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     paths
 }
 
-/// Each folder that something comes into, with what it is called there.
+/// Returns each folder that something is put into, with its name there.
 pub(super) fn filled<'a>(from: &'a str, command: &'a Command) -> impl Iterator<Item = (String, Option<&'a str>)> + 'a {
     let seen = move |folder: &Word, to: &Word| absolute(&absolute(from, folder)?, to);
     command.fills.iter().flat_map(move |fill| {
@@ -322,7 +323,7 @@ pub(super) fn filled<'a>(from: &'a str, command: &'a Command) -> impl Iterator<I
     })
 }
 
-/// A path, seen from a folder that is itself seen from `from`.
+/// Resolves a path relative to a folder that is itself relative to `from`.
 pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return Some(path.to_owned());
@@ -330,7 +331,7 @@ pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String>
     absolute(from, folder).and_then(|folder| absolute(&folder, &path.into()))
 }
 
-/// A path, seen from a folder. What is before `..` is kept: it may be a symlink.
+/// Resolves a path relative to a folder. The part before a `..` is kept, because it may be a symlink.
 pub(super) fn absolute(from: &str, word: &Word) -> Option<String> {
     let path = word.known()?;
     Some(match path {
@@ -340,13 +341,13 @@ pub(super) fn absolute(from: &str, word: &Word) -> Option<String> {
     })
 }
 
-/// A branch without what git lets stand before it.
+/// Returns a branch without the prefix that git accepts before it.
 pub(super) fn branch_name(reference: &str) -> &str {
     let name = reference.strip_prefix("refs/heads/").or_else(|| reference.strip_prefix("heads/"));
     name.unwrap_or(reference)
 }
 
-/// The subcommand of a call of git, and what stands behind it, as far as both are known.
+/// Returns the subcommand of a call of git and its arguments, if they can be determined.
 pub(super) fn subcommand(command: &Command) -> Option<(&str, &[Word])> {
     let program = command.program()?;
     if let Some(name) = program.strip_prefix("git-") {
@@ -363,12 +364,12 @@ pub(super) fn subcommand(command: &Command) -> Option<(&str, &[Word])> {
     None
 }
 
-/// The words behind the subcommand that are no options.
+/// Returns the arguments that are not options.
 pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
     arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')))
 }
 
-/// Whether one of the words is an option, alone or with a value behind `=`.
+/// Checks whether one of the words is this option, alone or with a value after `=`.
 pub(super) fn has(arguments: &[Word], option: &str) -> bool {
     arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
 }
@@ -380,8 +381,8 @@ mod tests {
     use super::*;
     use crate::guards;
 
-    /// Every call is held against those that check something out, and against no others: what is judged of a long row
-    /// grows with its length, and not with the square of it.
+    /// Every call is compared only with those that check something out. The cost of judging a long chain grows with its
+    /// length, not with the square of it.
     #[test]
     fn calls_are_held_against_a_bounded_number_of_others() {
         let held = |one: &str| {
@@ -409,7 +410,7 @@ mod tests {
         );
     }
 
-    /// What the whole text names is looked for where a file is written that only the run will name, and then once.
+    /// The whole text is searched only if a file is written whose name is known only at run time, and then once.
     #[test]
     fn a_long_text_is_not_searched_for_each_of_its_commands() {
         let searched = |text: &str| {

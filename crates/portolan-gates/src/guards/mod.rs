@@ -1,8 +1,8 @@
-//! Guards: what a coding agent's tool call may do. Each guard keeps one rule, in a file of its own; all that apply are
-//! heard, and the strictest counts.
+//! Guards: the rules for a coding agent's tool calls. Each guard enforces one rule, in its own file. All applicable
+//! guards are asked, and the strictest counts.
 //!
-//! Nothing is looked up here. [`wanted`] says what must be known of the world, somebody finds it out, and [`judge`]
-//! decides over the two:
+//! Nothing is looked up here. [`wanted`] returns the facts that are needed, the caller determines them, and [`judge`]
+//! decides from them:
 //!
 //! ```
 //! use portolan_gates::guards::{self, GuardContext};
@@ -53,7 +53,7 @@ pub use edits::{Edit, edits};
 pub use judged_call::integrates;
 pub use only_reads::only_reads;
 
-/// A guard: its name, and what it finds in a tool call. No finding means that it does not apply.
+/// A guard: its name, and the function that returns its findings. Without a finding it does not apply.
 struct Guard {
     id: &'static str,
     look: fn(&JudgedCall<'_>) -> Vec<Finding>,
@@ -70,13 +70,13 @@ const GUARDS: [Guard; 8] = [
     Guard { id: "undecidable", look: undecidable::look },
 ];
 
-/// The names of the guards.
+/// Returns the names of the guards.
 pub fn guards() -> impl Iterator<Item = &'static str> {
     GUARDS.iter().map(|guard| guard.id)
 }
 
-/// What the tool call would run in a shell that begins in these surroundings. Aliases of git are not known yet: see
-/// [`shell::expand`].
+/// Returns what the tool call would run in a shell that starts in this environment. Aliases of git are not expanded
+/// yet: see [`shell::expand`].
 pub fn read(intent: &Intent, around: &ShellContext) -> Reading {
     match intent.tool.deed() {
         Tool::Shell { command } => shell::read_in(command, around),
@@ -84,7 +84,7 @@ pub fn read(intent: &Intent, around: &ShellContext) -> Reading {
     }
 }
 
-/// What must be known before [`judge`] can decide.
+/// Returns the facts that [`judge`] needs.
 pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
     let mut wanted = FactRequest::default();
     if let Tool::Edit { paths } = intent.tool.deed() {
@@ -119,13 +119,14 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
     wanted
 }
 
-/// What every guard that applies says of a tool call. `reading` is that of the call, with the aliases of git expanded.
+/// Returns the judgements of every guard that applies to a tool call. `reading` is that of the call, with the aliases
+/// of git expanded.
 pub fn judge(intent: &Intent, reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> Vec<Judgement> {
     let judged = JudgedCall::new(intent, reading, scene, guidelines);
     GUARDS.iter().flat_map(|guard| finding::judgements(&judged, guard.id, (guard.look)(&judged))).collect()
 }
 
-/// What all judgements come to: block outweighs ask, and ask outweighs allow.
+/// Returns the decision of all judgements together: block outweighs ask, and ask outweighs allow.
 pub fn overall(judgements: &[Judgement]) -> Decision {
     judgements.iter().map(|judgement| judgement.decision).max().unwrap_or(Decision::Allow)
 }

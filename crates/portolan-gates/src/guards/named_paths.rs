@@ -1,21 +1,21 @@
-//! What a command names without being known to write it: the arguments of programs that are not known to only read, the
-//! texts of interpreters, and patterns of files.
+//! Paths that a command names without being known to write them: the arguments of programs that are not known to only
+//! read, the texts of interpreters, and patterns of files.
 
 use super::judged_call::{self, seen_from};
 use crate::shell::{self, Command, Word};
 use crate::{holds_protected, is_protected, may_be_protected};
 
-/// Subcommands of git that write files which they are told in many ways.
+/// Subcommands of git that have many ways to name the files that they write.
 const OF_GIT: &str = "bugreport bundle config credential-store daemon diagnose fast-export fast-import index-pack interpret-trailers \
     mailinfo mailsplit merge-file pack-objects read-tree";
 
-/// Programs whose settings may stand on their standard input.
+/// Programs that may read their settings from standard input.
 const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
 
-/// Programs beside interpreters whose arguments or input tell them what to write.
+/// Programs besides interpreters whose arguments or input determine what they write.
 const SCRIPTED: &str = "sed gsed ed ex vi vim nvim emacs sqlite3 patch parallel";
 
-/// A pattern's folder, as far as it is literal, and the rest of it.
+/// Splits a pattern into its literal folder and the rest.
 pub(super) fn split(pattern: &str) -> (&str, &str) {
     let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
     match pattern[..end].rfind('/') {
@@ -25,14 +25,14 @@ pub(super) fn split(pattern: &str) -> (&str, &str) {
     }
 }
 
-/// The paths of a command that must be looked at, but for those that it is known to write.
+/// Returns the paths of a command that must be inspected, except for those that it is known to write.
 pub(super) fn paths(from: &str, command: &Command) -> Vec<String> {
     let mut found: Vec<String> = patterns(from, command).into_iter().map(|(folder, _)| folder).collect();
     found.extend(arguments(command).iter().flat_map(|path| seen(from, command, path)));
     found
 }
 
-/// The patterns whose files a command writes: the folder that is looked in, and the pattern from there.
+/// Returns the patterns whose files a command writes: the folder to search, and the pattern relative to it.
 pub(super) fn patterns(from: &str, command: &Command) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for write in &command.writes {
@@ -43,12 +43,13 @@ pub(super) fn patterns(from: &str, command: &Command) -> Vec<(String, String)> {
     found
 }
 
-/// A path as seen from every folder that the command may run in.
+/// Resolves a path in every folder that the command may run in.
 pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
     command.folders.iter().filter_map(|folder| seen_from(from, folder, path)).collect()
 }
 
-/// Arguments that a program may write which is not known to only read: also behind `=`, `:` and in `-oPATH`.
+/// Returns the paths among the arguments that a program may write, or none if its writes are known. Includes those
+/// after `=`, `:` and in `-oPATH`.
 pub(super) fn arguments(command: &Command) -> Vec<String> {
     const LONGEST: usize = 512;
     let mut found = Vec::new();
@@ -59,7 +60,7 @@ pub(super) fn arguments(command: &Command) -> Vec<String> {
     let mut left_out = false;
     let lists = command.program() == Some("zip");
     for text in command.words.iter().skip(1).map(|word| word.known().unwrap_or_default()) {
-        // `zip` leaves out all that follows, up to the next option.
+        // `zip` excludes all that follows, up to the next option.
         let goes_on = lists && left_out && !text.starts_with('-');
         let skipped = std::mem::replace(&mut left_out, goes_on || leaves_out(text) || (lists && text == "-x"));
         if skipped || left_out || text.len() > LONGEST || text.contains(char::is_whitespace) {
@@ -68,7 +69,7 @@ pub(super) fn arguments(command: &Command) -> Vec<String> {
         let value = match text.strip_prefix('-') {
             None => text,
             Some(option) if option.starts_with('-') => option.split_once('=').map_or("", |(_, value)| value),
-            // The last of a bundle takes it: `-so.git/config`.
+            // The last option of a bundle takes it: `-so.git/config`.
             Some(option) => option.find(['.', '/', '~']).map_or("", |at| &option[at..]),
         };
         let pieces = value.split(['=', ':', ',']).map(|piece| piece.trim_start_matches('@'));
@@ -77,24 +78,24 @@ pub(super) fn arguments(command: &Command) -> Vec<String> {
     found
 }
 
-/// Whether an option names what is left out: `--exclude`, `--ignore`.
+/// Checks whether an option names what is excluded: `--exclude`, `--ignore`.
 fn leaves_out(text: &str) -> bool {
     text.starts_with("--") && (text.contains("exclude") || text.contains("ignore"))
 }
 
-/// A path that holds the gates in a text that an interpreter runs.
+/// Returns a protected path in a text that an interpreter runs.
 pub(super) fn in_program(command: &Command) -> Option<String> {
     let program = command.program()?;
     let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
     let language = shell::is_interpreter(program) || shell::lists(SCRIPTED, program);
     let words = command.words.iter().skip(1).filter(|_| language);
     let input = command.stdin.iter().filter(|_| language || applies || SET_BY_INPUT.contains(&program));
-    // An argument that is a path alone is one that is read or edited, and is looked at as such.
+    // An argument that is only a path is read or edited, and is inspected as such.
     let texts = words.filter_map(Word::known).filter(|text| text.contains([' ', '\'', '"', '(', '\n']));
     texts.chain(input.filter_map(Word::known)).find_map(named)
 }
 
-/// A path that holds the gates in a text, but for what is named to be left out.
+/// Returns a protected path in a text, except for one that is excluded.
 pub(super) fn named(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
@@ -106,24 +107,24 @@ pub(super) fn named(text: &str) -> Option<String> {
     };
     let is_path = |char: char| char.is_alphanumeric() || "._/~+-@*?".contains(char);
     let all = (0..words.len()).filter(|at| !left_out(*at)).flat_map(|at| word(at).split(|char| !is_path(char)));
-    // Expressions are full of `.*`, which is no name of anything.
+    // Regular expressions are full of `.*`, which names no file.
     let is_expression = |token: &str| token.starts_with(".*") || !token.contains(char::is_alphanumeric);
     all.filter(|token| token.contains('.') && !is_expression(token)).find(|token| is_named(token)).map(str::to_owned)
 }
 
-/// Hooks of git that hold the gates, and what is kept of them.
+/// Hooks of git that enforce the gates, and files that the gates keep.
 const KEPT: &str = "pre-commit commit-msg pre-push reference-transaction post-commit post-checkout flow-events.jsonl \
     installed.json runs.db";
 
-/// The programs that the gates stand on.
+/// The programs that the gates depend on.
 pub(super) const PROGRAMS: &str = "git gh portolan";
 
-/// Whether the next word is a program that is looked for: `which git`, `command -v git`, `type -P git`.
+/// Checks whether the next word is a program to be located: `which git`, `command -v git`, `type -P git`.
 pub(super) fn is_search(word: &str) -> bool {
     matches!(word, "which" | "-v" | "-P" | "-p")
 }
 
-/// A part of a path that only files have which hold the gates, in a text that may put the rest of it together.
+/// Returns a part of a path that only protected files have, in a text that may assemble the rest of it.
 pub(super) fn part_named(text: &str) -> Option<String> {
     const PLACES: [&str; 5] = ["OLDPWD", "--git-dir", "--git-common-dir", "--absolute-git-dir", "--git-path"];
     let is_part = |char: char| char.is_alphanumeric() || "._/-*?".contains(char);
@@ -144,15 +145,15 @@ pub(super) fn part_named(text: &str) -> Option<String> {
     found.map(|at| tokens[at].to_owned())
 }
 
-/// Whether a path, seen from a folder that only the run will know, may be one that holds the gates.
+/// Checks whether a path may be protected, if its folder is known only at run time.
 pub(super) fn may_hold(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     is_named(path) || shell::lists(KEPT, name)
 }
 
-/// Whether a path holds the gates, or is a folder that is there for them.
+/// Checks whether a path is protected, or is a folder for protected files.
 pub(super) fn is_named(path: &str) -> bool {
-    // Folders that are there for much else.
+    // Folders with many other uses.
     let common = [".github", ".vscode", ".config"].iter().any(|name| path.trim_end_matches('/').ends_with(name));
     let pattern = path.contains(['*', '?', '[']) && may_be_protected(path, false);
     is_protected(path) || pattern || (!common && holds_protected(path))

@@ -1,14 +1,14 @@
-//! Commands that are known to change nothing: nobody has to look whether they did.
+//! Commands that are known to change nothing, so that nothing has to be inspected after them.
 
 use super::judged_call;
 use crate::shell::git::{self, Action};
 use crate::shell::{self, Command, Reading, Word};
 
-/// What of git prints, when its action is to read.
+/// Subcommands of git that only print if their action is to read.
 const GIT: &str = "blame branch cat-file describe diff diff-tree for-each-ref log ls-files ls-tree merge-base name-rev rev-list \
     rev-parse shortlog show show-ref status version";
 
-/// Whether all that a text would run is known to change no file. What is not known may change any.
+/// Checks whether everything that a text would run is known to change no file. An unknown command may change any.
 pub fn only_reads(reading: &Reading) -> bool {
     reading.doubts.is_empty() && reading.commands.iter().all(reads)
 }
@@ -34,24 +34,24 @@ fn reads(command: &Command) -> bool {
     }
 }
 
-/// A variable of the text's own, or one of the language. Another may lead the programs that are run elsewhere.
+/// Checks for a variable of the text's own, or one of the locale. Another one may affect the programs that run.
 fn is_own(name: &str) -> bool {
     name == "LANG" || name.starts_with("LC_") || !name.contains(|c: char| c.is_ascii_uppercase())
 }
 
-/// An expression of `find` that does more than to look.
+/// Checks for an expression of `find` that does more than search.
 fn is_action(word: &str) -> bool {
     ["-exec", "-ok", "-delete", "-fprint", "-fls"].iter().any(|action| word.starts_with(action))
 }
 
-/// A script of `sed` that prints lines by their numbers: `10,20p`.
+/// Checks for a script of `sed` that prints lines by number: `10,20p`.
 fn is_print(script: &str) -> bool {
     script.ends_with('p') && script.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | 'p' | ';'))
 }
 
 fn git_reads(command: &Command, arguments: &[&str]) -> bool {
-    // A program that shows what differs in its own way is named by `--ext-diff` and `--textconv` alone, or by settings, which
-    // no agent writes.
+    // A program that shows differences is set only by `--ext-diff` and `--textconv`, or by settings, which no agent may
+    // write.
     let runs = |word: &&str| word.starts_with("--ext") || word.starts_with("--textconv");
     let Some(invocation) = git::invocation(command) else { return false };
     let here = invocation.git_dir.is_none() && invocation.work_tree.is_none() && invocation.index_file.is_none();

@@ -1,4 +1,4 @@
-//! `protect-guards`: what holds the gates is not edited by those whom they hold: the settings of the hosts, the state of
+//! `protect-guards`: an agent does not edit the files that the gates depend on: the settings of the hosts, the state of
 //! the flows, and the repository's own folder.
 
 use super::context::Place;
@@ -29,7 +29,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     found
 }
 
-/// A path that holds the gates in what one command prints and another is led by.
+/// Reports a protected path in text that one command prints and another takes its instructions from.
 fn printed(judged: &JudgedCall<'_>) -> Option<Finding> {
     judged.calls.iter().find(|call| interpreters::is_led_by_input(call.command))?;
     let path = judged.calls.iter().find_map(|call| named_paths::named(&interpreters::printed(call.command)?))?;
@@ -40,19 +40,19 @@ fn printed(judged: &JudgedCall<'_>) -> Option<Finding> {
     ))
 }
 
-/// Programs that take a folder with all that is in it.
+/// Programs that affect a folder with all its contents.
 const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount"];
 
-/// What a program does with folders.
+/// Returns how a program treats folders.
 fn takes(call: &CommandCall<'_>) -> Takes {
     let program = call.command.program().unwrap_or_default();
     let by_git = judged_call::subcommand(call.command).map_or("", |(name, _)| name);
     match program {
         "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
-        // What is added to the rights of a hook leaves it a hook.
+        // A hook with more permissions is still a hook.
         "chmod" if only_adds(call.command) => Takes::Nothing,
         "chmod" | "chown" | "chgrp" => Takes::Everything,
-        // Its files would be written by their other name, and what is not in the source is taken away.
+        // A link lets its files be written by another name, and `--delete` removes what is not in the source.
         "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
         "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
             Takes::Everything
@@ -70,14 +70,14 @@ fn takes(call: &CommandCall<'_>) -> Takes {
     }
 }
 
-/// What a command is known to write.
+/// Judges the files that a command is known to write.
 fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     let call = &judged.calls[at];
     let takes = takes(call);
     let from = &judged.intent.folder;
     let mut paths = judged_call::written(from, call.command);
     paths.extend(call.git.iter().flat_map(|invocation| git_files::touched(from, invocation)));
-    // What comes into a folder leaves it what it is.
+    // A folder stays the same if something is put into it.
     let into = matches!(call.command.program(), Some("mv" | "cp")).then(|| call.command.words.last()).flatten();
     let into =
         judged_call::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
@@ -85,7 +85,7 @@ fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         paths.iter().flatten().filter_map(|path| finding(judged, path, taken(path))).collect();
     let mut patterns = named_paths::patterns(from, call.command);
-    // Git knows patterns of its own, also where they are quoted.
+    // Git has patterns of its own, which also work if they are quoted.
     if call.git.is_some() {
         let of_git = paths.iter().flatten().filter(|path| path.contains(['*', '?', '[']));
         patterns.extend(
@@ -101,7 +101,7 @@ fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     found
 }
 
-/// What comes into a folder that has the gates in it: the root of a worktree, or what a person has for all projects.
+/// Judges what is put into a folder that contains protected files: in a worktree, or the home folder of the person.
 fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
     let mut asked = None;
     for (folder, name) in judged_call::filled(&judged.intent.folder, command) {
@@ -126,7 +126,7 @@ fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
     })
 }
 
-/// `chmod +x`, `chmod 755`, `chmod go-w`: a hook stays one.
+/// Checks for `chmod +x`, `chmod 755` or `chmod go-w`, after which a hook still works.
 fn only_adds(command: &Command) -> bool {
     let takes = |mode: &str| mode.starts_with('-') && mode[1..].chars().all(|char| "rwxXst".contains(char));
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
@@ -143,12 +143,12 @@ fn only_adds(command: &Command) -> bool {
     adds && !words.iter().any(|word| takes(word) || word.starts_with("--ref"))
 }
 
-/// Whether a pattern may match what holds the gates.
+/// Checks whether a pattern may match a protected file.
 fn matched(judged: &JudgedCall<'_>, folder: &str, rest: &str, takes: Takes) -> bool {
     let place = judged.place(folder);
     let inside = place.map_or(folder, |place| if place.worktree.is_some() { &place.inside } else { &place.path });
     let whole = format!("{inside}/{rest}");
-    // A parent of the project, where a pattern names it.
+    // A pattern may match a parent of the project.
     let parents = place.is_some_and(|place| {
         let beneath = judged.intent.folder.strip_prefix(place.path.trim_end_matches('/'));
         beneath.is_some_and(|beneath| beneath.starts_with('/')) && !rest.contains('/') && rest.starts_with('*')
@@ -158,7 +158,7 @@ fn matched(judged: &JudgedCall<'_>, folder: &str, rest: &str, takes: Takes) -> b
         || (takes == Takes::Everything && parents)
 }
 
-/// What a command may write, for all that is known of it.
+/// Judges what a command may write besides what it is known to write.
 fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     let command = judged.calls[at].command;
     let from = &judged.intent.folder;
@@ -220,7 +220,7 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     ))
 }
 
-/// Whether a path leads to what a process has open, or to where it is.
+/// Checks whether a path leads to an open file of a process, or to its folder.
 fn is_of_process(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let input = matches!(parts[..], ["dev", "stdin"]) || parts.starts_with(&["dev", "fd"]);
@@ -231,20 +231,20 @@ fn path_of(judged: &JudgedCall<'_>, path: &str) -> Option<String> {
     judged_call::absolute(&judged.intent.folder, &path.into())
 }
 
-/// What a command does with folders.
+/// How a command treats folders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Takes {
     /// It writes files.
     Nothing,
-    /// It may change those that are there for the gates.
+    /// It may change folders for protected files.
     Named,
-    /// It changes a folder with what is in it.
+    /// It changes a folder with its contents.
     Folders,
-    /// The same, also where it is the whole project.
+    /// It does so even if the folder is the whole project.
     Everything,
 }
 
-/// What is found of one path.
+/// Judges one path.
 fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding> {
     let place = judged.place(path);
     let seen = place.map_or_else(|| vec![path.to_owned()], |place| seen(path, place));
@@ -269,8 +269,8 @@ pub(super) fn block(path: &str) -> Finding {
     .remedy("ask the person whom you work for to change it")
 }
 
-/// How a path is named from its worktree: by where it leads, and by how it is written. What is written may itself be a
-/// symlink, which is then replaced.
+/// Returns a path relative to its worktree, with symlinks resolved and as written. The written path may itself be a
+/// symlink, which would be replaced.
 fn seen(path: &str, place: &Place) -> Vec<String> {
     let Some(worktree) = &place.worktree else { return vec![place.path.clone(), path.to_owned()] };
     let written = path.strip_prefix(worktree.root.as_str()).filter(|rest| rest.starts_with('/'));
@@ -279,7 +279,7 @@ fn seen(path: &str, place: &Place) -> Vec<String> {
     seen
 }
 
-/// Whether `folder` is within `path`.
+/// Checks whether `folder` is within `path`.
 fn is_around(path: &str, folder: &str) -> bool {
     let rest = folder.strip_prefix(path.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.starts_with('/'))

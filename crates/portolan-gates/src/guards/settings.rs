@@ -1,20 +1,19 @@
-//! Configuration that has git run something, or work in another repository: given for one call, or written down. Where
-//! branches come from and go to is seen by git's own hooks; aliases are read where they are used, and the hooks have a
-//! guard of their own.
+//! Configuration that makes git run something, or work in another repository: given for one call, or written. Git's own
+//! hooks see where branches come from and go to. Aliases are read where they are used, and hooks have their own guard.
 
 use super::finding::Finding;
 use super::judged_call::JudgedCall;
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Command, Word};
 
-/// What of the configuration of a call, or of what it writes, is asked.
+/// Reports the settings that a call is given, or that it writes, and that must be asked about.
 pub(super) fn look(judged: &JudgedCall<'_>, command: &Command, invocation: &Invocation, outside: bool) -> Vec<Finding> {
-    // The configuration of the user, or that of any file.
+    // The configuration of the user, or of any file.
     let of_user = || {
         let other = |text: &str| matches!(text, "--global" | "--system" | "-f") || text.starts_with("--file");
         command.words.iter().filter_map(Word::known).any(other)
     };
-    // Programs that git also runs where it only looks.
+    // Programs that git runs even if it only reads.
     let always = |key: &str| matches!(key, "core.fsmonitor" | "core.sshcommand" | "core.gitproxy");
     let given =
         invocation.config.iter().filter(|(key, _)| !outside && (invocation.action != Action::Reads || always(key)));

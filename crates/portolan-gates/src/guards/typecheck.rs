@@ -1,7 +1,6 @@
-//! `typecheck-must-pass-before-commit` (I-6): the content that is committed has passed the type check. No option of
-//! `git commit` is an exemption. What makes commits in other ways, or of content that lies elsewhere, cannot be told.
-//! Merges, rebases and the like put contents together that nobody could have checked before: what comes of them is checked
-//! at the exit of the phase.
+//! `typecheck-must-pass-before-commit` (I-6): committed content has passed the type check. No option of `git commit` is
+//! an exemption. Commits that are made in other ways, or of content from elsewhere, are asked about. Merges, rebases
+//! and the like combine contents that could not be checked before; the result is checked at the exit of the phase.
 
 use super::context::TypecheckVerdict;
 use super::finding::Finding;
@@ -11,7 +10,7 @@ use crate::shell::{Command, Word};
 
 const RULE: &str = "I-6";
 
-/// Subcommands that make commits of what they are given, without a word to the hook that checks it.
+/// Subcommands that make commits from their input, without running the hook that checks them.
 const MAKING: [&str; 9] =
     ["am", "commit-tree", "fast-import", "filter-branch", "filter-repo", "history", "p4", "quiltimport", "replay"];
 
@@ -38,7 +37,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     found
 }
 
-/// What a call would have committed without the check, if it would.
+/// Returns the content that a call would commit without the check, if any.
 pub(super) fn past_the_check(command: &Command, invocation: &Invocation) -> Option<String> {
     let (name, arguments) = judged_call::subcommand(command)?;
     let words = || arguments.iter().filter_map(Word::known);

@@ -1,21 +1,21 @@
-//! `undecidable`: what cannot be told of a shell command is asked, or blocked where the rules are strict; it is never
-//! waved through without a record.
+//! `undecidable`: parts of a shell command that cannot be determined are asked about, or blocked if the rules are
+//! strict. They are never allowed without a record.
 //!
-//! | what cannot be told | decision |
+//! | what cannot be determined | decision |
 //! |---|---|
-//! | the text is too long, nests too deep, or is no shell's | ask |
+//! | the text is too long, nests too deep, or is not shell syntax | ask |
 //! | a command hides in a pattern, a subscript or arithmetic | ask |
-//! | the program, or the text that is run, is only known at the run (`$X commit`, `eval "$(…)"`) | ask |
+//! | the program, or the text to run, is known only at run time (`$X commit`, `eval "$(…)"`) | ask |
 //! | a name may mean something else from here on (`alias`, `hash -p`) | ask |
-//! | an option of a program that starts others is not known | ask |
+//! | an option of a program that starts others is unknown | ask |
 //! | an alias of git leads back to itself | ask |
-//! | a script that is a file (`./build.sh`, `. venv/bin/activate`) | allow: its effects are noticed after it, and git's hooks see them |
-//! | a script that arrives on standard input, or has no name (`curl … \| sh`) | ask |
-//! | a program that runs others (`make`, `npm run`, `cargo`, `python`) | allow, as for scripts |
-//! | the same, where the text that it is given calls git by name (`python -c '… git push …'`) | ask |
-//! | a subcommand of git that is only known at the run | ask |
+//! | a script file (`./build.sh`, `. venv/bin/activate`) | allow: its effects are noticed later, also by git's hooks |
+//! | a script on standard input, or without a name (`curl … \| sh`) | ask |
+//! | a program that runs others (`make`, `npm run`, `cargo`, `python`) | allow, as for script files |
+//! | such a program, if its text calls git by name (`python -c '… git push …'`) | ask |
+//! | a subcommand of git that is known only at run time | ask |
 //! | a subcommand of git that is neither its own nor an alias | ask on an integration branch, otherwise allow |
-//! | options of git that are not known, where it commits, pushes or moves branches | ask |
+//! | unknown options of git, if it commits, pushes or moves branches | ask |
 
 use super::finding::Finding;
 use super::interpreters;
@@ -61,7 +61,7 @@ fn doubt(judged: &JudgedCall<'_>, given: &Doubt) -> Finding {
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
 
-/// Whether a script is a file that has a name: `bash x.sh`, `./x`, `. x`; not `bash`, `sh -s`, `. ?`.
+/// Checks whether a script is a file with a name: `bash x.sh`, `./x`, `. x`; not `bash`, `sh -s`, `. ?`.
 fn is_file(what: &str) -> bool {
     let mut words = what.split(' ');
     let program = words.next().unwrap_or_default();
@@ -75,7 +75,7 @@ fn is_file(what: &str) -> bool {
     !reads_input && script.is_some_and(|script| !script.contains('?') && !is_input(script))
 }
 
-/// Whether a path leads to what a process has open: `/dev/stdin`, `//dev/fd/3`, `../proc/self/fd/0`.
+/// Checks whether a path leads to an open file of a process: `/dev/stdin`, `//dev/fd/3`, `../proc/self/fd/0`.
 fn is_input(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
     path.contains('/') && matches!(parts.first(), Some(&"dev" | &"proc"))
@@ -93,7 +93,7 @@ fn unclear(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation) -> Optio
     }
 }
 
-/// A program beside git, such as `git flow`.
+/// Judges an external program of git, such as `git flow`.
 fn unknown(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation, name: &str) -> Finding {
     let counts = |on: &CheckedOut| match on {
         CheckedOut::Branch(branch) => judged.integrates(branch),

@@ -1,5 +1,5 @@
-//! The rules that a project holds its agents to, as data. Every rule has a default; a project writes down only what
-//! differs, in a file that `read` reads and `write` writes.
+//! The rules that a project sets for its agents, as data. Every rule has a default; a project writes only the
+//! differences to a file, which `read` parses and `write` produces.
 
 mod names;
 mod read;
@@ -20,175 +20,175 @@ pub use write::write;
 /// The rules of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guidelines {
-    /// The branches that work is integrated into: names, or globs such as `release/*`, as [`pattern::covers`] reads them.
-    /// The first one that is a name is the one that new work starts from.
+    /// The integration branches: names, or globs such as `release/*`, as [`pattern::covers`] reads them. New work
+    /// starts from the first one that is a name.
     pub integration: Vec<String>,
-    /// Work is committed on the integration branch itself: I-1 and I-2 do not apply.
+    /// Whether work is committed on the integration branch itself, so that I-1 and I-2 do not apply.
     pub commit_directly: bool,
-    /// What cannot be told is blocked instead of asked, and a bypass without a reason is refused.
+    /// Whether an undecidable call is blocked instead of asked about, and a bypass without a reason is refused.
     pub strict: bool,
-    /// How branches are named.
+    /// The naming of branches.
     pub branches: Branches,
-    /// Where issues are tracked.
+    /// The tracking of issues.
     pub issues: Issues,
-    /// What must be specified.
+    /// The rules of specifications.
     pub specs: Specs,
-    /// How commits are written.
+    /// The format of commits.
     pub commits: Commits,
-    /// What becomes of a pull request.
+    /// The rules of pull requests.
     pub pull_requests: PullRequests,
-    /// What must pass before a commit.
+    /// The type check that must pass before a commit.
     pub typecheck: TypecheckRules,
-    /// Who looks at changes.
+    /// The reviewer of changes.
     pub review: ReviewRules,
-    /// How closely each rule is kept, by the id of a check, a guard or an invariant; what is not named blocks.
+    /// The level of each rule, by the id of a check, a guard or an invariant. A rule that is not named blocks.
     pub levels: BTreeMap<String, Level>,
-    /// Who may get past a rule, by its name.
+    /// Who may bypass a rule, by its name.
     pub bypass: BTreeMap<String, Who>,
-    /// Who may get past a rule that `bypass` does not name.
+    /// Who may bypass a rule that `bypass` does not name.
     pub bypass_unnamed: Who,
 }
 
-/// How closely a rule is kept.
+/// The level at which a rule is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// What breaks it does not pass.
+    /// A violation is blocked.
     Block,
-    /// What breaks it passes, and is on record.
+    /// A violation passes, on record.
     Warn,
-    /// It is not looked at, which is on record once.
+    /// The rule is not checked, which is recorded once.
     Off,
 }
 
-/// Who may get past a rule; the stricter is the greater.
+/// Who may bypass a rule. The stricter value is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// The agent as well.
+    /// Anyone, including the agent.
     Anyone,
-    /// A person, by a channel that the agent does not hold.
+    /// A person, through a channel that the agent cannot use.
     HumanOnly,
     /// Nobody.
     Never,
 }
 
-/// How branches are named.
+/// The naming of branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branches {
-    /// What a name may begin with: literal texts.
+    /// The allowed prefixes: literal texts.
     pub prefixes: Vec<String>,
-    /// What the whole name looks like, made of `{prefix}`, `{issue}`, `{slug}` and literal text.
+    /// The pattern of the whole name, made of `{prefix}`, `{issue}`, `{slug}` and literal text.
     pub pattern: Option<String>,
 }
 
-/// Where issues are tracked.
+/// The tracking of issues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issues {
-    /// Who knows whether there is one.
+    /// The source that knows whether an issue exists.
     pub provider: IssueProvider,
-    /// A closed one will do.
+    /// Whether a closed issue is accepted.
     pub allow_closed: bool,
-    /// Several tasks that are under way may have the same one.
+    /// Whether several active tasks may have the same issue.
     pub allow_shared: bool,
-    /// A commit may close its issue with a keyword (`fixes #1`).
+    /// Whether a commit may close its issue with a keyword (`fixes #1`).
     pub allow_closing_keywords: bool,
 }
 
-/// Who knows whether there is an issue.
+/// The source that knows whether an issue exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssueProvider {
-    /// GitHub, asked with `gh`.
+    /// GitHub, queried with `gh`.
     GitHub,
     /// Files of the project: `<folder>/<number>.md`, `.yaml` or `.yml`.
     Files {
         /// The folder, relative to the project.
         folder: String,
     },
-    /// A tracker that cannot be asked. A key that looks right is taken, and the record says that nobody looked.
+    /// A tracker that cannot be queried. A well-formed key is accepted, and the record says that it was not looked up.
     Pattern {
-        /// What stands before the number: `ABC` for keys such as `ABC-12`. None means any project key.
+        /// The allowed parts before the number: `ABC` for keys such as `ABC-12`. Empty means any project key.
         projects: Vec<String>,
     },
-    /// Nobody is asked, which the record says.
+    /// No lookup, which is recorded.
     Offline,
 }
 
-/// What must be specified.
+/// The rules of specifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specs {
-    /// Whether a specification is needed at all.
+    /// Whether a specification is required.
     pub required: bool,
-    /// The folders that it may lie in, relative to the project; none means anywhere.
+    /// The folders that it may lie in, relative to the project. Empty means anywhere.
     pub folders: Vec<String>,
-    /// What its path looks like: a glob.
+    /// A glob that its path must match.
     pub pattern: Option<String>,
-    /// Branch prefixes whose work needs none, such as `docs/`.
+    /// Branch prefixes whose work needs no specification, such as `docs/`.
     pub exempt: Vec<String>,
-    /// Headings that it must have.
+    /// The headings that it must have.
     pub headings: Vec<String>,
-    /// It must name the issue.
+    /// Whether it must name the issue.
     pub names_issue: bool,
 }
 
-/// How commits are written.
+/// The format of commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commits {
-    /// The types of Conventional Commits that are used.
+    /// The allowed types of Conventional Commits.
     pub types: Vec<String>,
-    /// The scopes that are used; none means any.
+    /// The allowed scopes. Empty means any.
     pub scopes: Vec<String>,
-    /// A scope must be given.
+    /// Whether a scope is required.
     pub require_scope: bool,
     /// The longest first line, in characters.
     pub max_header: Option<usize>,
-    /// Commits that git writes by itself or that are meant to be squashed are passed over: `fixup!`, `squash!`,
-    /// `amend!`, `Revert "…"`.
+    /// Whether to skip commits that git generates or that are meant to be squashed: `fixup!`, `squash!`, `amend!`,
+    /// `Revert "…"`.
     pub ignore_generated: bool,
-    /// Each commit names the issue.
+    /// Whether each commit must name the issue.
     pub require_reference: bool,
-    /// What is not committed yet: whether it may be left when the commit phase is.
+    /// The level for uncommitted changes at the end of the commit phase.
     pub clean_tree: Level,
 }
 
-/// What becomes of a pull request.
+/// The rules of pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequests {
-    /// Where they are.
+    /// The forge.
     pub forge: Forge,
-    /// A draft will do.
+    /// Whether a draft is accepted.
     pub allow_draft: bool,
-    /// The work is done when it is open; otherwise when it is merged.
+    /// Whether the work is done when the pull request is open rather than merged.
     pub stop_at_open: bool,
-    /// One is opened without being asked for when a session ends with commits that have none.
+    /// Whether one is opened automatically when a session ends with commits that have none.
     pub open_at_stop: bool,
 }
 
-/// Where pull requests are.
+/// The forge of pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forge {
-    /// On GitHub, asked with `gh`.
+    /// GitHub, queried with `gh`.
     GitHub,
-    /// Nowhere: a record of the review, `<folder>/<number>.md`, stands for one.
+    /// None: a record of the review, `<folder>/<number>.md`, replaces the pull request.
     Files {
         /// The folder, relative to the project.
         folder: String,
     },
 }
 
-/// What must pass before a commit.
+/// The type check that must pass before a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypecheckRules {
-    /// The commands, each a program and its arguments; nothing means what the project's files suggest.
+    /// The commands, each a program and its arguments. `None` means that the project's files determine them.
     pub commands: Option<Vec<Vec<String>>>,
-    /// After how many seconds a verdict is too old, though nothing has changed; nothing means never.
+    /// The age in seconds at which a verdict expires although nothing has changed. `None` means never.
     pub max_age_seconds: Option<u64>,
-    /// How long the commands may take together at a commit, in seconds.
+    /// The time limit of all commands together at a commit, in seconds.
     pub timeout_seconds: u64,
 }
 
-/// Who looks at changes that an agent has made, where a workflow wants somebody else to.
+/// The reviewer of an agent's changes, for workflows that require another reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewRules {
-    /// The model, as `provider:name`; nothing means a person.
+    /// The model, as `provider:name`. `None` means a person.
     pub model: Option<String>,
 }
 
@@ -217,8 +217,8 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 impl Default for Guidelines {
-    /// What holds where a project says nothing: `main` and `master` are integration branches, issues and pull requests
-    /// are on GitHub, no specification is needed, every rule blocks, and only a person may get past a rule by name.
+    /// Returns the defaults: `main` and `master` are integration branches, issues and pull requests are on GitHub, no
+    /// specification is required, every rule blocks, and only a person may bypass a rule by name.
     fn default() -> Guidelines {
         Guidelines {
             integration: texts(&["main", "master"]),
@@ -264,27 +264,27 @@ impl Default for Guidelines {
 }
 
 impl Guidelines {
-    /// How closely a rule is kept that is known by any of `names`; the first that is written down counts.
+    /// Returns the level of a rule that has any of `names`. The first name that is configured counts.
     pub fn level(&self, names: &[&str]) -> Level {
         names.iter().find_map(|name| self.levels.get(*name)).copied().unwrap_or(Level::Block)
     }
 
-    /// Whether work is integrated into `branch`: for guards, hooks and checks alike.
+    /// Checks whether `branch` is an integration branch, for guards, hooks and checks alike.
     pub fn integrates(&self, branch: &str) -> bool {
         self.integration.iter().any(|pattern| pattern::covers(pattern, branch))
     }
 
-    /// The branch that new work starts from: the first integration branch that is a name and no pattern.
+    /// Returns the branch that new work starts from: the first integration branch that is a name and not a pattern.
     pub fn main(&self) -> &str {
         self.integration.iter().find(|name| !name.contains(['*', '?'])).map_or("main", String::as_str)
     }
 
-    /// Who may get past a rule. Nobody may get past I-13: every bypass is on record.
+    /// Returns who may bypass a rule. Nobody may bypass I-13: every bypass is on record.
     pub fn who(&self, invariant: &str) -> Who {
         self.named(invariant).unwrap_or(self.bypass_unnamed)
     }
 
-    /// Who may get past a rule, where that is said of this one.
+    /// Returns who may bypass a rule, if this one has a setting.
     pub(super) fn named(&self, rule: &str) -> Option<Who> {
         if rule == "I-13" { Some(Who::Never) } else { self.bypass.get(rule).copied() }
     }

@@ -1,5 +1,5 @@
-//! Reads the guidelines of a project. Every fault is told, in its place: a rule that is misspelt would hold nobody to
-//! anything.
+//! Reads the guidelines of a project. Every fault is reported at its position, because a misspelt rule would otherwise
+//! not be enforced.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use portolan_core::diagnostic::{Diagnostic, clip, list};
 use portolan_core::source::fields::{FaultList, Fields, distinct};
 use portolan_core::source::{self, Source, Spanned, Tree, TreeKind};
 
-/// The folder of issues that are files.
+/// The default folder of issue files.
 pub(super) const ISSUES: &str = ".portolan/issues";
-/// The folder of the records that stand for pull requests.
+/// The default folder of the records that replace pull requests.
 pub(super) const REVIEWS: &str = ".portolan/reviews";
-/// The longest that a type check may be waited for, in seconds.
+/// The longest time limit of a type check, in seconds.
 const MAX_TIMEOUT: u32 = 600;
-/// The oldest that a verdict may be, in seconds: a year.
+/// The longest age limit of a verdict, in seconds: a year.
 const MAX_AGE: u32 = 31_536_000;
 
-/// Reads guidelines: what is absent or faulty is as usual, and every fault is told, in the order of the text.
+/// Reads guidelines. A missing or faulty value keeps its default. Returns every fault, in the order of the text.
 ///
 /// ```
 /// use portolan_gates::guidelines::{Level, read};
@@ -70,7 +70,7 @@ fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut FaultList
     }
 }
 
-/// One word for all rules, or a word for each.
+/// Reads one word for all rules, or a word for each.
 fn bypass(tree: &Tree, rules: &mut Guidelines, faults: &mut FaultList) {
     let key = "bypass";
     if let Some(written) = tree.as_str() {
@@ -197,7 +197,7 @@ fn typecheck(fields: &mut Fields<'_>, rules: &mut TypecheckRules, faults: &mut F
     }
 }
 
-/// Commands, each a list of words: nothing here goes through a shell.
+/// Reads commands, each a list of words, because no shell runs them.
 fn commands(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Vec<String>>> {
     let TreeKind::Array(items) = &tree.kind else {
         faults.push(no_command(tree));
@@ -230,7 +230,7 @@ fn no_command(tree: &Tree) -> Diagnostic {
     Diagnostic::error("wrong-type", message).at(tree.span).help(help)
 }
 
-/// Whether a key may be looked at: one that means nothing beside the others is a fault of its own.
+/// Checks whether a key applies. A key without a meaning beside the others is reported as a fault.
 fn belongs(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -242,12 +242,12 @@ fn belongs(
         let message = format!("`{key}` means nothing here");
         faults.push(Diagnostic::error("unknown-field", message).at(tree.head()).help(help));
     }
-    // Known all the same, so that it is not reported twice.
+    // Marked as known, so that it is not reported twice.
     fields.ignored(&[key]);
     means_something
 }
 
-/// How closely rules are kept, or who may get past them: the words that there are, and the one that I-13 always has.
+/// Reads a table from rules to one of `choices`. I-13 accepts only `kept`.
 fn table<T: Copy + PartialEq>(
     key: &'static str,
     tree: &Tree,
@@ -294,7 +294,7 @@ fn no_choice<T>(what: &str, tree: &Tree, choices: &[(&'static str, T)]) -> Diagn
     fault.did_you_mean(tree.as_str().unwrap_or_default(), words)
 }
 
-/// A list that replaces the usual one; nothing where there is none.
+/// Reads a list that replaces the default one. Returns `None` if it is missing.
 fn texts(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -316,7 +316,7 @@ fn one_text(
     sound(key, vec![text], fault, faults).pop()
 }
 
-/// The texts that can be meant.
+/// Returns the valid texts and reports the others.
 fn sound(key: &str, texts: Vec<Spanned<String>>, fault: fn(&str) -> Fault, faults: &mut FaultList) -> Vec<String> {
     let mut kept = Vec::new();
     for text in texts {

@@ -3,7 +3,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use portolan_core::source::Source;
 
-/// What is said of guidelines: each fault with its place, and its help.
+/// Returns the faults of guidelines, each with its position and its help.
 fn said(text: &str) -> String {
     let source = Source::new("guidelines.yaml", text);
     let (_, faults) = read(&source);
@@ -126,7 +126,7 @@ fn one_word_or_one_for_each_says_who_gets_past_rules() {
     }
 }
 
-/// The examples of the page, in their order.
+/// Returns the examples of the page, in order.
 fn examples() -> Vec<String> {
     let page = include_str!("../../../../docs/guidelines.md");
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -140,7 +140,7 @@ fn the_page_tells_every_key_with_its_default() {
     let other = rules(other);
     assert_eq!(other.issues.provider, IssueProvider::Pattern { projects: vec!["SHOP".into()] });
     assert_eq!((other.who("I-3"), other.who("I-6")), (Who::Anyone, Who::HumanOnly));
-    // What may be written down is told by the fault of a field that means nothing.
+    // The fault of an unknown field lists the known ones.
     let keys = |section: &str| {
         let text = if section.is_empty() { "zzz: 1".to_owned() } else { format!("{section}: {{zzz: 1}}") };
         let said = said(&text);

@@ -1,11 +1,11 @@
-//! Writes guidelines down: what differs from the usual rules, and nothing else.
+//! Writes guidelines as text: only the differences from the defaults.
 
 use std::fmt::Write;
 
 use super::words::{LEVELS, OTHERS, WHO};
 use super::{Forge, Guidelines, IssueProvider};
 
-/// The text of guidelines, which `read` takes for the same.
+/// Returns the text of guidelines, which `read` parses to the same value.
 pub fn write(rules: &Guidelines) -> String {
     let usual = Guidelines::default();
     let mut text = Text::default();
@@ -136,7 +136,7 @@ fn words(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A text that YAML takes for itself; in quotes unless it is a plain word.
+/// Returns a text as a YAML string, in quotes unless it is a plain word.
 fn word(text: &str) -> String {
     let begins = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '.');
     let plain = begins && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
@@ -165,7 +165,7 @@ impl Text {
     }
 
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(self.0, "{line}");
     }
 }

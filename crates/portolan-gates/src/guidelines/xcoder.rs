@@ -1,21 +1,21 @@
-//! Takes over the rules that a project wrote down for xCoder: `.xcoder/guidelines.yaml`, and `workflow` in
-//! `.claude/settings.json`. What has a counterpart here becomes a rule; of everything else it is told that it has none.
+//! Imports the rules that a project has for xCoder: `.xcoder/guidelines.yaml`, and `workflow` in
+//! `.claude/settings.json`. What has a counterpart becomes a rule; everything else is reported as having none.
 
 use super::words::{self, Fault};
 use super::{Guidelines, Level, names};
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::source::{self, Entry, Source, Tree, TreeKind};
 
-/// What xCoder's files come to.
+/// The result of importing xCoder's files.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// The rules.
     pub rules: Guidelines,
-    /// What could not be taken over, each with the file that it stands in.
+    /// What could not be imported, each with its file.
     pub notes: Vec<(Source, Diagnostic)>,
 }
 
-/// Takes the rules over. What `guidelines` say counts more than what `settings` say.
+/// Imports the rules. `guidelines` take precedence over `settings`.
 pub fn import(guidelines: Option<&Source>, settings: Option<&Source>) -> Imported {
     let mut imported = Imported::default();
     if let Some(settings) = settings {
@@ -28,7 +28,7 @@ pub fn import(guidelines: Option<&Source>, settings: Option<&Source>) -> Importe
     imported
 }
 
-/// Takes one value over: its section, its key and it. Says why not.
+/// Imports one value of a section and key. Returns why it could not.
 type Take = fn(&mut Import<'_>, &str, &Entry) -> Result<(), &'static str>;
 
 struct Import<'i> {
@@ -93,7 +93,7 @@ fn setting(import: &mut Import<'_>, section: &str, entry: &Entry) -> Result<(), 
             import.rules().branches.prefixes = texts(value, words::prefix)?
         }
         ("workflow" | "quality", _) => return Err(NOTHING),
-        // What else a host is set to is not xCoder's.
+        // Other settings of the host do not belong to xCoder.
         _ => {}
     }
     Ok(())
@@ -134,7 +134,7 @@ fn guideline(import: &mut Import<'_>, section: &str, entry: &Entry) -> Result<()
     Ok(())
 }
 
-/// A command line without a shell's signs, or whether there is a type check at all.
+/// Imports a command line without shell syntax, or whether there is a type check at all.
 fn typecheck(import: &mut Import<'_>, value: &Tree) -> Result<(), &'static str> {
     match &value.kind {
         TreeKind::Bool(true) => {}
@@ -188,7 +188,7 @@ fn seconds(tree: &Tree) -> Result<u64, &'static str> {
     }
 }
 
-/// One text or several, each of which can be meant.
+/// Reads one valid text or several.
 fn texts(tree: &Tree, fault: fn(&str) -> Fault) -> Result<Vec<String>, &'static str> {
     let texts: Option<Vec<&str>> = match &tree.kind {
         TreeKind::String(text) => Some(vec![text]),

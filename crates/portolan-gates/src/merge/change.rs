@@ -1,42 +1,42 @@
-//! What a branch changes.
+//! The changes of a branch.
 
-/// All that a branch changes, since it left the branch that it is merged into.
+/// All changes of a branch since it left the branch that it is merged into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// The files; their order does not matter.
+    /// The changed files, in any order.
     pub files: Vec<FileChange>,
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its path in the repository; of a file that is deleted, the one it had.
+    /// Its path in the repository; for a deleted file, the former path.
     pub path: String,
-    /// The path that it had, where it has another one now.
+    /// Its former path, if it was renamed.
     pub from: Option<String>,
-    /// What it held.
+    /// Its content before the change.
     pub before: Text,
-    /// What it holds.
+    /// Its content after the change.
     pub after: Text,
-    /// How many lines were added.
+    /// The number of added lines.
     pub added: u64,
-    /// How many lines were taken away.
+    /// The number of deleted lines.
     pub deleted: u64,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
-    /// There is no file.
+    /// The file does not exist.
     Absent,
-    /// There is one that is no text, or too long to be looked into.
+    /// The file is not text, or too long to be read.
     Unread,
-    /// This.
+    /// The text of the file.
     Of(String),
 }
 
 impl FileChange {
-    /// The path that it had.
+    /// Returns its former path.
     pub(super) fn old_path(&self) -> &str {
         self.from.as_deref().unwrap_or(&self.path)
     }

@@ -1,4 +1,4 @@
-//! What a branch says of itself: what it means to take away, and what sort of change it is.
+//! The declarations of a branch: what it means to remove, and which shape the change has.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::glob;
 use super::removal::{Removal, What, counted};
 use super::shape::Shape;
 
-/// What was said of a branch.
+/// The texts in which a branch declares its intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
     /// Its commits.
     pub commits: Vec<DeclaringCommit>,
-    /// The pull request's title and body.
+    /// The title and body of the pull request.
     pub request: Option<String>,
-    /// Specifications: their paths and texts. What stands below a heading with `Removals` in it counts.
+    /// The paths and texts of specifications. The parts below a heading that contains `Removals` count.
     pub specs: Vec<(String, String)>,
 }
 
@@ -26,24 +26,24 @@ pub struct DeclaringCommit {
     pub message: String,
 }
 
-/// Something that is meant to go.
+/// An announced removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     /// A path, a glob, a name, or `path#name`.
     pub(super) text: String,
-    /// Where it is said.
+    /// The commit, pull request or specification that announces it.
     pub(super) place: String,
     pub(super) line: u64,
 }
 
-/// What all of it comes to.
+/// The intent that the declarations add up to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Intent {
     pub(super) items: Vec<Item>,
     pub(super) shape: Option<Shape>,
-    /// Something is announced to break.
+    /// Whether a breaking change is announced.
     breaks: bool,
-    /// Something is announced to be moved.
+    /// Whether a refactoring is announced, which may move things.
     refactors: bool,
     tests: bool,
 }
@@ -87,7 +87,7 @@ impl Intent {
         }
     }
 
-    /// The list below a heading such as `## Removals`, up to the next heading of its level.
+    /// Reads the list below a heading such as `## Removals`, up to the next heading of its level.
     fn spec(&mut self, path: &str, text: &str) {
         let mut within: Option<usize> = None;
         for (line, text) in outside_of_code(text) {
@@ -111,7 +111,7 @@ impl Intent {
         }
     }
 
-    /// Whether a removal was announced; says which items announced it.
+    /// Checks whether a removal was announced, and marks the items that announced it in `used`.
     pub(super) fn announces(
         &self,
         removal: &Removal,
@@ -128,7 +128,7 @@ impl Intent {
         announced || self.is_move(removal, gained)
     }
 
-    /// Whether what is gone from one place is in another, in a change that says that it only moves things.
+    /// Checks whether a removed thing is in another place, in a change that claims only to move things.
     fn is_move(&self, removal: &Removal, gained: &mut BTreeMap<(What, String), usize>) -> bool {
         let may_move = match removal.what {
             What::Test | What::Assertion => self.refactors || self.tests,
@@ -148,7 +148,7 @@ impl Intent {
         let is_there =
             !wanted.is_empty() && wanted.iter().all(|(key, count)| gained.get(key).is_some_and(|had| had >= count));
         if is_there {
-            // What has moved once has not moved twice.
+            // A gained thing counts for one move only.
             wanted.into_iter().for_each(|(key, count)| *gained.entry(key).or_insert(count) -= count);
         }
         is_there
@@ -156,7 +156,7 @@ impl Intent {
 }
 
 impl Item {
-    /// It would announce anything at all, and so it announces nothing.
+    /// Checks whether the item matches everything. Such an item announces nothing.
     pub(super) fn is_blanket(&self) -> bool {
         glob::weight(&self.text) == 0
     }
@@ -176,7 +176,7 @@ impl Item {
     }
 }
 
-/// The lines of a text, but for those in fences: examples announce nothing.
+/// Returns the lines of a text outside code fences. An example announces nothing.
 fn outside_of_code(text: &str) -> Vec<(u64, &str)> {
     let mut fenced = false;
     (1..)

@@ -1,39 +1,39 @@
-//! What stands in a file that somebody relies on: public names, tests and what they assert, jobs, dependencies; and what
-//! makes a rule looser. Read line by line: it is told what a language's own compiler would know better, in every
-//! language alike and whatever state the file is in.
+//! The parts of a file that others rely on (public names, tests and their assertions, jobs, dependencies), and the
+//! parts that loosen a rule. Files are read line by line: less precise than a compiler, but the same for every language
+//! and for files in any state.
 
 mod config;
 mod languages;
 
 use super::removal::What;
 
-/// Something in a file.
+/// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fact {
     pub(super) what: What,
     pub(super) name: String,
-    /// From 1 on.
+    /// The line, starting at 1.
     pub(super) line: u64,
 }
 
-/// What was found in a file.
+/// The parts found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// What must not go without a word.
+    /// Parts that must not be removed unannounced.
     pub(super) held: Vec<Fact>,
-    /// What must not come without a word: what skips tests and loosens rules.
+    /// Parts that must not be added unannounced: they skip tests or loosen rules.
     pub(super) loose: Vec<Fact>,
 }
 
-/// The longest line that is looked at, in bytes: a generated file is no code to read.
+/// The longest line that is read, in bytes. A longer one is generated code.
 const MAX_LINE: usize = 2_000;
 
-/// Whether the files of this name are looked into.
+/// Checks whether files of this name are read.
 pub(super) fn knows(path: &str) -> bool {
     languages::Language::of(path).is_some() || config::Config::of(path).is_some()
 }
 
-/// What stands in a file.
+/// Returns the parts of a file.
 pub(super) fn facts(path: &str, text: &str) -> Facts {
     let mut facts = Facts::default();
     if let Some(language) = languages::Language::of(path) {
@@ -59,7 +59,7 @@ impl Facts {
     }
 }
 
-/// The name that a text begins with; nothing when it begins with none.
+/// Returns the name that a text begins with, or `None` if there is none.
 fn name(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(text.len());

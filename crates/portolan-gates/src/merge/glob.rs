@@ -1,6 +1,6 @@
-//! Patterns for paths: `*` and `?` within a name, `**` for any folders.
+//! Patterns for paths: `*` and `?` match within a name, `**` matches any folders.
 
-/// Whether a pattern fits a whole path. It takes no more than the product of their lengths.
+/// Checks whether a pattern matches a whole path, in time proportional to the product of their lengths.
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let names: Vec<&str> = path.split('/').collect();
     let mut fits = vec![false; names.len() + 1];
@@ -18,12 +18,12 @@ pub(super) fn fits(pattern: &str, path: &str) -> bool {
     fits[names.len()]
 }
 
-/// How much a pattern says: of two that fit, the one that says more counts.
+/// Returns how specific a pattern is. If two patterns match, the more specific one counts.
 pub(super) fn weight(pattern: &str) -> usize {
     pattern.chars().filter(|c| !matches!(c, '*' | '?' | '/')).count()
 }
 
-/// Whether a pattern without slashes fits a name.
+/// Checks whether a pattern without slashes matches a name.
 fn name_fits(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let mut fits = vec![false; name.len() + 1];

@@ -1,7 +1,8 @@
-//! The merge gate: whether what a branch takes away was meant to go, and whether somebody must look before it is merged.
+//! The merge gate: whether the removals of a branch were announced, and whether a person must review it before the
+//! merge.
 //!
-//! It is decided over data alone, by rules that anyone can read; no model is asked. The policy is for the caller to read
-//! from the commit that is merged into, never from the one that is merged.
+//! The decision depends on data alone, by fixed rules, without a model. The caller must read the policy from the commit
+//! that is merged into, never from the one that is merged.
 
 mod change;
 mod declared;
@@ -25,7 +26,7 @@ pub use shape::Shape;
 pub use tests_kept::{is_test_path, tests_gained, tests_lost};
 pub use zone::{Require, Zone};
 
-/// Whether files of this name are looked into.
+/// Checks whether files of this name are read.
 pub fn reads(path: &str) -> bool {
     facts::knows(path)
 }

@@ -1,4 +1,4 @@
-//! The policy of a repository: its zones, what evidence each sort of change needs, and where the limits are.
+//! The merge policy of a repository: its zones, the evidence for each shape of change, and the thresholds.
 
 use std::collections::BTreeMap;
 
@@ -7,51 +7,51 @@ use super::zone::{Require, Zone};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
 use portolan_core::source::{self, Entry, Source, Span, Tree, TreeKind};
 
-/// What a merge is held to.
+/// The rules for a merge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// The parts of the repository. What belongs to none needs a person.
+    /// The zones of the repository. A path in no zone needs a person.
     pub zones: Vec<Zone>,
-    /// The evidence that each sort of change needs.
+    /// The evidence that each shape of change requires.
     pub shapes: BTreeMap<Shape, Vec<RequiredEvidence>>,
-    /// The limits.
+    /// The thresholds.
     pub thresholds: Thresholds,
-    /// What may be merged without anybody.
+    /// The changes that may be merged without a person.
     pub auto_merge: AutoMerge,
 }
 
-/// A piece of evidence that is needed.
+/// A required piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredEvidence {
-    /// Its name: `scope` and `zone` are what the gate itself finds out.
+    /// Its name. The gate itself determines `scope` and `zone`.
     pub name: String,
-    /// The line of the policy that says so.
+    /// The line of the policy that requires it.
     pub line: u64,
 }
 
-/// Where the limits are.
+/// The limits of the gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
-    /// The least share of removals that are announced. Below it no review helps.
+    /// The least share of announced removals. Below it no review helps.
     pub min_scope_match: f64,
-    /// The most warnings that nobody needs to look at.
+    /// The most warnings that pass without a review.
     pub max_findings: u64,
-    /// The most files that need a person, and may change without one.
+    /// The most files of zones that require a person which may change without one.
     pub max_kernel_changes: u64,
-    /// The most lines of a zone that may change without anybody looking at them.
+    /// The most lines of a zone that may change without a review.
     pub max_zone_lines: u64,
 }
 
-/// What may be merged without anybody.
+/// The changes that may be merged without a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AutoMerge {
-    /// Anything at all.
+    /// Whether any change may be merged so.
     pub enabled: bool,
-    /// Only when every other check has passed, which is for the caller to look at.
+    /// Whether all other checks must have passed. The caller enforces this.
     pub requires_checks: bool,
-    /// Not these sorts of changes.
+    /// The shapes of change that are excluded.
     pub exclude_shapes: Vec<Shape>,
-    /// Not what changes these zones.
+    /// The zones whose changes are excluded.
     pub exclude_zones: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ impl Default for Thresholds {
 }
 
 impl Default for Policy {
-    /// What holds where a repository has none: every removal is announced, a person looks at what the gates are made of,
-    /// and the gate alone at everything else, however long.
+    /// Returns the policy of a repository without one: every removal must be announced, a person reviews the files that
+    /// make up the gates, and the gate alone decides about everything else, of any length.
     fn default() -> Policy {
         let everything = Zone {
             name: "default".to_owned(),
@@ -80,13 +80,13 @@ impl Default for Policy {
     }
 }
 
-/// The evidence that a policy may ask for.
+/// The evidence that a policy may require.
 const EVIDENCE: [&str; 6] = ["scope", "zone", "calibrate-delta", "owasp", "preview-smoke", "visual-diff"];
-/// The most zones, and the most patterns of one.
+/// The most zones, and the most texts in one of their lists.
 const MAX_ZONES: usize = 1_000;
 
 impl Policy {
-    /// Reads a policy; nothing when a fault makes it another one than was meant.
+    /// Reads a policy. Returns no policy if it has an error, because it could differ from the intended one.
     pub fn read(source: &Source) -> (Option<Policy>, Vec<Diagnostic>) {
         let (tree, faults) = source::parse(source);
         let mut reader = Reader { source, faults };
@@ -147,7 +147,7 @@ impl Reader<'_> {
                     entry.key.span,
                 );
             }
-            // A zone that does not say what it needs was meant to need something.
+            // A zone without a requirement was probably meant to have one.
             let require = require.unwrap_or(Require::HumanReview);
             zones.push(Zone { name: entry.key.value.clone(), paths, require, rationale });
         }
@@ -227,7 +227,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The members of an object, of which all must be known: a word that is misspelt would hold nobody to anything.
+    /// Returns the members of an object, and reports unknown ones: a misspelt word would not be enforced.
     fn fields<'t>(&mut self, tree: &'t Tree, of: &str, known: &[&str]) -> Vec<&'t Entry> {
         let (found, unknown): (Vec<&Entry>, Vec<&Entry>) =
             self.members(tree, of).iter().partition(|entry| known.contains(&entry.key.value.as_str()));

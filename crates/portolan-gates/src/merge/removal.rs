@@ -1,4 +1,4 @@
-//! What a branch takes away.
+//! The removals of a branch.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,47 @@ use serde::Serialize;
 use super::change::{Diff, FileChange, Text};
 use super::facts::{Fact, Facts, facts};
 
-/// What can be taken away.
+/// The kind of a removed thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// A file.
     File,
-    /// A name that others may use.
+    /// A public name.
     Symbol,
-    /// A test, or that it runs.
+    /// A test, or its execution.
     Test,
-    /// Something that a test asserts.
+    /// An assertion of a test.
     Assertion,
-    /// Something that is done whenever the project is checked.
+    /// A job that runs whenever the project is checked.
     Job,
-    /// Something that is relied on.
+    /// A dependency.
     Dependency,
-    /// A rule's strictness.
+    /// The strictness of a rule.
     Strictness,
 }
 
-/// Something that is taken away.
+/// A removal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Removal {
-    /// Where it was; where a rule is loosened, where it is.
+    /// Its path before the change; the present one if something was added that loosens a rule or skips a test.
     pub path: String,
     /// The line.
     pub line: u64,
-    /// What sort of thing.
+    /// Its kind.
     pub what: What,
-    /// Its name; of a file, its path; of assertions, that of their test.
+    /// Its name: for a file the path, for assertions the name of their test.
     pub name: String,
-    /// How many of that name.
+    /// The number of things of that name.
     pub count: usize,
-    /// It is not gone, but something was put there that takes its effect.
+    /// Whether it still exists, but something was added that disables it.
     pub is_muted: bool,
-    /// What a file held.
+    /// The parts that a file contained.
     pub(super) held: Vec<Fact>,
 }
 
 impl Removal {
-    /// What becomes of it, as a sentence tells it.
+    /// Returns the removal as a clause of a sentence.
     pub fn told(&self) -> String {
         let Removal { name, count, .. } = self;
         match (self.what, self.is_muted) {
@@ -64,10 +64,10 @@ impl Removal {
     }
 }
 
-/// How many there are of what, by what they are and are called.
+/// The number of things, by kind and name.
 pub(super) type Counts<'f> = BTreeMap<(What, &'f str), usize>;
 
-/// What a branch takes away, in order, and what it puts somewhere that was not there.
+/// Returns the removals of a branch, in order, and the things that it adds.
 pub(super) fn removals(diff: &Diff) -> (Vec<Removal>, BTreeMap<(What, String), usize>) {
     let (mut removals, mut gained) = (Vec::new(), BTreeMap::new());
     for change in &diff.files {
@@ -87,7 +87,7 @@ pub(super) fn removals(diff: &Diff) -> (Vec<Removal>, BTreeMap<(What, String), u
         }
     }
     removals.sort();
-    // The assertions of a test that is gone are gone with it.
+    // The removal of a test includes its assertions.
     let tests: Vec<(String, String)> = removals
         .iter()
         .filter(|removal| removal.what == What::Test && !removal.is_muted)
@@ -106,10 +106,10 @@ fn of_file(change: &FileChange, facts: Facts) -> Removal {
     Removal { path, line: 1, what: What::File, name, count: 1, is_muted: false, held: facts.held }
 }
 
-/// What there is more of in `before` than in `after`.
+/// Returns the things that `before` has more of than `after`.
 fn lost(path: &str, before: &[Fact], after: &[Fact], is_muted: bool) -> Vec<Removal> {
     let removal = |((what, name), count): ((What, &str), usize)| {
-        // The last of them: which one it was cannot be told.
+        // The last of them, because it is unknown which one was removed.
         let line = before.iter().rfind(|fact| fact.what == what && fact.name == name).map_or(1, |fact| fact.line);
         Removal { path: path.to_owned(), line, what, name: name.to_owned(), count, is_muted, held: Vec::new() }
     };

@@ -1,4 +1,4 @@
-//! The ruling, and its reasons.
+//! The ruling on a merge, with its reasons.
 
 use std::collections::BTreeMap;
 
@@ -12,96 +12,96 @@ use super::removal::{Removal, removals};
 use super::shape::Shape;
 use super::zone::{self, Require};
 
-/// What may become of a merge. The later one outweighs the earlier.
+/// The verdict on a merge. A later variant outweighs an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeVerdict {
-    /// It may be merged.
+    /// The merge is allowed.
     Pass,
     /// A person decides.
     HumanReview,
-    /// It may not be merged.
+    /// The merge is blocked.
     Block,
 }
 
-/// What was found out about the branch elsewhere.
+/// Evidence about the branch from other sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Who made the branch; a review by anybody else counts.
+    /// The author of the branch. Only a review by another person counts.
     pub author: Option<String>,
-    /// The commit that would be merged: a review of another one does not count.
+    /// The commit that would be merged. A review of another commit does not count.
     pub head: String,
     /// The reviews, the oldest first.
     pub reviews: Vec<PersonReview>,
-    /// What was looked at, by the names that policies know it by.
+    /// The findings, by the names that policies use.
     pub findings: BTreeMap<String, MergeFinding>,
 }
 
 /// A person's review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonReview {
-    /// Who.
+    /// The reviewer.
     pub by: String,
-    /// They approve of it; otherwise they ask for changes.
+    /// Whether they approve; otherwise they request changes.
     pub approves: bool,
-    /// The commit that they looked at.
+    /// The reviewed commit.
     pub commit: String,
 }
 
-/// What came of looking at something.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeFinding {
-    /// It is as it should be.
+    /// Whether the check passed.
     pub is_ok: bool,
-    /// In words.
+    /// A description of the result.
     pub summary: String,
 }
 
-/// What the gate says.
+/// The ruling of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {
-    /// What may become of it.
+    /// The verdict.
     pub verdict: MergeVerdict,
-    /// The share of what is taken away that was announced, from 0 to 1.
+    /// The share of removals that were announced, from 0 to 1.
     pub score: f64,
-    /// What sort of change it is, where its commits say so.
+    /// The shape of the change, if its commits declare one.
     pub shape: Option<Shape>,
-    /// What speaks against it, the weightiest first.
+    /// The objections, the weightiest first.
     pub reasons: Vec<Reason>,
-    /// The zones that it changes.
+    /// The changed zones.
     pub zones: BTreeMap<String, ZoneReport>,
-    /// Whether it may be merged without anybody.
+    /// Whether it may be merged without a person.
     pub auto_merge: bool,
 }
 
-/// What speaks against a merge.
+/// An objection to a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// What follows from it: one that lets it pass is a warning.
+    /// Its consequence. One that lets the merge pass is a warning.
     pub verdict: MergeVerdict,
-    /// A stable word for programs.
+    /// A stable code for programs.
     pub code: &'static str,
     /// One lower-case sentence.
     pub message: String,
-    /// The file, or where else it is said: `commit 0a3b87a`.
+    /// The file, or another source: `commit 0a3b87a`.
     pub path: String,
     /// The line.
     pub line: u64,
 }
 
-/// What a zone has to do with it.
+/// The changes in a zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ZoneReport {
-    /// What a change in it needs.
+    /// The requirement of the zone.
     pub require: Require,
-    /// How many of its files change.
+    /// The number of its changed files.
     pub files: u64,
-    /// How many of its lines.
+    /// The number of its changed lines.
     pub lines: u64,
 }
 
-/// Rules on a merge. The same things come to the same ruling, in whichever order the files are told.
+/// Rules on a merge. The result does not depend on the order of the files.
 pub fn gate(diff: &Diff, declared: &Declared, policy: &Policy, evidence: &Evidence) -> Ruling {
     let intent = declared.intent();
     let mut gate = Gate { policy, is_approved: evidence.is_approved(), reasons: Vec::new() };
@@ -136,7 +136,7 @@ pub fn gate(diff: &Diff, declared: &Declared, policy: &Policy, evidence: &Eviden
 }
 
 impl Evidence {
-    /// Whether somebody else looked at this very commit and approves of it, and nobody asks for changes.
+    /// Checks whether another person approves of this very commit, and nobody requests changes.
     fn is_approved(&self) -> bool {
         let Some(author) = &self.author else { return false };
         let mut latest: BTreeMap<String, &PersonReview> = BTreeMap::new();
@@ -160,7 +160,7 @@ impl Gate<'_> {
         self.reasons.push(Reason { verdict, code, message, path: path.to_owned(), line });
     }
 
-    /// Holds what is taken away against what was announced; the share of it that was.
+    /// Compares the removals with the announcements. Returns the share that was announced.
     fn removals(&mut self, diff: &Diff, intent: &Intent) -> f64 {
         let (removals, mut gained) = removals(diff);
         let mut used = vec![false; intent.items.len()];
@@ -232,7 +232,7 @@ impl Gate<'_> {
         }
     }
 
-    /// What could not be compared is not known to be harmless.
+    /// Reports files that could not be compared, because they may be harmful.
     fn unread(&mut self, diff: &Diff) {
         for change in &diff.files {
             let unread = change.before == Text::Unread || change.after == Text::Unread && change.before != Text::Absent;
@@ -257,5 +257,5 @@ impl Gate<'_> {
     }
 }
 
-/// Where the policy of a repository is, from its root.
+/// The policy file of a repository, relative to its root.
 pub const POLICY: &str = ".portolan/merge-policy.yaml";

@@ -1,30 +1,30 @@
-//! What sort of change it is, by the types of its commits.
+//! The shape of a change, by the types of its commits.
 
 use serde::Serialize;
 
-/// The sorts of changes.
+/// The shape of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Something new.
+    /// A new feature.
     Feature,
-    /// Something mended.
+    /// A fix.
     Fix,
-    /// The same, said differently.
+    /// A refactoring without a change in behaviour.
     Refactor,
     /// Tests alone.
     Test,
-    /// Words alone.
+    /// Documentation alone.
     Docs,
-    /// Upkeep.
+    /// Maintenance.
     Chore,
 }
 
 impl Shape {
-    /// All of them, the weightiest first: a change of several sorts has the first.
+    /// All shapes, the weightiest first. A change of several shapes has the first of them.
     pub const ALL: [Shape; 6] = [Shape::Feature, Shape::Fix, Shape::Refactor, Shape::Test, Shape::Docs, Shape::Chore];
 
-    /// Its name in a policy.
+    /// Returns its name in a policy.
     pub fn name(self) -> &'static str {
         match self {
             Shape::Feature => "feature",
@@ -36,7 +36,7 @@ impl Shape {
         }
     }
 
-    /// The sort that a first line `type(scope)!: …` tells of, and whether it has the mark of what breaks.
+    /// Returns the shape that a first line `type(scope)!: …` declares, and whether it is marked as breaking.
     pub(super) fn of_subject(subject: &str) -> Option<(Shape, bool)> {
         let (head, _) = subject.split_once(':')?;
         let breaks = head.ends_with('!');

@@ -1,4 +1,4 @@
-//! Text in, text out: files before and after, what was said of them, and what the gate says.
+//! Text in, text out: files before and after, the declarations, and the ruling of the gate.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use portolan_core::source::Source;
 
-/// A branch as it is told in a test.
+/// A branch as a test describes it.
 #[derive(Clone, Default)]
 struct Case {
     diff: Diff,
@@ -26,7 +26,7 @@ fn branch(subject: &str) -> Case {
 }
 
 impl Case {
-    /// A file before and after; `-` is none.
+    /// Adds a file before and after; `-` means that there is none.
     fn file(self, path: &str, before: &str, after: &str) -> Case {
         self.renamed(path, path, before, after)
     }

@@ -1,16 +1,16 @@
-//! What becomes of tests: those that come, and those that go, are skipped or assert less.
+//! The changes of tests: those that are added, and those that are removed, skipped or assert less.
 
 use super::change::Diff;
 use super::removal::{Removal, What, removals};
 
-/// The tests of a change that have come or assert more than they did, by name.
+/// Returns the tests that a change adds or that assert more, by name.
 pub fn tests_gained(diff: &Diff) -> Vec<String> {
     let (_, gained) = removals(diff);
     let gained = gained.into_keys().filter(|(what, _)| matches!(what, What::Test | What::Assertion));
     gained.map(|(_, name)| name).collect()
 }
 
-/// The tests of a change that have gone and have not come elsewhere, that are skipped, or that assert less.
+/// Returns the tests that a change removes without adding them elsewhere, that it skips, or that assert less.
 pub fn tests_lost(diff: &Diff) -> Vec<Removal> {
     let (removals, mut gained) = removals(diff);
     let mut is_elsewhere = |what: What, name: &str, count: usize| {
@@ -33,7 +33,7 @@ pub fn tests_lost(diff: &Diff) -> Vec<Removal> {
     removals.into_iter().filter(|removal| is_lost(removal)).collect()
 }
 
-/// Whether a path, by its name, is that of a file of tests, in the ways of the usual languages.
+/// Checks whether a path is that of a test file, by the naming conventions of the usual languages.
 pub fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "testdata"];
     const ENDS: [&str; 6] = ["_test", "_tests", "_spec", ".test", ".spec", ".tests"];
@@ -49,7 +49,7 @@ pub fn is_test_path(path: &str) -> bool {
         && (stem.starts_with("test_") || stem == "tests" || ENDS.iter().any(|end| stem.ends_with(end)) || camel)
 }
 
-/// Whether a file may hold code or data of tests, by its name: what describes a folder does not.
+/// Checks whether a file may hold code or data of tests, by its name. A description of a folder does not.
 fn is_code(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !matches!(end, "md" | "txt" | "rst" | "adoc"))
 }

@@ -1,4 +1,4 @@
-//! Parts of a repository, and what a change in them needs.
+//! The zones of a repository, and the requirements for changes in them.
 
 use serde::Serialize;
 
@@ -9,31 +9,31 @@ use super::glob;
 pub struct Zone {
     /// Its name.
     pub name: String,
-    /// What belongs to it: globs.
+    /// The globs of its paths.
     pub paths: Vec<String>,
-    /// What a change in it needs.
+    /// The requirement for a change in it.
     pub require: Require,
-    /// Why.
+    /// The reason.
     pub rationale: Option<String>,
 }
 
-/// What a change in a zone needs. The later one is the stricter.
+/// The requirement for a change in a zone. A later variant is stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Require {
-    /// The gate passes it, or else a person does.
+    /// The gate passes it, or a person does.
     GatePassOrHuman,
     /// The gate passes it.
     GatePass,
-    /// A person looks at it, whatever the gate says.
+    /// A person reviews it, whatever the gate decides.
     HumanReview,
 }
 
 impl Require {
-    /// All of them.
+    /// All requirements.
     pub const ALL: [Require; 3] = [Require::GatePassOrHuman, Require::GatePass, Require::HumanReview];
 
-    /// Its name in a policy.
+    /// Returns its name in a policy.
     pub fn name(self) -> &'static str {
         match self {
             Require::GatePassOrHuman => "gate-pass-or-human",
@@ -43,8 +43,8 @@ impl Require {
     }
 }
 
-/// What the gates themselves are made of. A change in it could weaken what it is judged by, so that a person looks at it
-/// whatever a policy says.
+/// The files that make up the gates. A change in them could weaken the rules that it is judged by, so a person reviews
+/// it whatever the policy is.
 const GUARDS: &[&str] = &[
     ".portolan/**",
     ".xcoder/**",
@@ -65,14 +65,14 @@ const GUARDS: &[&str] = &[
     "**/.gitattributes",
 ];
 
-/// What a path belongs to.
+/// The zone of a path, with its requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Belongs<'z> {
     pub(super) zone: &'z str,
     pub(super) require: Require,
 }
 
-/// The zone of a path: that with the pattern which says most, the first among equals.
+/// Returns the zone of a path: the one with the most specific pattern, the first among equals.
 pub(super) fn of<'z>(zones: &'z [Zone], path: &str) -> Belongs<'z> {
     let fitting = zones.iter().flat_map(|zone| {
         zone.paths.iter().filter(|pattern| glob::fits(pattern, path)).map(move |pattern| (glob::weight(pattern), zone))
@@ -80,7 +80,7 @@ pub(super) fn of<'z>(zones: &'z [Zone], path: &str) -> Belongs<'z> {
     let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });
     let found = match best {
         Some((_, zone)) => Belongs { zone: &zone.name, require: zone.require },
-        // Nobody said what it is: that is for a person to say.
+        // The policy does not cover this path, so a person must decide.
         None => Belongs { zone: "unmatched", require: Require::HumanReview },
     };
     let guards = GUARDS.iter().any(|pattern| glob::fits(pattern, path));

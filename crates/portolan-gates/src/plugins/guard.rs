@@ -1,5 +1,4 @@
-//! What a project adds to the guards: in Rust, or as data that says which tools, which paths, on what condition, and what
-//! becomes of it.
+//! Guards that a project adds: in Rust, or as data that gives the tools, the paths, the condition and the decision.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{Decision, Intent, Judgement, Tool, pattern};
 use portolan_core::expr::{Expr, Jsonata, Scope};
 
-/// A guard that is added to Portolan's own. It sees data and changes nothing.
+/// A guard in addition to Portolan's own. It sees data and changes nothing.
 ///
 /// ```
 /// use portolan_gates::plugins::{Guard, GuardInput};
@@ -35,24 +34,25 @@ pub trait Guard: fmt::Debug + Send + Sync {
     /// Its name.
     fn id(&self) -> &str;
 
-    /// What it says of a tool call; nothing where it is not about it.
+    /// Judges a tool call. Returns `None` if the guard does not apply.
     fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement>;
 }
 
-/// A guard that is data, as `.portolan/plugins.yaml` has it.
+/// A guard as data, declared in `.portolan/plugins.yaml`.
 #[derive(Clone, Debug)]
 pub struct DeclaredGuard {
     /// Its name.
     pub id: String,
-    /// Which tools: patterns of their names at the host, or `edit`, `shell`, `read`, `mcp:<server>/<tool>`. None means all.
+    /// The tools: patterns of their names at the host, or `edit`, `shell`, `read`, `mcp:<server>/<tool>`. Empty means
+    /// all.
     pub tools: Vec<String>,
-    /// Which files: globs, relative to the project. None means any, also calls that name none.
+    /// The files: globs, relative to the project. Empty means any, and also calls that name none.
     pub paths: Vec<String>,
-    /// On what condition, over `tool`, `path`, `command`, `branch` and `phase`.
+    /// The condition, over `tool`, `path`, `command`, `branch` and `phase`.
     pub when: Option<Jsonata>,
-    /// What becomes of the call: never [`Decision::Allow`].
+    /// The decision on the call: never [`Decision::Allow`].
     pub decision: Decision,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -65,16 +65,16 @@ impl PartialEq for DeclaredGuard {
     }
 }
 
-/// What is known around a tool call.
+/// The context of a tool call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuardInput<'a> {
-    /// The root of the project: absolute.
+    /// The root of the project, absolute.
     pub root: &'a str,
-    /// The branch that is checked out.
+    /// The checked-out branch.
     pub branch: Option<&'a str>,
-    /// The phase that the task is in.
+    /// The current phase of the task.
     pub phase: Option<&'a str>,
-    /// What cannot be told is blocked instead of asked.
+    /// Whether an undecidable call is blocked instead of asked about.
     pub strict: bool,
 }
 
@@ -112,7 +112,7 @@ impl DeclaredGuard {
             Ok(Some(_)) => "its `when` is neither true nor false".to_owned(),
             Err(fault) => fault.to_string(),
         };
-        // A guard that cannot tell never lets anything happen.
+        // A guard that cannot decide never allows a call.
         let decision = if around.strict { Decision::Block } else { Decision::Ask };
         Some(self.said(decision, format!("the guard `{}` cannot tell: {why}", self.id)))
     }
@@ -123,7 +123,7 @@ impl DeclaredGuard {
     }
 }
 
-/// What the condition sees. What is not known is left out, so that functions of it come to nothing.
+/// Returns the data for the condition. An unknown value is left out, so that functions of it have no result.
 fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     let command = match intent.tool.deed() {
         Tool::Shell { command } => Some(command.as_str()),
@@ -140,7 +140,7 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     Value::Object(known.collect::<Map<_, _>>())
 }
 
-/// What it may be called: by its name, by what it is, and by what it does.
+/// Returns the names of the tool: its own, its kind, and that of the equivalent host tool.
 fn names(intent: &Intent) -> Vec<String> {
     let kinds = [Some(&intent.tool), Some(intent.tool.deed()).filter(|deed| **deed != intent.tool)];
     std::iter::once(intent.name.clone()).chain(kinds.into_iter().flatten().filter_map(kind)).collect()
@@ -156,7 +156,7 @@ fn kind(tool: &Tool) -> Option<String> {
     }
 }
 
-/// The files of an edit, relative to the project where they lie in it.
+/// Returns the files of an edit, relative to the project if they lie in it.
 fn paths(intent: &Intent, root: &str) -> Vec<String> {
     let Tool::Edit { paths } = intent.tool.deed() else { return Vec::new() };
     paths.iter().map(|path| relative(&intent.folder, path, root)).collect()

@@ -1,5 +1,5 @@
-//! What a project adds to the gates without a program of its own: `.portolan/plugins.yaml`. Guards over tool calls,
-//! notifiers, drivers of agents, and budgets; all of it data. Nothing here runs anything.
+//! Additions of a project to the gates without a program of its own, as data in `.portolan/plugins.yaml`: guards for
+//! tool calls, notifiers, drivers of agents, and budgets. Nothing here runs anything.
 
 mod guard;
 mod read;
@@ -10,53 +10,53 @@ pub use guard::{DeclaredGuard, Guard, GuardInput};
 
 use super::supervisor::Budget;
 
-/// What a project adds.
+/// The additions of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plugins {
-    /// How much may be used up.
+    /// The limits on usage.
     pub budgets: Vec<Budget>,
     /// Guards of tool calls, in order.
     pub guards: Vec<DeclaredGuard>,
-    /// Who is told of events, in order.
+    /// The receivers of events, in order.
     pub notifiers: Vec<Notifier>,
     /// Programs that work on phases, in order.
     pub drivers: Vec<Driver>,
-    /// Guards of Portolan's own, which keep invariants, that the project replaces by its own of the same name.
+    /// The built-in guards, which enforce invariants, that the project replaces by its own of the same name.
     pub allow_override: Vec<String>,
 }
 
-/// Who is told of events.
+/// A receiver of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notifier {
     /// Its name.
     pub id: String,
-    /// By what way.
+    /// The way of delivery.
     pub way: Way,
 }
 
-/// How somebody is told.
+/// The way in which events are delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// A program is started; the event is given to it as JSON on its standard input.
+    /// Starts a program, with the event as JSON on its standard input.
     Command {
-        /// The program and its arguments. An argument that is `{type}` or `{body}` as a whole stands for that.
+        /// The program and its arguments. An argument that is exactly `{type}` or `{body}` is replaced by that value.
         argv: Vec<String>,
     },
-    /// The event is sent to an address as JSON.
+    /// Sends the event as JSON to an address.
     Webhook {
         /// The address: `https`, or `http` on this machine.
         url: String,
-        /// Addresses of private networks will do.
+        /// Whether addresses of private networks are allowed.
         allow_private: bool,
     },
-    /// A line of JSON is appended to a file.
+    /// Appends a line of JSON to a file.
     File {
-        /// The file, relative to the project and inside of it.
+        /// The file, relative to the project and inside it.
         path: String,
     },
-    /// A comment on the task's issue or pull request is written with `gh`.
+    /// Writes a comment on the task's issue or pull request with `gh`.
     GitHub {
-        /// The issue; nothing means that of the task.
+        /// The issue; `None` means that of the task.
         issue: Option<u64>,
     },
 }
@@ -66,13 +66,13 @@ pub enum Way {
 pub struct Driver {
     /// Its name.
     pub id: String,
-    /// The program and its arguments. An argument that is `{prompt}`, `{task}` or `{phase}` as a whole stands for that;
-    /// where none is `{prompt}`, the prompt is given on standard input.
+    /// The program and its arguments. An argument that is exactly `{prompt}`, `{task}` or `{phase}` is replaced by that
+    /// value. Without `{prompt}`, the prompt is passed on standard input.
     pub argv: Vec<String>,
 }
 
 impl Plugins {
-    /// Every command and address that somebody has to trust, by the kind and the name of what has it.
+    /// Returns every command and address that needs trust, with the kind and the name of the addition that has it.
     pub fn commands(&self) -> Vec<(&'static str, &str, Vec<String>)> {
         let notifiers = self.notifiers.iter().filter_map(|notifier| {
             let argv = match &notifier.way {

@@ -1,5 +1,5 @@
-//! Reading `.portolan/plugins.yaml`: every fault at once, each in its place. A word that is not known is a fault, for what
-//! is misspelt would hold nobody to anything.
+//! Reads `.portolan/plugins.yaml`. All faults are reported at once, each at its position. An unknown word is a fault,
+//! because a misspelt one would not be enforced.
 
 use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
@@ -14,7 +14,8 @@ const MAX_ITEMS: usize = 200;
 const MAX_TEXT: usize = 4_000;
 
 impl Plugins {
-    /// Reads what a project adds; nothing when a fault makes it another thing than was meant.
+    /// Reads the additions of a project. Returns none if there is an error, because they could differ from the intended
+    /// ones.
     pub fn read(source: &Source) -> (Option<Plugins>, Vec<Diagnostic>) {
         if source.text.trim().is_empty() {
             return (Some(Plugins::default()), Vec::new());
@@ -51,7 +52,8 @@ impl Reader {
         plugins
     }
 
-    /// A guard of Portolan's own keeps an invariant: nobody replaces it by using its name by chance.
+    /// Reports guards with the name of a built-in one. A built-in guard enforces an invariant, and is not replaced by
+    /// accident.
     fn replacements(&mut self, tree: &Tree, plugins: &Plugins) {
         let allowed = |id: &str| plugins.allow_override.iter().any(|allowed| allowed == id);
         let place = tree.get("guards").map_or(tree.head(), Tree::head);
@@ -92,7 +94,7 @@ impl Reader {
                 }
             }
         }
-        // It may stand after the budgets.
+        // It may come after the budgets.
         budgets.iter_mut().for_each(|budget| budget.warn_at = warn_at);
         budgets
     }
@@ -116,7 +118,7 @@ impl Reader {
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
         }
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
-        // A guard that does not say what becomes of a call was meant to stop it.
+        // A guard without a decision was meant to block.
         Some(DeclaredGuard { id, tools, paths, when, decision: decision.unwrap_or(Decision::Block), reason })
     }
 
@@ -346,7 +348,7 @@ fn number(tree: &Tree) -> Option<f64> {
     }
 }
 
-/// What has a name of its own in its list.
+/// An item with a unique name in its list.
 trait Named {
     fn name(&self) -> &str;
 }

@@ -1,4 +1,4 @@
-//! Statements that run or do not, or run again: `if`, `case`, the loops and groups.
+//! Compound commands, which run conditionally or repeatedly: `if`, `case`, loops and groups.
 
 use shuck_ast::{BuiltinCommand, CompoundCommand, StmtSeq, Word as Syntax};
 
@@ -41,7 +41,7 @@ impl Walk<'_> {
                 let mut after = folders;
                 for item in &case.cases {
                     item.patterns.iter().for_each(|pattern| self.pattern(pattern));
-                    // One may go on in the next.
+                    // A case may fall through to the next one.
                     after = union(after.clone(), self.sequence(&item.body, after));
                 }
                 after
@@ -73,7 +73,7 @@ impl Walk<'_> {
             CompoundCommand::Until(each) => self.again(&[&each.condition, &each.body], folders),
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.evaluated(arithmetic.span.slice(self.source));
-                // What is no arithmetic is two subshells to other shells than bash.
+                // Other shells than bash read it as two subshells if it is not arithmetic.
                 if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
                     self.text(inner.slice(self.source).to_owned());
                 }
@@ -91,7 +91,7 @@ impl Walk<'_> {
         StatementExits::same(&after)
     }
 
-    /// A group comes to what its last statement comes to.
+    /// Walks a group. Its exits are those of its last statement.
     pub(super) fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> StatementExits {
         let Some((last, before)) = body.as_slice().split_last() else { return StatementExits::same(&folders) };
         for statement in before {
@@ -100,7 +100,8 @@ impl Walk<'_> {
         self.statement(last, folders)
     }
 
-    /// Statements that run any number of times: a folder that they change may be any when they run again.
+    /// Walks statements that run any number of times. If they may change the folder, a later pass may run in any
+    /// folder.
     pub(super) fn again(&mut self, bodies: &[&StmtSeq], mut folders: Folders) -> Folders {
         if bodies.iter().any(|body| programs::may_move(body.span.slice(self.source))) {
             folders = union(folders, vec![Word::Dynamic]);
@@ -119,7 +120,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `exit` and the like: nothing after them runs, but for what they fail at.
+    /// Walks `break`, `continue`, `return` and `exit`. No statement runs after the last two.
     pub(super) fn leaving(
         &mut self,
         builtin: &BuiltinCommand,

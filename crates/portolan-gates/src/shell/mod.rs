@@ -1,6 +1,6 @@
-//! What a shell command would do, told without running it: every simple command that could run, wherever it stands, and
-//! what each of them means to a git repository. Text that is only data is no command, and what cannot be told is said
-//! to be so. Nothing is decided here, and nothing is known of the world but what the text says.
+//! Reads a shell command without running it: every simple command that could run, at any depth, and its effect on a git
+//! repository. Text that is only data is not a command, and whatever cannot be determined is a doubt. This module makes
+//! no decisions, and knows only the text and the [`ShellContext`].
 //!
 //! ```
 //! use portolan_gates::shell::{self, Word, git};
@@ -30,24 +30,24 @@ pub use git::alias::expand;
 pub(crate) use programs::{is_inert, is_interpreter, lists, only_prints, starts_others, writes_are_known};
 pub(crate) use writes::links;
 
-/// The longest text that is read.
+/// The longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// A word, as far as the text tells it.
+/// A word, as far as the text determines it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
     /// Exactly this text.
     Known(String),
-    /// One word that only the run will know, such as `"$x"`.
+    /// One word that is known only at run time, such as `"$x"`.
     Dynamic,
-    /// Any number of words that only the run will know, such as `$x`.
+    /// Any number of words that are known only at run time, such as `$x`.
     Spread,
-    /// Any number of files whose names match, such as `*.rs`. What stands behind a backslash is meant as it is.
+    /// Any number of files whose names match, such as `*.rs`. A character after a backslash is literal.
     Pattern(String),
 }
 
 impl Word {
-    /// Its text, where that is known.
+    /// Returns its text, if known.
     #[must_use]
     pub fn known(&self) -> Option<&str> {
         match self {
@@ -56,7 +56,7 @@ impl Word {
         }
     }
 
-    /// Whether any number of words may come of it.
+    /// Checks whether it may expand to any number of words.
     #[must_use]
     pub fn is_several(&self) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl From<&str> for Word {
     }
 }
 
-/// A variable that is given a value.
+/// An assignment to a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// The variable.
@@ -86,105 +86,105 @@ pub struct Assignment {
 pub struct Command {
     /// The program and its arguments.
     pub words: Vec<Word>,
-    /// What is set for this command alone: leading assignments, also those of `env`.
+    /// The assignments for this command alone: leading ones, also those of `env`.
     pub assignments: Vec<Assignment>,
-    /// What the text has set before it, exported or not, the last value of a variable last.
+    /// The assignments that the text makes before it, exported or not, with the last value of a variable last.
     pub carried: Arc<Vec<Assignment>>,
-    /// Every folder that it may run in, seen from where the shell begins, which is `.`.
+    /// Every folder that it may run in, relative to the folder where the shell starts, which is `.`.
     pub folders: Vec<Word>,
-    /// The files that it writes, seen from the folder it runs in: redirections, and what the program is known to write.
+    /// The files that it writes, relative to its folder: by redirections, and those that the program is known to write.
     pub writes: Vec<Word>,
-    /// What it copies, moves or unpacks into folders.
+    /// The files that it copies, moves or unpacks into folders.
     pub fills: Vec<Fill>,
-    /// What it reads from its standard input, where the text says so: a heredoc or a here-string.
+    /// Its standard input, if the text contains it: a heredoc or a here-string.
     pub stdin: Option<Word>,
-    /// The calls of git that have succeeded when it runs, in order: those before it in a row of `&&`.
+    /// The calls of git that have succeeded when it runs, in order: those before it in a chain of `&&`.
     pub after: Arc<Vec<Command>>,
-    /// How many texts it is away from the one that was given. Commands of other texts are told behind all of this one,
-    /// wherever they run.
+    /// The nesting level of its text, 0 for the given one. Commands of nested texts come after all commands of this
+    /// text, whenever they run.
     pub level: usize,
 }
 
 impl Command {
-    /// The name of the program without its path, where it is known.
+    /// Returns the name of the program without its path, if known.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(Word::known).map(programs::base_name)
     }
 }
 
-/// Something that comes into a folder.
+/// A file that is put into a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// The folder.
     pub to: Word,
-    /// What it is called there; nothing where another folder, or an archive, says that.
+    /// Its name there; `None` if another folder or an archive determines it.
     pub name: Option<String>,
 }
 
-/// Something that cannot be told.
+/// Something that cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Why not.
+    /// The reason.
     pub why: Why,
-    /// The words in question, cut short where they are long.
+    /// The words in question, truncated if they are long.
     pub what: String,
 }
 
-/// Why something cannot be told.
+/// The reason why something cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// The text is longer than [`MAX_BYTES`], or what it leads to is.
+    /// The text, or the texts that it leads to, are longer than [`MAX_BYTES`] or another limit.
     TooLong,
-    /// It nests deeper than is read.
+    /// It is nested too deep.
     TooDeep,
-    /// A command stands where none is looked for: in a pattern, a subscript, arithmetic, or deep within expansions.
+    /// A command is in a place that is not parsed: a pattern, a subscript, arithmetic, or a deeply nested expansion.
     Hidden,
-    /// It is no text of a shell.
+    /// It is not valid shell text.
     Unparsed,
-    /// The program is only known when it runs.
+    /// The program is known only at run time.
     DynamicCommand,
-    /// Text that is to be run is only known when it runs.
+    /// A text to be run is known only at run time.
     DynamicText,
-    /// A file, or what arrives on standard input, is run as a script.
+    /// A file or standard input is run as a script.
     Script,
-    /// The program runs other programs, which a file or its own language names: `make`, `npm run`, `python`.
+    /// The program runs other programs, named by a file or its own language: `make`, `npm run`, `python`.
     RunsPrograms,
-    /// An option of a program that starts others is not known here.
+    /// An option of a program that starts others is unknown.
     UnknownOption,
-    /// From here on a name may mean something else: `alias`, `enable`, `hash -p`.
+    /// A name may have another meaning from here on: `alias`, `enable`, `hash -p`.
     Redefined,
-    /// An alias of git leads back to itself, or on and on.
+    /// A git alias leads back to itself, or through too many others.
     AliasLoop,
 }
 
-/// All that a text would run.
+/// Everything that a text would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Every simple command that could run.
     pub commands: Vec<Command>,
-    /// What cannot be told.
+    /// Everything that cannot be determined.
     pub doubts: Vec<Doubt>,
 }
 
-/// What a shell finds where it is started, as far as somebody knows it.
+/// The environment that a shell starts in, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellContext {
-    /// The folder that it begins in, from the root.
+    /// The folder that it starts in, absolute.
     pub folder: Option<String>,
-    /// The folder that `~` and `$HOME` lead to.
+    /// The folder of `~` and `$HOME`.
     pub home: Option<String>,
     /// The worktree around `folder`.
     pub root: Option<String>,
 }
 
-/// Every simple command that could run when a shell is given `text`.
+/// Returns every simple command that could run when a shell is given `text`.
 #[must_use]
 pub fn read(text: &str) -> Reading {
     read_in(text, &ShellContext::default())
 }
 
-/// The same, where more is known than the text says.
+/// Like `read`, with a known environment.
 ///
 /// ```
 /// use portolan_gates::shell::{self, ShellContext, Word};

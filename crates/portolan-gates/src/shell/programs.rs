@@ -1,56 +1,56 @@
-//! What is known of programs by their names: which only print, which write what they are told, which run others. Each list
-//! stands for one answer, and a program that is in none of them may do anything.
+//! Facts about programs by name: which only print, which write only known files, which run others. Each list answers
+//! one question. A program in none of them may do anything.
 
 use super::{Command, Word};
 
-/// Programs that write nothing but what they print, whatever their arguments.
+/// Programs that only print, whatever their arguments.
 const PRINTING: &str = "[ : b2sum basename cat cksum cmp column comm cut date df diff dirname du echo egrep false fgrep file fold \
     grep head hexdump jq join ls md5sum nl od paste printf ps pwd readlink realpath rev sha1sum sha256sum sha512sum sleep stat \
     strings tac tail test tr true type uname wc which whoami cd";
 
-/// Programs that neither run what their arguments name nor write any of it, but for what [`super::writes`] knows.
+/// Programs that neither run nor write what their arguments name, except for the writes that [`super::writes`] knows.
 const WRITING: &str = "ack ag alias apply_patch b3sum base64 bat chattr chgrp chmod chown colordiff command cp declare delta exit \
     export fmt install kill ln local locate mkdir mount mv open popd portolan pushd read readonly return rm rmdir \
     scp set shasum shellcheck shopt shred sponge tee tokei cloc touch tree truncate typeset uniq unlink unset xdg-open yamllint \
     actionlint zgrep zipinfo rg";
 
-/// Programs whose arguments may tell them to run something, but which write only what [`super::writes`] knows.
+/// Programs whose arguments may make them run something, but which write only what [`super::writes`] knows.
 const LED: &str = ". dd ed emacs eval ex fd fdfind find gfind git gsed less man more nano nvim patch rsync sed sort source sqlite3 trap unzip vi \
     vim";
 
-/// Programs that run nothing of what their arguments name, but may write it.
+/// Programs that run nothing that their arguments name, but may write it.
 const INERT: &str = "apt apt-get brew code curl dnf gh glab hub notify-send pgrep pkill say tea wget yq";
 
-/// Programs that run others, which a file, a network or their own language names.
+/// Programs that run others, named by a file, the network or their own language.
 const RUNNERS: &str = "act ant asdf bazel bundle bunx bwrap cargo cmake composer csh ctest direnv docker dotnet emacs entr ex \
     firejail fish gdb gh git-lfs glab gmake go gradle gradlew hg hub husky irb java jj julia just kubectl lazygit lefthook \
     lint-staged make meson mise mvn ninja nix nix-build nix-shell nox npm npx nvim parallel perf pip pipx pnpm podman poetry \
     pre-commit pwsh pytest rake rscript sbt scons screen setarch sl ssh start-stop-daemon swift task tcsh tig tmux tox uv uvx \
     vagrant valgrind vi vim watchexec yarn";
 
-/// Interpreters, whose arguments or input are a program themselves.
+/// Interpreters, whose arguments or input are a program.
 const INTERPRETERS: &str =
     "awk bun deno expect gawk lua luajit mawk node osascript perl php pypy3 python python2 python3 ruby tclsh";
 
-/// Shells whose language is read here.
+/// Shells whose language is parsed here.
 const SHELLS: &str = "ash bash dash ksh ksh93 mksh rbash sh zsh";
 
-/// Programs that start what stands behind their options.
+/// Programs that start the command after their options.
 pub(super) const WRAPPERS: &str = "! - -- builtin busybox caffeinate command cross-env doas env exec flock genv gtime gtimeout \
     ionice nice nocorrect noglob nohup setsid stdbuf sudo time timeout watch xargs gxargs";
 
-/// Whether a list has this word.
+/// Checks whether a list contains this word.
 pub(crate) fn lists(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|other| other == name)
 }
 
-/// Whether a list has this program, of whatever version: `python3.12`.
+/// Checks whether a list contains this program in any version: `python3.12`.
 fn lists_version(list: &str, name: &str) -> bool {
     let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
     lists(list, name) || lists(list, plain)
 }
 
-/// The name of a program without its path.
+/// Returns the name of a program without its path.
 pub(super) fn base_name(program: &str) -> &str {
     let name = program.rsplit('/').next().unwrap_or(program);
     name.strip_suffix(".exe").unwrap_or(name)
@@ -60,12 +60,12 @@ pub(crate) fn only_prints(name: &str) -> bool {
     lists(PRINTING, name)
 }
 
-/// Whether all that a program writes of what it is told is known.
+/// Checks whether everything that the arguments of a program make it write is known.
 pub(crate) fn writes_are_known(name: &str) -> bool {
     [PRINTING, WRITING, LED].iter().any(|list| lists(list, name))
 }
 
-/// Whether a program runs nothing that its arguments or its input name.
+/// Checks whether a program runs nothing that its arguments or its input name.
 pub(crate) fn is_inert(name: &str) -> bool {
     [PRINTING, WRITING, INERT].iter().any(|list| lists(list, name))
 }
@@ -78,43 +78,43 @@ pub(super) fn is_shell(name: &str) -> bool {
     lists(SHELLS, name)
 }
 
-/// Whether it runs other programs that are not to be seen in its arguments.
+/// Checks whether it runs other programs that its arguments do not show.
 pub(super) fn runs_programs(name: &str) -> bool {
     is_interpreter(name) || lists_version(RUNNERS, name)
 }
 
-/// Whether it is a file of the project rather than a program of the machine: `./build.sh`.
+/// Checks whether it is a file of the project rather than an installed program: `./build.sh`.
 pub(super) fn is_script(program: &str) -> bool {
     let homes = ["/bin/", "/sbin/", "/usr/", "/opt/homebrew/", "/nix/store/", "/snap/bin/"];
     program.contains('/') && !homes.iter().any(|home| program.starts_with(home) && !program.contains("/../"))
 }
 
-/// Whether a program starts others that are not to be seen.
+/// Checks whether a program starts others that are not visible.
 pub(crate) fn starts_others(program: &str) -> bool {
     let name = base_name(program);
     is_shell(name) || runs_programs(name) || is_script(program)
 }
 
-/// Whether anything is known of it, so that a word is more likely this program than the value of an option.
+/// Checks whether it is a known program, so that a word is more likely this program than the value of an option.
 pub(super) fn is_known(word: &str) -> bool {
     let name = base_name(word);
     let list = [PRINTING, WRITING, LED, INERT, SHELLS, WRAPPERS].iter().any(|list| lists(list, name));
     list || word.contains('/') || name.starts_with("git-") || runs_programs(name)
 }
 
-/// Whether a shell is given variables that reach past the text which it runs.
+/// Checks whether a shell gets variables that affect more than the text that it runs.
 pub(super) fn is_reached(command: &Command) -> bool {
     let text = command.words.iter().any(|word| {
         word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
     });
     command.carried.iter().chain(&command.assignments).any(|given| match given.name.as_str() {
         "BASH_ENV" | "ENV" | "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => true,
-        // What the text itself calls is judged by what is set for it.
+        // The calls in the text are judged with these variables anyway.
         name => !text && (name.starts_with("GIT_CONFIG") || matches!(name, "GIT_EXEC_PATH" | "GIT_DIR")),
     })
 }
 
-/// The folder that the shell goes on in after this command: none for the person's own.
+/// Returns the folder that this command moves the shell to, if it does. The inner `None` means the home folder.
 pub(super) fn moves_to(command: &Command) -> Option<Option<Word>> {
     let name = command.words.first()?.known()?;
     if !matches!(name, "cd" | "chdir" | "pushd" | "popd") {
@@ -134,12 +134,12 @@ pub(super) fn moves_to(command: &Command) -> Option<Option<Word>> {
     })
 }
 
-/// Whether `text` may move the shell that reads it.
+/// Checks whether `text` may change the folder of the shell that reads it.
 pub(super) fn may_move(text: &str) -> bool {
     ["cd", "chdir", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word))
 }
 
-/// Whether much follows from what a name means: a function of that name would be something else.
+/// Checks whether the analysis depends on a name, so that a function of that name would mislead it.
 pub(super) fn means_much(name: &str) -> bool {
     let names = "git gh portolan cd pushd popd eval exec command builtin source env sudo export read trap rm mv cp echo cat test [ \
         true ls grep";

@@ -1,5 +1,5 @@
-//! Texts that are to be read, one after the other: what a text hands to another shell waits here, so that no nesting of
-//! shells nests the calls of this reader. Bounds hold for all of them together.
+//! Reads the queue of pending texts. A text for another shell is queued instead of read recursively, so that nested
+//! shells do not nest the calls of this reader. The limits apply to all texts together.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use shuck_parser::{ShellDialect, ShellProfile};
 use super::walk::Walk;
 use super::{Assignment, Command, Doubt, MAX_BYTES, Reading, ShellContext, Why, Word};
 
-/// How often a text may lead to another text.
+/// The deepest nesting of texts.
 const MAX_LEVELS: usize = 12;
-/// How many texts are read for one, how many bytes they have together, and how many commands may come of it.
+/// The most texts, bytes and commands that one text may lead to.
 const MAX_TEXTS: usize = 512;
 const MAX_TOTAL: usize = 4 * MAX_BYTES;
 pub(super) const MAX_COMMANDS: usize = 4096;
-/// How deep a text may nest. Deeper ones cost the parser more than their length says.
+/// The deepest nesting within a text. The parser is disproportionately slow on deeper ones.
 const MAX_DEPTH: usize = 40;
-/// How many of the words that the parser descends for without counting may follow each other.
+/// The most consecutive words for which the parser recurses without counting.
 const MAX_PREFIXES: usize = 32;
-/// How many braces may be open at once, quoted or not, and how many bytes may follow on all of them.
+/// The most braces that may be open at once, quoted or not, and the limit of the text's length times its braces.
 const MAX_BRACES: usize = 64;
 const MAX_LOOKS: usize = 100_000_000;
 
-/// A text that is to be read, and what holds where it runs.
+/// A text to be read, and the state in which it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) text: String,
@@ -48,14 +48,14 @@ impl Pending {
     }
 }
 
-/// Text that a shell evaluates later than it reads it: the value of a variable in arithmetic, a subscript, a reference, a
-/// prompt. Where a text has such a place, and anywhere data that would be a command there, neither is followed: together
-/// they make a doubt.
+/// Data that a shell may evaluate as code: the value of a variable in arithmetic, a subscript, a reference, a prompt.
+/// If the texts have such a place, and anywhere data that would be a command there, the two are not traced to each
+/// other; together they are a doubt.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// The first place that evaluates what variables hold.
+    /// The first place that evaluates the values of variables.
     pub(super) place: Option<String>,
-    /// Whether data would run something there.
+    /// Whether data exists that would run something there.
     pub(super) holds: bool,
 }
 
@@ -91,7 +91,7 @@ fn read_one(next: &Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pendi
     if parsed.is_err() {
         reading.doubts.push(doubt(Why::Unparsed, &next.text));
     }
-    // What was understood before the fault is read as well: bash runs it before it comes to the fault.
+    // The part before a syntax error is read as well, because bash runs it before it reports the error.
     let mut walk = Walk::new(next, reading);
     walk.file(&parsed.file.body);
     late.place = late.place.take().or(walk.late.place);
@@ -99,8 +99,8 @@ fn read_one(next: &Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pendi
     walk.pending
 }
 
-/// Whether the parser would go too deep, or would look at the same text too often: it looks for the end of a brace from
-/// each of them anew.
+/// Checks whether the parser would recurse too deep, or scan the same text too often: it searches for the end of a
+/// brace from each of them.
 fn too_deep(text: &str) -> bool {
     let (mut open, mut deepest, mut braces) = (0_usize, 0, 0);
     for byte in text.bytes() {
@@ -117,7 +117,7 @@ fn too_deep(text: &str) -> bool {
     deepest > MAX_BRACES || braces * text.len() > MAX_LOOKS || prefixes(text) > MAX_PREFIXES
 }
 
-/// The longest row of words for each of which the parser descends: `time time ! coproc …`.
+/// Returns the longest run of words for each of which the parser recurses: `time time ! coproc …`.
 fn prefixes(text: &str) -> usize {
     let joined = text.replace("\\\n", "");
     let (mut longest, mut row) = (0, 0);
@@ -128,7 +128,7 @@ fn prefixes(text: &str) -> usize {
     longest
 }
 
-/// A doubt about `what`, which is cut short.
+/// Creates a doubt about `what`, truncated.
 pub(super) fn doubt(why: Why, what: &str) -> Doubt {
     const LONGEST: usize = 80;
     let mut short: String = what.chars().take(LONGEST).collect();

@@ -1,5 +1,5 @@
-//! What a text gives to variables, and where a shell evaluates what they hold. A variable is followed only where the text
-//! gives it one value and nothing else could.
+//! Assignments to variables, and the places where a shell evaluates their values. A variable is resolved only if the
+//! text assigns it one value and nothing else can.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Assignment, Command, Why, Word, programs, wrap};
 
 impl Walk<'_> {
     pub(super) fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
-        // Each command that follows has them all.
+        // Each later command carries all of them.
         const MAX: usize = 64;
         let carried = Arc::make_mut(&mut self.carried);
         for assignment in given {
@@ -25,7 +25,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Variables that a statement of the text itself gives a value, and that the text names nowhere else but to read them:
+    /// Records variables that a statement of the text itself assigns, and that the text otherwise only reads:
     /// `branch=feat/1; git push origin $branch`.
     pub(super) fn settle(&mut self, statement: &Stmt) {
         const MAX: usize = 16;
@@ -47,7 +47,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a command gives to variables, or to places that a shell evaluates.
+    /// Records the data that a command passes to variables, and the places where it evaluates variables.
     pub(super) fn data(&mut self, words: &[Word], stdin: Option<&Word>) {
         const SETTING: [&str; 9] =
             ["echo", "printf", "set", "read", "export", "declare", "typeset", "local", "readonly"];
@@ -77,12 +77,12 @@ impl Walk<'_> {
         }
     }
 
-    /// A value that a variable, or an argument of a function, may have. It may be put together from pieces.
+    /// Records a value that a variable or an argument of a function may have. It may be assembled from pieces.
     pub(super) fn holds(&mut self, value: &Word) {
         self.late.holds |= value.known().is_some_and(runs);
     }
 
-    /// Variables whose value the shell, or another that is started, runs by itself.
+    /// Reports variables whose value this shell, or another that is started, runs by itself.
     pub(super) fn prompted(&mut self, assignments: &[Assignment]) {
         const PROMPTS: [&str; 8] = ["PS0", "PS1", "PS2", "PS3", "PS4", "RPS1", "PROMPT", "RPROMPT"];
         for given in assignments {
@@ -130,7 +130,8 @@ impl Walk<'_> {
         match operand {
             DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => {
                 let word = self.word(word);
-                // Arithmetic, a reference, another case: what such a variable is given is not what it has.
+                // With such an attribute (integer, reference, case, …) a variable's value may differ from the assigned
+                // one.
                 if word.known().is_none_or(|flag| flag.contains(['i', 'n', 'A', 'u', 'l', 'c'])) {
                     self.late.place.get_or_insert_with(|| "declare".to_owned());
                 }
@@ -150,7 +151,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a text names a variable once, but for where it reads it as `$name`.
+/// Checks whether a text names a variable exactly once, apart from reads as `$name`.
 fn names_once(text: &str, name: &str) -> bool {
     let named = |(at, _): &(usize, &str)| !text[..*at].ends_with('$') && !text[..*at].ends_with("${");
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
@@ -161,13 +162,13 @@ fn names_once(text: &str, name: &str) -> bool {
     words.take(2).count() == 1
 }
 
-/// Whether a value would run a command where it is evaluated.
+/// Checks whether a value would run a command when it is evaluated.
 fn runs(text: &str) -> bool {
     text.contains("$(") || text.contains('`') || text.ends_with('$') || text.contains("<(")
 }
 
-/// What `builtin export A=b` sets, which the grammar does not see as a declaration, and what programs of the shell give a
-/// value that only the run will know, where git or the search for programs goes by it: `read GIT_DIR`, `printf -v PATH`.
+/// Returns the assignments that the grammar does not show: `builtin export A=b`, and builtins that set a variable of
+/// git or of the program search to a value known only at run time: `read GIT_DIR`, `printf -v PATH`.
 pub(super) fn set(command: &Command) -> Vec<Assignment> {
     let program = command.words.first().and_then(Word::known).unwrap_or_default();
     let leads = |word: &str| word.starts_with("GIT_") || matches!(word, "PATH" | "HOME" | "BASH_ENV" | "LD_PRELOAD");

@@ -1,5 +1,5 @@
-//! The statements of a text, in the order in which they run, and where each of them runs. Variables are not followed: what
-//! one holds is only known when it runs.
+//! The statements of a text in execution order, and the folders that each of them runs in. The value of a variable is
+//! known only at run time, except for `HOME`, `PWD` and the settled ones.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{Assignment, Command, Reading, ShellContext, Why, Word, programs, var
 /// The folders that a statement may run in.
 pub(super) type Folders = Vec<Word>;
 
-/// Where a statement leaves the shell: after success, and after failure. None: it does not come back.
+/// The folders of the shell after a statement has succeeded or failed. Empty if the statement does not return.
 pub(super) struct StatementExits {
     pub(super) success: Folders,
     pub(super) failure: Folders,
@@ -30,27 +30,27 @@ impl StatementExits {
     }
 }
 
-/// What a redirection gives a command.
+/// The effects of redirections on a command.
 #[derive(Default)]
 pub(super) struct Redirections {
     writes: Vec<Word>,
     stdin: Option<Word>,
 }
 
-/// Goes through one text.
+/// The walk through one text.
 pub(super) struct Walk<'a> {
     pub(super) source: &'a str,
     pub(super) pending: Vec<Pending>,
     reading: &'a mut Reading,
-    /// Where the statement in hand runs.
+    /// The folders that the current statement runs in.
     pub(super) folders: Folders,
     pub(super) carried: Arc<Vec<Assignment>>,
     after: Arc<Vec<Command>>,
     level: usize,
     pub(super) functions: Vec<String>,
-    /// Variables whose value is the same wherever the text reads them from here on.
+    /// Variables with one fixed value from here on.
     pub(super) settled: Vec<(String, String)>,
-    /// What is read stands in no branch and no loop, so that it runs.
+    /// Whether the current statement is in no branch and no loop, so that it runs.
     pub(super) certain: bool,
     pub(super) around: Arc<ShellContext>,
     pub(super) late: Late,
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many commands were found so far.
+    /// Returns the number of commands found so far.
     pub(super) fn found(&self) -> usize {
         self.reading.commands.len()
     }
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         &self.reading.commands[before..]
     }
 
-    /// How much was found so far.
+    /// Returns the number of commands, doubts and pending texts found so far.
     pub(super) fn seen(&self) -> usize {
         self.reading.commands.len() + self.reading.doubts.len() + self.pending.len()
     }
@@ -113,14 +113,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Statements that leave the shell as it was.
+    /// Walks statements that leave the shell unchanged.
     pub(super) fn subshell(&mut self, body: &StmtSeq) {
         let (folders, carried) = (self.folders.clone(), self.carried.clone());
         self.sequence(body, folders.clone());
         (self.folders, self.carried) = (folders, carried);
     }
 
-    /// A text that another shell, or this one, reads from here.
+    /// Queues a text that this shell or another one reads at this point.
     pub(super) fn text(&mut self, text: String) {
         let (folders, carried, after) = (self.folders.clone(), self.carried.clone(), self.after.clone());
         let around = self.around.clone();
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn statement(&mut self, statement: &Stmt, mut folders: Folders) -> StatementExits {
-        // After an `exit` nothing runs, but a trap or a function may see to it that something does.
+        // Nothing runs after an `exit`, except through a trap or a function.
         if folders.is_empty() {
             folders = vec![Word::Dynamic];
         }
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
                     }
                     self.functions.push(name.as_str().to_owned());
                 }
-                // It runs where it is called, and with what is set by then.
+                // The body runs where it is called, with the variables set by then.
                 let carried = self.carried.clone();
                 self.statement(&function.body, vec![Word::Dynamic]);
                 self.carried = carried;
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `a && b | c …`. A long row nests to the left, so this does not call itself for it.
+    /// Walks a chain such as `a && b | c …`. A long chain nests to the left, so this does not recurse for it.
     fn row(&mut self, last: &BinaryCommand, folders: Folders, redirections: Redirections) -> StatementExits {
         self.writes_only(redirections, &folders);
         let mut row = vec![last];
@@ -237,7 +237,7 @@ impl<'a> Walk<'a> {
         left
     }
 
-    /// The call of git that has succeeded when `statement` has, if it is one and nothing else.
+    /// Returns the call of git that has succeeded if `statement` has. Returns `None` if `statement` is anything else.
     fn succeeded(&self, statement: &Stmt, before: usize) -> Option<Command> {
         let plain = matches!(statement.command, CommandSyntax::Simple(_)) && !statement.negated;
         if !plain || matches!(statement.terminator, Some(StmtTerminator::Background(_))) {
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
         for redirect in given {
             match &redirect.target {
                 RedirectTarget::Heredoc(heredoc) => found.stdin = Some(self.heredoc(&heredoc.body)),
-                // Where a shell takes several, it writes them all.
+                // A shell that accepts several targets writes all of them.
                 RedirectTarget::Word(target) => {
                     for word in self.fields(target) {
                         redirection(redirect.kind, word, &mut found);
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Files that are written without a command: `> file`, or by a whole group.
+    /// Records files that are written without a command: `> file`, or by a whole group.
     pub(super) fn writes_only(&mut self, redirections: Redirections, folders: &Folders) {
         redirections.stdin.iter().for_each(|text| self.holds(text));
         let writes = writes::kept(redirections.writes);
@@ -297,7 +297,7 @@ impl<'a> Walk<'a> {
         self.data(&words, redirections.stdin.as_ref());
         self.prompted(&assignments);
         if words.is_empty() {
-            // Nothing is left where variables come to nothing; such assignments hold for what follows as well.
+            // No words remain if variables expand to nothing. Such assignments apply to the following commands as well.
             self.carry(assignments);
             self.writes_only(redirections, folders);
             return StatementExits::same(folders);
@@ -360,18 +360,18 @@ fn redirection(kind: RedirectKind, target: Word, found: &mut Redirections) {
     }
 }
 
-/// The last ones of both: each command that follows has them all.
+/// Returns the last elements of both. The number is limited, because each later command carries all of them.
 fn latest(outer: &[Command], sure: &[Command]) -> Vec<Command> {
     const MAX: usize = 16;
     let older = (outer.len() + sure.len()).saturating_sub(MAX);
-    // A long row comes here for each of its commands, and must not copy all that are before it.
+    // This is called for each command of a long chain, and must not copy all commands before it.
     outer.iter().chain(sure).skip(older).cloned().collect()
 }
 
-/// A longer folder is not followed.
+/// The longest folder that is tracked.
 const MAX_PATH: usize = 1024;
 
-/// `to`, seen from `from`.
+/// Resolves `to` relative to `from`.
 pub(super) fn join(from: &Word, to: &Word) -> Word {
     match (from, to) {
         (_, Word::Known(to)) if to.len() > MAX_PATH => Word::Dynamic,
@@ -387,7 +387,7 @@ pub(super) fn join(from: &Word, to: &Word) -> Word {
 }
 
 pub(super) fn union(mut one: Folders, other: Folders) -> Folders {
-    /// More folders than this are no longer told apart.
+    /// The most folders that are distinguished.
     const MAX: usize = 8;
     for folder in other {
         if !one.contains(&folder) {

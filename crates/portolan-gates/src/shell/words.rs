@@ -1,5 +1,5 @@
-//! A word of the grammar as [`Word`]s, and the substitutions that run while it is made. Braces come apart before patterns
-//! count, as in a shell.
+//! Converts a word of the grammar to [`Word`]s, and reads the substitutions in it. Braces expand before patterns, as in
+//! a shell.
 
 use shuck_ast::{
     BourneParameterExpansion, CommandSubstitutionSyntax, ConditionalExpr, HeredocBody, HeredocBodyPart,
@@ -9,26 +9,26 @@ use shuck_ast::{
 use super::walk::{Walk, join};
 use super::{Why, Word};
 
-/// How long a word with braces may be, and how many words may come of it.
+/// The longest word with braces, and the most words that it may expand to.
 const MAX_BRACED: usize = 512;
 const MAX_WORDS: usize = 64;
 
 /// One part of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// A character as it is.
+    /// A literal character.
     Char(char),
-    /// A character that means something where it stands.
+    /// A character with a special meaning at its position.
     Live(char),
-    /// What only the run will know; several words where it is not quoted.
+    /// Text that is known only at run time; several words if it is not quoted.
     Unknown { several: bool },
 }
 
-/// A word that is being put together.
+/// A word under construction.
 #[derive(Default)]
 struct Making {
     pieces: Vec<Piece>,
-    /// It has quotes, so that it is a word even where nothing is in them.
+    /// Whether it has quotes, so that it is a word even if it is empty.
     quoted: bool,
 }
 
@@ -41,7 +41,7 @@ impl Making {
         self.pieces.push(Piece::Unknown { several: !quoted });
     }
 
-    /// What is known of a part, or that it is not.
+    /// Appends the text of a part, or an unknown piece if there is none.
     fn part(&mut self, known: Option<String>, quoted: bool) {
         match known {
             Some(text) => self.push_text(&text),
@@ -51,7 +51,7 @@ impl Making {
 }
 
 impl Walk<'_> {
-    /// The words that `word` comes to; the commands in it are read on the way.
+    /// Returns the words that `word` expands to, and reads the commands in it.
     pub(super) fn fields(&mut self, word: &Syntax) -> Vec<Word> {
         let making = self.making(word);
         if making.pieces.is_empty() && !making.quoted {
@@ -63,7 +63,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The one word that `word` comes to.
+    /// Returns the one word that `word` expands to.
     pub(super) fn word(&mut self, word: &Syntax) -> Word {
         let mut words = self.fields(word);
         match (words.len(), words.pop()) {
@@ -73,7 +73,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a variable is given: braces, patterns and spaces mean nothing there.
+    /// Returns the value that a variable is assigned. Braces, patterns and spaces have no meaning there.
     pub(super) fn value(&mut self, word: &Syntax) -> Word {
         let mut making = self.making(word);
         for piece in &mut making.pieces {
@@ -145,7 +145,7 @@ impl Walk<'_> {
                 making.unknown(true);
                 self.subshell(body);
             }
-            // `"$@"` is as many words as there are arguments.
+            // `"$@"` expands to as many words as there are arguments.
             WordPart::Variable(name) => making.part(self.variable(name.as_str()), quoted && name.as_str() != "@"),
             WordPart::Parameter(expansion) => {
                 making.part(plain_name(raw).and_then(|name| self.variable(name)), quoted && !raw.contains('@'));
@@ -153,7 +153,7 @@ impl Walk<'_> {
             }
             WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
                 making.unknown(true);
-                // What is no arithmetic is a substitution that begins with a subshell.
+                // A substitution that begins with a subshell looks the same, but is not arithmetic.
                 if let (None, Some(inner)) =
                     (expression_ast, raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')))
                 {
@@ -175,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The variables that are the same in every text: where the shell is, and whose.
+    /// Returns the value of a known variable: `HOME`, `PWD`, or a settled one.
     fn variable(&self, name: &str) -> Option<String> {
         let set = |name: &str| self.carried.iter().any(|given| given.name == name);
         match (name, &self.folders[..]) {
@@ -187,7 +187,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Text outside quotes: a backslash takes the next character as it is, and patterns and `~` wait for the run.
+    /// Reads text outside quotes. A backslash makes the next character literal; patterns and `~` stay live.
     fn literal(&mut self, raw: &str, first: bool, making: &mut Making) {
         self.live(raw);
         let mut characters = raw.chars();
@@ -209,7 +209,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A substitution that the grammar left as text, because it stands too deep.
+    /// Reports a substitution that the grammar left as text because it is nested too deep.
     fn live(&mut self, raw: &str) {
         let mut characters = raw.chars();
         while let Some(character) = characters.next() {
@@ -222,8 +222,9 @@ impl Walk<'_> {
         }
     }
 
-    /// The commands of a substitution are read. What it comes to is known where it only repeats a heredoc, and where it
-    /// says where the shell is: these are the ways in which everybody writes messages, branches and folders.
+    /// Reads the commands of a substitution. Its output is known if it only repeats a heredoc, or prints the shell's
+    /// folder, worktree or branch, or a temporary path. These are the usual ways to write messages, branches and
+    /// folders.
     fn substitution(
         &mut self,
         body: &StmtSeq,
@@ -232,7 +233,7 @@ impl Walk<'_> {
         quoted: bool,
     ) -> Option<String> {
         if let CommandSubstitutionSyntax::Backtick = syntax {
-            // Backslashes are taken away before the text between backquotes is read.
+            // The shell removes backslashes before it reads the text between backquotes.
             let inner = raw.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(raw);
             self.text(unescaped(inner, quoted));
             return None;
@@ -246,7 +247,7 @@ impl Walk<'_> {
                 return Some("/tmp/mktemp".to_owned());
             }
             "git rev-parse --show-toplevel" if here => return self.around.root.clone(),
-            // A push and its like mean the branch by it that is checked out by then.
+            // A push and the like read `HEAD` as the branch that is checked out by then.
             "git branch --show-current" | "git rev-parse --abbrev-ref HEAD" | "git symbolic-ref --short HEAD"
                 if here =>
             {
@@ -278,7 +279,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The commands in an operand, where its places in the text are to be relied on.
+    /// Reads the commands in an operand, if its spans refer to the source.
     fn operand(&mut self, text: Option<&SourceText>, word: Option<&Syntax>, raw: &str) {
         match (text, word) {
             (Some(text), Some(word)) if text.is_source_backed() => {
@@ -292,7 +293,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Text that is not taken apart: it may hold a command.
+    /// Reports text that is not parsed and may contain a command.
     pub(super) fn maybe_hidden(&mut self, raw: &str) {
         if ["`", "$(", "<(", ">("].iter().any(|sign| raw.replace("$((", "").contains(sign)) {
             self.doubt(Why::Hidden, raw);
@@ -303,7 +304,7 @@ impl Walk<'_> {
         self.late.place.get_or_insert_with(|| text.to_owned());
     }
 
-    /// Arithmetic or a subscript: it evaluates what the variables hold that it names.
+    /// Records arithmetic or a subscript, which evaluates the values of the variables that it names.
     fn calculated(&mut self, raw: &str) {
         let text = raw.strip_prefix('$').unwrap_or(raw);
         if text.contains(|char: char| char.is_ascii_alphabetic() || matches!(char, '_' | '$')) {
@@ -311,13 +312,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The same, where the text is not taken apart.
+    /// Does the same for text that is not parsed.
     pub(super) fn evaluated(&mut self, raw: &str) {
         self.maybe_hidden(raw);
         self.calculated(raw);
     }
 
-    /// `${…}`: a part by numbers, a subscript, another variable by its name, or a prompt evaluates what a variable holds.
+    /// Records a `${…}` that evaluates a variable's value: by an offset, a subscript, an indirect name, or as a prompt.
     fn expanded(&mut self, raw: &str) {
         let inner = raw.trim_start_matches("${").trim_end_matches('}');
         let name = |char: char| char.is_ascii_alphanumeric() || char == '_';
@@ -329,7 +330,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The text of a heredoc, and the commands in it.
+    /// Returns the text of a heredoc, and reads the commands in it.
     pub(super) fn heredoc(&mut self, body: &HeredocBody) -> Word {
         let mut making = Making::default();
         for node in &body.parts {
@@ -355,7 +356,7 @@ impl Walk<'_> {
         plain(&making.pieces).map_or(Word::Dynamic, Word::Known)
     }
 
-    /// The commands in `[[ … ]]`. A long row of `&&` nests to the left, so this does not call itself for it.
+    /// Reads the commands in `[[ … ]]`. A long chain of `&&` nests to the left, so this does not recurse for it.
     pub(super) fn conditional(&mut self, expression: &ConditionalExpr) {
         let mut waiting = vec![expression];
         while let Some(next) = waiting.pop() {
@@ -370,7 +371,7 @@ impl Walk<'_> {
                 }
                 ConditionalExpr::Parenthesized(inner) => waiting.push(&inner.expr),
                 ConditionalExpr::Word(word) | ConditionalExpr::Regex(word) => {
-                    // `-v` and `-eq` evaluate the subscript of a variable even where it is quoted.
+                    // `-v` and `-eq` evaluate the subscript of a variable even if it is quoted.
                     if let Word::Known(text) = self.word(word)
                         && text.contains('[')
                     {
@@ -383,14 +384,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Operators that evaluate what they are given: as arithmetic, or as the name of a variable.
+    /// Records operators that evaluate their operand, as arithmetic or as the name of a variable.
     fn conditioned(&mut self, operator: &str) {
         if matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") {
             self.place(operator);
         }
     }
 
-    /// The commands in a pattern.
+    /// Reads the commands in a pattern.
     pub(super) fn pattern(&mut self, pattern: &shuck_ast::Pattern) {
         let mut waiting = vec![pattern];
         while let Some(next) = waiting.pop() {
@@ -429,12 +430,12 @@ fn pattern_text(piece: &Piece) -> String {
     }
 }
 
-/// What comes of a word with braces; nothing where that is too much, or where they count (`{1..9}`).
+/// Expands the braces of a word. Returns `None` if there are too many words, or for a range (`{1..9}`).
 fn braced(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
     let mut done = Vec::new();
     let mut waiting = vec![pieces];
     while let Some(next) = waiting.pop() {
-        // Each open brace looks for its end.
+        // Each open brace searches for its end.
         if next.len() > MAX_BRACED && next.contains(&Piece::Live('{')) {
             return None;
         }
@@ -452,7 +453,7 @@ fn braced(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
     Some(done)
 }
 
-/// Where the brace at `open` ends, and what it stands for; no choices where it counts.
+/// Returns the end of the brace at `open` and its alternatives, which are empty for a range.
 fn alternatives(pieces: &[Piece], open: usize) -> Option<(usize, Vec<Vec<Piece>>)> {
     if pieces[open] != Piece::Live('{') {
         return None;
@@ -480,14 +481,14 @@ fn alternatives(pieces: &[Piece], open: usize) -> Option<(usize, Vec<Vec<Piece>>
     None
 }
 
-/// The variable that `${name}` is, where it is nothing more.
+/// Returns the variable if `raw` is `${name}` and nothing more.
 fn plain_name(raw: &str) -> Option<&str> {
     let name = raw.strip_prefix("${")?.strip_suffix('}')?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
     (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
-/// Text between backquotes as the inner shell reads it.
+/// Returns the text between backquotes as the inner shell reads it.
 fn unescaped(text: &str, quoted: bool) -> String {
     let mut out = String::new();
     let mut characters = text.chars().peekable();

@@ -1,5 +1,5 @@
-//! Programs that start other programs: `env`, `sudo`, `xargs`, `find -exec`, `sh -c` and their like are taken off until
-//! what they start is left. Which of their options take a value is not known here: where a word may be one or the other,
+//! Unwraps programs that start others: `env`, `sudo`, `xargs`, `find -exec`, `sh -c` and the like, until the started
+//! command is left. Which of their options take a value is not always known. If a word may be the value or the program,
 //! both are read.
 
 use std::sync::Arc;
@@ -15,18 +15,18 @@ pub(super) struct Text {
     pub(super) assignments: Vec<Assignment>,
 }
 
-/// What a command comes to.
+/// The result of unwrapping a command.
 #[derive(Default)]
 pub(super) struct Started {
     pub(super) commands: Vec<Command>,
     pub(super) texts: Vec<Text>,
     pub(super) doubts: Vec<(Why, String)>,
-    /// Whether the shell itself may be elsewhere after it.
+    /// Whether the folder of the shell itself may have changed.
     pub(super) moves: bool,
 }
 
-/// Options of wrappers that take no value. Any other with one letter, and every long one without `=`, may take the next
-/// word as its value.
+/// Options of wrappers that take no value. Any other one with a single letter, and every long one without `=`, may take
+/// the next word as its value.
 const FLAGS: &[(&str, &str)] = &[
     ("sudo", "EnHkbSAPBisN"),
     ("doas", "nLs"),
@@ -42,21 +42,21 @@ const FLAGS: &[(&str, &str)] = &[
     ("ionice", "t"),
 ];
 
-/// Whether the word behind an option may be its value.
+/// Checks whether the word after an option may be its value.
 fn may_take(name: &str, option: &str) -> bool {
     let flags = FLAGS.iter().find(|(names, _)| programs::lists(names, name)).map_or("", |(_, flags)| flags);
     match option.strip_prefix('-').unwrap_or_default() {
         "-" | "" => false,
         long if long.starts_with('-') => true,
-        // `-n10`, `-oL`: the value is attached; the last of a bundle of flags may take one.
+        // In `-n10` and `-oL` the value is attached. The last letter of a bundle of flags may take the next word.
         bundle => bundle.trim_start_matches(|flag| flags.contains(flag)).chars().count() == 1,
     }
 }
 
-/// How often something may be taken off one command, and how many commands may come of it.
+/// The limit on layers removed from a command, plus the commands found so far.
 const MAX_LAYERS: usize = 64;
 
-/// Takes off what only starts something else.
+/// Removes the programs that only start something else.
 pub(super) fn unwrap(command: Command) -> Started {
     let mut started = Started::default();
     let mut waiting = vec![(command, 0)];
@@ -76,7 +76,7 @@ impl Started {
         self.doubts.push((why, text_of(&command.words)));
     }
 
-    /// What is written by a program that is not looked at itself.
+    /// Keeps the writes of a program that is not recorded itself.
     fn keep_writes(&mut self, mut command: Command) {
         if !command.writes.is_empty() {
             command.words.clear();
@@ -84,7 +84,7 @@ impl Started {
         }
     }
 
-    /// Words that are run as one text.
+    /// Queues words that are run as one text.
     fn run(&mut self, words: &[Word], command: &Command) {
         let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
         match known {
@@ -98,7 +98,7 @@ impl Started {
         }
     }
 
-    /// One layer: what is left to be looked at, or nothing when the command itself was found.
+    /// Removes one layer. Returns the commands left to unwrap, or none if the command itself was recorded.
     fn take_off(&mut self, command: Command) -> Vec<Command> {
         let Some(first) = command.words.first() else {
             self.keep_writes(command);
@@ -144,7 +144,7 @@ impl Started {
         Vec::new()
     }
 
-    /// Programs of the shell that run a text, or change what a name means.
+    /// Handles builtins of the shell that run a text or redefine a name.
     fn builtin(&mut self, name: &str, command: &Command) {
         const OPTIONS: &str = "dotglob globdots extglob extendedglob kshglob cdable_vars cdablevars autocd";
         let arguments = &command.words[1..];
@@ -169,7 +169,7 @@ impl Started {
         }
     }
 
-    /// What git itself runs, at the top of a repository, which need not be this one.
+    /// Queues the texts that git itself runs, at the top of a repository, which need not be this one.
     fn git(&mut self, command: &Command) {
         let elsewhere = git::without_programs(Command { folders: vec![Word::Dynamic], ..command.clone() });
         for text in git::texts(command) {
@@ -180,8 +180,8 @@ impl Started {
         }
     }
 
-    /// Texts that a program hands to a shell, here or later: `su -c`, `at`, `npx -c`, and a shell among the arguments of
-    /// one that is not known to run nothing.
+    /// Queues texts that a program passes to a shell, now or later: `su -c`, `at`, `npx -c`, and a shell among the
+    /// arguments of a program that is not known to run nothing.
     fn handed(&mut self, name: &str, command: &Command) {
         let arguments = &command.words[1..];
         let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
@@ -203,7 +203,7 @@ impl Started {
                 }
                 self.doubt(Why::RunsPrograms, command);
             }
-            // What runs on other machines, or in a container, is in other folders.
+            // Commands on other machines or in a container run in other folders.
             "git" | "ssh" | "docker" | "podman" | "kubectl" | "vagrant" => {}
             _ if programs::is_inert(name) => {}
             _ => {
@@ -223,7 +223,7 @@ impl Started {
         }
     }
 
-    /// What a wrapper starts: every word that may be the program begins a command.
+    /// Returns the commands that a wrapper starts. Every word that may be the program begins one.
     fn started(&mut self, name: &str, mut command: Command) -> Vec<Command> {
         let words = std::mem::take(&mut command.words);
         if name == "command" && matches!(words.get(1).and_then(Word::known), Some("-v" | "-V")) {
@@ -236,7 +236,7 @@ impl Started {
         while let Some(word) = words.get(at) {
             let value = option.take();
             match word.known() {
-                // The value of an option, or what the wrapper itself is told.
+                // The value of an option, or an operand of the wrapper itself.
                 None if *word == Word::Dynamic && (value.is_some() || operands > 0) => {
                     self.option(name, value, word, &mut command);
                     operands -= usize::from(value.is_none());
@@ -300,7 +300,7 @@ impl Started {
         found.iter().map(inner).collect()
     }
 
-    /// What an option of a wrapper does to what it starts.
+    /// Applies an option of a wrapper to the command that it starts.
     fn option(&mut self, name: &str, option: Option<&str>, value: &Word, command: &mut Command) {
         match (name, option.unwrap_or_default()) {
             ("env" | "genv", "-C" | "--chdir") | ("sudo", "-D" | "--chdir") => {
@@ -311,7 +311,7 @@ impl Started {
         }
     }
 
-    /// The text that an option has taken apart, or run by a shell: `env -S`, `flock -c`.
+    /// Returns the text that an option splits, or passes to a shell: `env -S`, `flock -c`.
     fn splits(&self, name: &str, option: &str, rest: &[Word]) -> Option<Vec<Word>> {
         let text = match (name, option) {
             ("env" | "genv", "-S" | "--split-string") => rest.to_vec(),
@@ -322,12 +322,12 @@ impl Started {
             ("flock", "-c" | "--command") => rest.to_vec(),
             _ => return None,
         };
-        // It has escapes and variables of its own.
+        // `env -S` has escapes and variables of its own.
         let own = |word: &Word| word.known().is_some_and(|text| text.contains(['\\', '$']));
         Some(if name != "flock" && text.iter().any(own) { vec![Word::Dynamic] } else { text })
     }
 
-    /// `sh -c text`, `sh file`, `sh < text`.
+    /// Reads `sh -c text`, `sh file` and `sh < text`.
     fn shell(&mut self, command: &Command) {
         if programs::is_reached(command) {
             self.commands.push(Command { writes: Vec::new(), ..command.clone() });
@@ -340,7 +340,7 @@ impl Started {
                 "--" | "-" => break,
                 "--norc" | "--noprofile" | "--login" | "--posix" | "--restricted" | "--verbose" | "--noediting" => {}
                 "--version" | "--help" => return,
-                // `--rcfile` and what is not known.
+                // `--rcfile` and unknown options.
                 _ if option.starts_with("--") => return self.doubt(Why::UnknownOption, command),
                 _ if option.starts_with(['-', '+']) => {
                     text_follows |= option.starts_with('-') && option.contains('c');
@@ -363,13 +363,13 @@ impl Started {
     }
 }
 
-/// Whether a word is an assignment, as `env` takes them.
+/// Checks whether a word is an assignment that the wrapper accepts, as `env` does.
 fn assigns(name: &str, text: &str) -> bool {
     let takes = matches!(name, "env" | "genv" | "sudo" | "doas" | "cross-env");
     takes && text.find('=').is_some_and(|at| at > 0)
 }
 
-/// What `xargs` adds: words from its input, at the end or where they are asked for.
+/// Adds the words that `xargs` takes from its input, at the end or at the placeholder.
 fn fed(words: &mut Vec<Word>, options: &[Word]) {
     let options: Vec<&str> = options.iter().filter_map(Word::known).collect();
     let named = |option: &&str| {
@@ -388,7 +388,7 @@ fn fed(words: &mut Vec<Word>, options: &[Word]) {
     }
 }
 
-/// What `find -exec` starts.
+/// Returns the commands that `find -exec` starts.
 fn found(command: &Command) -> Vec<Command> {
     let mut started = Vec::new();
     let mut words = command.words.iter().skip(1);

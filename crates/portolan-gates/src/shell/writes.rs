@@ -1,12 +1,12 @@
-//! Which files a program writes, as far as its arguments say.
+//! The files that a program writes, as far as its arguments show.
 
 use super::programs::lists;
 use super::{Command, Fill, Word, git, patches};
 
-/// Paths that are no files of anybody.
+/// Paths that do not count as files.
 const NOWHERE: &str = "/dev/null /dev/stdout /dev/stderr /dev/tty";
 
-/// Programs that write all their operands, and those of their options that take a value.
+/// Programs that write all their operands, each with its options that take a value.
 const OPERANDS: &[(&str, &str)] = &[
     ("tee sponge rm unlink rmdir", ""),
     ("shred", "-n -s"),
@@ -18,16 +18,16 @@ const OPERANDS: &[(&str, &str)] = &[
     ("ed ex vi vim nvim nano emacs micro", "-c -p --cmd"),
 ];
 
-/// Options of programs that copy which take a value.
+/// The options of copying programs that take a value.
 const COPYING: &str = "-t --target-directory -S -m -o -g -e --rsh --exclude --include --filter";
 
-/// The paths but for those that are no files.
+/// Removes the paths that do not count as files.
 pub(super) fn kept(mut paths: Vec<Word>) -> Vec<Word> {
     paths.retain(|path| !path.known().is_some_and(|path| path.is_empty() || lists(NOWHERE, path)));
     paths
 }
 
-/// Adds what the program itself writes, and the folders that it fills with what others hold.
+/// Adds the files that the program itself writes, and the folders that it fills from elsewhere.
 pub(super) fn add(command: &mut Command) {
     if let Some(name) = command.program().map(str::to_owned) {
         let more = written(&name, command);
@@ -51,13 +51,13 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
             let skipped = usize::from(!arguments.iter().any(given));
             operands(arguments, "--reference").into_iter().skip(skipped).collect()
         }
-        // What is linked to may be written by the other name.
+        // A linked file may be written through its other name.
         "mv" | "ln" => copied(arguments, true),
         "cp" | "install" | "rsync" | "scp" => copied(arguments, name == "cp" && links(arguments)),
         "dd" => prefixed(arguments, "of="),
         "sed" | "gsed" => in_place(arguments, "-e --expression -f --file"),
         "perl" | "ruby" => in_place(arguments, "-e -E"),
-        // Without a file it writes what the patch names.
+        // Without a file operand it writes the files that the patch names.
         "patch" => match valued(arguments, "-o --output") {
             named if !named.is_empty() => named,
             _ => {
@@ -86,7 +86,7 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
     }
 }
 
-/// What comes into folders. What is in a folder that is copied, or in an archive, is not to be seen in the text.
+/// Returns what is put into folders. The text does not show the contents of a copied folder or an archive.
 fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
     if unpacks(name, arguments) {
         let to = valued(arguments, "-C --directory -d -o").pop().filter(|_| name != "cpio");
@@ -110,7 +110,7 @@ fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
             let contents = whole || matches!(last, "" | "." | "..") || (syncs && text.ends_with('/'));
             Some((!contents).then(|| if parents { path.trim_start_matches('/') } else { last }.to_owned()))
         }
-        // Names that begin with a dot are matched by patterns that do.
+        // Only a pattern that begins with a dot matches names that do.
         Word::Pattern(pattern) => pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')).then_some(None),
         Word::Dynamic | Word::Spread => Some(None),
     };
@@ -125,7 +125,7 @@ fn is_bundle(text: &str, letter: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
-/// Whether files come out of an archive.
+/// Checks whether the call unpacks an archive.
 fn unpacks(name: &str, arguments: &[Word]) -> bool {
     let first = arguments.first().and_then(Word::known).unwrap_or_default();
     let any = |letters: &str, long: &[&str]| {
@@ -143,14 +143,14 @@ fn unpacks(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// `cp -l`, `cp -s`.
+/// Checks for `cp -l` or `cp -s`.
 pub(crate) fn links(arguments: &[Word]) -> bool {
     let links =
         |text: &str| matches!(text, "--link" | "--symbolic-link") || is_bundle(text, 'l') || is_bundle(text, 's');
     arguments.iter().filter_map(Word::known).any(links)
 }
 
-/// The arguments that are no options and no values of these options.
+/// Returns the arguments that are neither options nor values of `options`.
 pub(super) fn operands(arguments: &[Word], options: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
@@ -169,7 +169,7 @@ pub(super) fn operands(arguments: &[Word], options: &str) -> Vec<Word> {
     found
 }
 
-/// What is copied, and where to.
+/// Returns the sources and the targets of a copy.
 fn sources(arguments: &[Word]) -> (Vec<Word>, Vec<Word>) {
     let targets = valued(arguments, "-t --target-directory");
     let mut sources = operands(arguments, COPYING);
@@ -177,7 +177,7 @@ fn sources(arguments: &[Word]) -> (Vec<Word>, Vec<Word>) {
     (sources, targets)
 }
 
-/// `cp a b to`: the target, and where `all` is written what was there before.
+/// Returns the files that `cp a b to` writes: the target, and the sources as well if `all`.
 fn copied(arguments: &[Word], all: bool) -> Vec<Word> {
     let (sources, targets) = sources(arguments);
     let recursive = |text: &str| {
@@ -189,7 +189,7 @@ fn copied(arguments: &[Word], all: bool) -> Vec<Word> {
     sources.into_iter().filter(|_| all).chain(targets).chain(inside).collect()
 }
 
-/// What a file is called once it is in a folder, where the target is, or may well be, one.
+/// Returns the path of a copied file, if the target is a folder or looks like one.
 fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
     let folder = target.known()?;
     let last = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -199,7 +199,7 @@ fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
     let folder = folder.trim_end_matches('/');
     let Some(path) = path.known() else { return Some(in_folder(folder)) };
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    // `x/.` and, to some programs, `x/` are what is in `x`.
+    // `x/.` and, for some programs, `x/` mean the contents of `x`.
     if matches!(name, "" | "." | "..") || (recursive && path.ends_with('/')) {
         return Some(in_folder(folder));
     }
@@ -207,18 +207,18 @@ fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
     Some(if recursive && name.starts_with('.') { in_folder(&whole) } else { Word::Known(whole) })
 }
 
-/// Any file in a folder.
+/// Returns a pattern of all files in a folder.
 fn in_folder(folder: &str) -> Word {
     Word::Pattern(format!("{}/*", literal(folder)))
 }
 
-/// A text as a pattern that matches it alone.
+/// Returns a pattern that matches only this text.
 pub(super) fn literal(text: &str) -> String {
     let special = |char: char| matches!(char, '*' | '?' | '[' | ']' | '\\');
     text.chars().flat_map(|char| special(char).then_some('\\').into_iter().chain([char])).collect()
 }
 
-/// Files that are fetched: by their name, and into a folder.
+/// Returns the downloaded files: by name, and into a folder.
 fn fetched(arguments: &[Word], files: &str, folders: &str) -> Vec<Word> {
     let own = |word: &Word| word.known().is_some_and(|text| text == "--remote-name" || is_bundle(text, 'O'));
     let mut found: Vec<Word> =
@@ -236,7 +236,7 @@ fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
     arguments.iter().filter_map(known).collect()
 }
 
-/// The values of options: `-o x`, `-ox`, `--output=x`, and long ones that are cut short.
+/// Returns the values of options: `-o x`, `-ox`, `--output=x`, and abbreviated long ones.
 pub(super) fn valued(arguments: &[Word], options: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
@@ -257,10 +257,10 @@ pub(super) fn valued(arguments: &[Word], options: &str) -> Vec<Word> {
     found
 }
 
-/// Files that are edited where they lie: all operands but the script.
+/// Returns the files that are edited in place: all operands but the script.
 fn in_place(arguments: &[Word], scripts: &str) -> Vec<Word> {
     let options: Vec<&str> = arguments.iter().filter_map(Word::known).filter(|word| word.starts_with('-')).collect();
-    // A bundle of short options whose last takes the script: `-e`, `-ne`, `-pie`.
+    // A bundle of short options whose last one takes the script: `-e`, `-ne`, `-pie`.
     let is_script =
         |option: &&&str| !option.starts_with("--") && !option.contains("i.") && option.ends_with(['e', 'E', 'f']);
     let edits = |option: &&str| option.starts_with("--in-place") || (is_bundle(option, 'i') && !is_script(&option));

@@ -1,9 +1,9 @@
-//! Which of the choices of a question a reply means.
+//! The choice of a question that a reply selects.
 
 use serde_json::Value;
 
-/// What a reply to a question with these choices means; nothing where it is none of them, or several. Without choices any
-/// text is an answer.
+/// Returns the choice that a reply selects, or `None` if it selects none or several. Without choices any text is an
+/// answer.
 ///
 /// ```
 /// use portolan_gates::supervisor::answer;
@@ -24,13 +24,14 @@ pub fn answer(body: &str, choices: &[String]) -> Option<String> {
     plain(body, choices).or_else(|| structured(body, choices))
 }
 
-/// A choice by its words, or by its number from 1 on. A choice that is itself a number is meant by its words.
+/// Returns a choice by its text, or by its number starting at 1. The text counts first, so a choice may itself be a
+/// number.
 fn plain(text: &str, choices: &[String]) -> Option<String> {
     let exact = choices.iter().find(|choice| choice.trim() == text);
     exact.or_else(|| alike(text, choices)).or_else(|| numbered(text.parse().ok()?, choices)).cloned()
 }
 
-/// The only choice that differs in nothing but capital letters.
+/// Returns the only choice that differs at most in case.
 fn alike<'c>(text: &str, choices: &'c [String]) -> Option<&'c String> {
     let text = text.to_lowercase();
     let mut alike = choices.iter().filter(|choice| choice.trim().to_lowercase() == text);
@@ -42,7 +43,7 @@ fn numbered(number: usize, choices: &[String]) -> Option<&String> {
     choices.get(number.checked_sub(1)?)
 }
 
-/// A JSON text, number, or an object that holds one under `choice`, `answer` or `index`.
+/// Reads a JSON string or number, or an object that has one under `choice`, `answer` or `index`.
 fn structured(body: &str, choices: &[String]) -> Option<String> {
     let value: Value = serde_json::from_str(body).ok()?;
     let value = match &value {

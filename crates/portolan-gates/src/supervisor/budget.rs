@@ -1,4 +1,4 @@
-//! What may be used up, by what, and how far it has come. What nobody has stated is unknown, which is not zero.
+//! Budgets and their usage. Usage that was not reported is unknown, which is not zero.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::calendar::{day, month};
 use super::state::SupervisorState;
 use portolan_core::value::Timestamp;
 
-/// What is counted. Costs are counted in millionths of a US dollar, time in milliseconds.
+/// A unit of usage. Costs are counted in millionths of a US dollar, time in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
@@ -24,10 +24,10 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// All of them.
+    /// All units.
     pub const ALL: [Unit; 5] = [Unit::Turns, Unit::Tokens, Unit::CostUsd, Unit::WallSeconds, Unit::ToolCalls];
 
-    /// Its name in files and in the log.
+    /// Returns its name in files and in the log.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Turns => "turns",
@@ -38,7 +38,7 @@ impl Unit {
         }
     }
 
-    /// How much is counted for one.
+    /// Returns the factor from the written amount to the counted one.
     fn scale(self) -> u64 {
         match self {
             Unit::CostUsd => 1_000_000,
@@ -47,14 +47,15 @@ impl Unit {
         }
     }
 
-    /// What is counted for an amount as people write it: whole, but for money and time. Nothing where it is no amount.
+    /// Converts an amount as people write it. Only money and time may have fractions. Returns `None` if it is not an
+    /// amount.
     pub fn counted(self, amount: f64) -> Option<u64> {
         let counted = amount * self.scale() as f64;
         let is_whole = self.scale() > 1 || amount.fract() == 0.0;
         (is_whole && (0.0..=1e15).contains(&counted)).then(|| counted.round() as u64)
     }
 
-    /// The amount as people write it.
+    /// Returns the amount as people write it.
     pub fn shown(self, counted: u64) -> Value {
         match self.scale() {
             1 => json!(counted),
@@ -64,7 +65,7 @@ impl Unit {
     }
 }
 
-/// Over what is counted.
+/// The scope of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -79,10 +80,10 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Scope; 4] = [Scope::Task, Scope::Session, Scope::Day, Scope::Month];
 
-    /// Its name in files and in the log.
+    /// Returns its name in files and in the log.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Task => "task",
@@ -92,7 +93,7 @@ impl Scope {
         }
     }
 
-    /// The window that is open now: `day:2026-11-22`. Nothing where there is no task or session.
+    /// Returns the current window: `day:2026-11-22`. Returns `None` if there is no task or session.
     pub fn window(self, task: Option<&str>, session: Option<&str>, now: Timestamp) -> Option<String> {
         let of = match self {
             Scope::Task => task?.to_owned(),
@@ -104,23 +105,23 @@ impl Scope {
     }
 }
 
-/// How much may be used up.
+/// A limit on usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Over what is counted.
+    /// The scope.
     pub scope: Scope,
-    /// What is counted.
+    /// The unit.
     pub unit: Unit,
-    /// How much there is, as it is counted.
+    /// The limit, in counted units.
     pub cap: u64,
-    /// At how many percent somebody is warned.
+    /// The percentage of the limit at which a warning is due.
     pub warn_at: u64,
 }
 
-/// The percentage of [`Budget::warn_at`] where nobody says another.
+/// The default of [`Budget::warn_at`], in percent.
 pub const WARN_AT: u64 = 80;
 
-/// What a session has used up.
+/// The usage of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -139,7 +140,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// How much of a unit.
+    /// Returns the usage in a unit.
     pub fn of(&self, unit: Unit) -> Option<u64> {
         match unit {
             Unit::Turns => self.turns,
@@ -153,7 +154,7 @@ impl Usage {
         }
     }
 
-    /// As the log has it: what is unknown is `null`.
+    /// Returns the usage as the log records it. An unknown value is `null`.
     pub fn told(&self) -> Value {
         json!({
             "turns": self.turns,
@@ -165,7 +166,7 @@ impl Usage {
         })
     }
 
-    /// What [`told`](Usage::told) told.
+    /// Reads what [`told`](Usage::told) returns.
     pub fn heard(data: &Value) -> Usage {
         let number = |name: &str| data.get(name).and_then(Value::as_u64);
         Usage {
@@ -179,13 +180,13 @@ impl Usage {
     }
 }
 
-/// A sum of what was stated, and how many did not state it.
+/// A sum of reported values, and the number of reports without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSum {
-    /// The sum; nothing where nobody has stated any.
+    /// The sum; `None` if no value was reported.
     pub sum: Option<u64>,
-    /// How many have not.
+    /// The number of reports without a value.
     pub unstated: u64,
 }
 
@@ -198,17 +199,17 @@ impl UsageSum {
     }
 }
 
-/// What was used up in a window.
+/// The usage in a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowUsage {
-    /// When the last of it was recorded.
+    /// The time of the latest record.
     pub at: Timestamp,
     /// Turns.
     pub turns: UsageSum,
-    /// Tokens that were read.
+    /// Tokens that models read.
     pub tokens_in: UsageSum,
-    /// Tokens that were written.
+    /// Tokens that models wrote.
     pub tokens_out: UsageSum,
     /// Millionths of a US dollar.
     pub cost_micros: UsageSum,
@@ -229,7 +230,7 @@ impl WindowUsage {
         self.tool_calls.take(usage.tool_calls);
     }
 
-    /// How much of a unit; nothing where nobody has stated any.
+    /// Returns the usage in a unit, or `None` if none was reported.
     pub fn of(&self, unit: Unit) -> Option<u64> {
         let usage = Usage {
             turns: self.turns.sum,
@@ -243,34 +244,34 @@ impl WindowUsage {
     }
 }
 
-/// How far a budget is used up in the window that is open.
+/// The usage of a budget in its current window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetStatus {
-    /// Over what is counted.
+    /// The scope.
     pub scope: Scope,
-    /// What is counted.
+    /// The unit.
     pub unit: Unit,
     /// The window.
     pub window: String,
-    /// How much is used; nothing where nobody has stated any.
+    /// The usage; `None` if none was reported.
     pub used: Option<u64>,
-    /// How much there is, with what it was raised to.
+    /// The limit, including a raise.
     pub cap: u64,
-    /// Most of it is used.
+    /// Whether the usage has reached the warning percentage.
     pub warns: bool,
-    /// All of it is used.
+    /// Whether the usage has reached the limit.
     pub halts: bool,
 }
 
 impl BudgetStatus {
-    /// Why work stops, as a sentence.
+    /// Returns why work stops, as a sentence.
     pub fn sentence(&self) -> String {
         let used = self.used.map_or(Value::Null, |used| self.unit.shown(used));
         let (unit, cap) = (self.unit.name(), self.unit.shown(self.cap));
         format!("budget halt: {used} of {cap} {unit} are used in `{}`", self.window)
     }
 
-    /// As the log has it.
+    /// Returns the status as the log records it.
     pub fn told(&self) -> Value {
         json!({
             "scope": self.scope.name(),
@@ -282,7 +283,7 @@ impl BudgetStatus {
     }
 }
 
-/// How the budgets stand for a task and a session. Budgets without an open window are left out.
+/// Returns the status of the budgets for a task and a session. Leaves out budgets without a current window.
 pub fn standings(
     budgets: &[Budget],
     board: &SupervisorState,

@@ -4,19 +4,19 @@ use portolan_core::value::Timestamp;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The day of a time: `2026-11-22`.
+/// Returns the day of a time: `2026-11-22`.
 pub fn day(at: Timestamp) -> String {
     let (year, month, day) = civil(at);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The month of a time: `2026-11`.
+/// Returns the month of a time: `2026-11`.
 pub fn month(at: Timestamp) -> String {
     let (year, month, _) = civil(at);
     format!("{year:04}-{month:02}")
 }
 
-/// Year, month and day in the Gregorian calendar, counted in eras of 400 years that begin in March.
+/// Returns year, month and day in the Gregorian calendar, computed in eras of 400 years that begin in March.
 fn civil(at: Timestamp) -> (i64, i64, i64) {
     let days = at.0.div_euclid(DAY_MS) + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

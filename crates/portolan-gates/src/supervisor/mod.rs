@@ -1,5 +1,5 @@
-//! Supervising: questions that hold up their task and nothing else, a queue of tasks, and budgets that stop the work when
-//! they are used up. Everything is a fold over the event log: see [`SupervisorState`].
+//! Supervision: questions that block only their own task, a queue of tasks, and budgets that stop the work when they
+//! are exhausted. Everything is a fold over the event log: see [`SupervisorState`].
 
 mod answer;
 mod budget;

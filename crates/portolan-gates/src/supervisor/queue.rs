@@ -1,32 +1,32 @@
-//! Questions and tasks, as they stand.
+//! The state of questions and tasks.
 
 use serde::{Deserialize, Serialize};
 
 use portolan_core::value::Timestamp;
 
-/// A question to a person. It holds up its task, and no other.
+/// A question to a person. It blocks only its own task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// What a reply quotes.
+    /// The token that a reply quotes.
     pub token: String,
     /// The task that waits for it.
     pub task: Option<String>,
-    /// Where it was asked.
+    /// The channel where it was asked.
     pub channel: String,
-    /// What is asked.
+    /// The text of the question.
     pub body: String,
-    /// What may be answered; none means any text.
+    /// The choices; if there are none, any text is an answer.
     pub choices: Vec<String>,
-    /// What counts as answered when the deadline has passed.
+    /// The answer that is assumed after the deadline.
     pub default: Option<String>,
     /// When it was asked.
     pub asked_at: Timestamp,
-    /// Until when an answer is waited for.
+    /// The deadline for an answer.
     pub deadline: Option<Timestamp>,
-    /// Whether somebody was told that the deadline has passed.
+    /// Whether a missed deadline was reported.
     pub reminded: bool,
-    /// What was answered.
+    /// The answer, if any.
     pub answer: Option<QuestionAnswer>,
 }
 
@@ -35,11 +35,11 @@ pub struct Question {
 pub struct QuestionAnswer {
     /// The choice, or the text.
     pub body: String,
-    /// The digest of it: what is kept of a text may be cut, and secrets in it are masked.
+    /// The digest of the answer. The stored text may be cut, and secrets in it are masked.
     pub digest: Option<String>,
-    /// Who answered; `timeout` when the default counts.
+    /// The author; `timeout` if the default is assumed.
     pub by: String,
-    /// When.
+    /// The time of the answer.
     pub at: Timestamp,
 }
 
@@ -49,42 +49,42 @@ pub struct QuestionAnswer {
 pub struct Item {
     /// Its name.
     pub task: String,
-    /// What is to be achieved.
+    /// The goal.
     pub goal: String,
-    /// The workflow of its phases, where one was named.
+    /// The workflow of its phases, if one was named.
     pub workflow: Option<String>,
-    /// The phase that it begins at, where one was named.
+    /// The phase that it begins at, if one was named.
     pub begin: Option<String>,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
-    /// Its run, from its beginning on.
+    /// Its run, once it has begun.
     pub run: Option<String>,
-    /// How many sessions of agents have worked on it.
+    /// The number of agent sessions that have worked on it. An answer other than a timeout resets it.
     pub sessions: u32,
-    /// How many sessions have worked on the present phase.
+    /// The number of sessions that have worked on the present phase. An answer resets it.
     pub attempts: u32,
-    /// When it was last moved to another phase, or begun.
+    /// The time when it began, last changed its phase, or got an answer.
     pub moved_at: Option<Timestamp>,
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Progress {
     /// It has not begun.
     Queued,
-    /// It is the project's task.
+    /// It is the project's current task.
     Active,
-    /// It has begun, and was set aside.
+    /// It has begun and was set aside.
     Parked,
-    /// It is done.
+    /// It is completed.
     Done,
-    /// It was called off.
+    /// It was scoped down or escalated.
     Failed,
 }
 
 impl Progress {
-    /// Whether anything of it is left to do.
+    /// Checks whether the task is still open.
     pub fn is_open(self) -> bool {
         matches!(self, Progress::Queued | Progress::Active | Progress::Parked)
     }

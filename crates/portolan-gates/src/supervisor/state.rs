@@ -1,5 +1,5 @@
-//! What the event log says of questions, tasks and usage: folded line by line, so that whatever was lost beside the log is
-//! made from it again.
+//! The state of questions, tasks and usage: a fold over the lines of the event log, so that lost state can be rebuilt
+//! from the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,13 @@ use super::queue::{Item, Progress, Question, QuestionAnswer};
 use crate::seen::LogLine;
 use portolan_core::value::Timestamp;
 
-/// How many windows of budgets are kept; those that were used last.
+/// The most budget windows, and the most reported crossings, that are kept. The least recently used windows are
+/// dropped.
 pub const MAX_WINDOWS: usize = 2_000;
-/// How many questions are kept that were answered, and tasks that are over; the latest.
+/// The most answered questions, and the most finished tasks, that are kept; the first ones are dropped.
 const MAX_OVER: usize = 1_000;
 
-/// How everything stands.
+/// The state of the supervisor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SupervisorState {
@@ -25,18 +26,18 @@ pub struct SupervisorState {
     pub questions: IndexMap<String, Question>,
     /// The tasks, by name, in the order in which they were queued.
     pub queue: IndexMap<String, Item>,
-    /// What was used up, by window.
+    /// The usage, by window.
     pub spent: BTreeMap<String, WindowUsage>,
-    /// What the caps were raised to, by window and unit.
+    /// The raised limits, by window and unit.
     pub raised: BTreeMap<String, u64>,
-    /// Warnings and halts that were told, so that each crossing is told once.
+    /// The reported warnings and halts, so that each crossing is reported once.
     pub told: BTreeSet<String>,
-    /// The session that reported last.
+    /// The session that reported usage last.
     pub session: Option<String>,
 }
 
 impl SupervisorState {
-    /// Takes up one line. What is not about these matters, and what lacks what it should say, changes nothing.
+    /// Applies one line. A line of another kind, or without its required fields, changes nothing.
     pub fn apply(&mut self, line: &LogLine<'_>) {
         match line.kind {
             "supervisor.question.sent" => self.asked(line),
@@ -70,29 +71,30 @@ impl SupervisorState {
         }
     }
 
-    /// The questions that are not answered.
+    /// Returns the unanswered questions.
     pub fn open(&self) -> impl Iterator<Item = &Question> {
         self.questions.values().filter(|question| question.answer.is_none())
     }
 
-    /// Whether a task waits for an answer.
+    /// Checks whether a task waits for an answer.
     pub fn is_waiting(&self, task: &str) -> bool {
         self.open().any(|question| question.task.as_deref() == Some(task))
     }
 
-    /// The task to work on next: the one at hand, or else the first of the queue that nothing holds up.
+    /// Returns the task to work on next: the active one, or else the first of the queue, unless it is waiting or
+    /// halted.
     pub fn next(&self, is_halted: impl Fn(&str) -> bool) -> Option<&Item> {
         let free = |item: &&Item| item.progress.is_open() && !self.is_waiting(&item.task) && !is_halted(&item.task);
         let at_hand = self.queue.values().filter(free).find(|item| item.progress == Progress::Active);
         at_hand.or_else(|| self.queue.values().find(free))
     }
 
-    /// What a cap was raised to in a window.
+    /// Returns the raised limit in a window.
     pub fn raised_to(&self, window: &str, unit: Unit) -> Option<u64> {
         self.raised.get(&key(window, unit.name())).copied()
     }
 
-    /// Whether a crossing was told: `warning` or `halt`.
+    /// Checks whether a crossing was reported. `what` is `warning` or `halt`.
     pub fn was_told(&self, what: &str, told: &Value) -> bool {
         crossing(what, told).is_some_and(|key| self.told.contains(&key))
     }
@@ -125,7 +127,7 @@ impl SupervisorState {
             by: line.text("by").unwrap_or_default().to_owned(),
             at: line.at,
         });
-        // Whoever answers has looked at the task: it has its attempts anew.
+        // An answer renews the task's attempts; one that is not a timeout renews its sessions as well.
         let task = question.task.clone();
         let by_somebody = line.text("by") != Some("timeout");
         if let Some(item) = task.and_then(|task| self.queue.get_mut(&task)).filter(|item| item.progress.is_open()) {
@@ -183,7 +185,7 @@ impl SupervisorState {
             attempts: 0,
             moved_at: None,
         };
-        // A task that is over may be queued again: it begins anew, at the end.
+        // A finished task may be queued again. It begins anew, at the end.
         if self.queue.get(task).is_some_and(|known| !known.progress.is_open()) {
             self.queue.shift_remove(task);
         }
@@ -200,7 +202,7 @@ impl SupervisorState {
 
     fn over(&mut self, line: &LogLine<'_>, progress: Progress) {
         self.with_item(line, |item| item.progress = progress);
-        // Nobody waits any more for what was asked about it.
+        // A question about a finished task needs no answer.
         for question in self.questions.values_mut().filter(|question| question.task.as_deref() == line.task) {
             question.answer.get_or_insert_with(|| QuestionAnswer {
                 body: String::new(),
@@ -225,13 +227,13 @@ fn key(window: &str, unit: &str) -> String {
     format!("{window} {unit}")
 }
 
-/// What tells a crossing from every other: a cap that was raised can be crossed again.
+/// Returns the key of a crossing. It includes the limit, because a raised limit can be crossed again.
 fn crossing(what: &str, told: &Value) -> Option<String> {
     let text = |name: &str| told.get(name).and_then(Value::as_str);
     Some(format!("{what} {} {} {}", text("window")?, text("unit")?, told.get("cap")?))
 }
 
-/// Forgets the first of those that are over, while there are too many.
+/// Removes the first finished element if there are too many.
 fn forget<T>(all: &mut IndexMap<String, T>, over: usize, is_over: impl Fn(&T) -> bool) {
     if over > MAX_OVER
         && let Some(first) = all.values().position(is_over)

@@ -5,7 +5,7 @@ use super::*;
 use crate::seen::LogLine;
 use portolan_core::value::Timestamp;
 
-/// Lines, each `kind task {data}`, a minute apart.
+/// Applies lines of kind, task and data, one minute apart.
 fn board(lines: &[(&str, &str, Value)]) -> SupervisorState {
     let mut board = SupervisorState::default();
     for (at, (kind, task, data)) in (0_i64..).zip(lines) {
@@ -121,7 +121,7 @@ fn a_task_that_is_over_waits_for_nobody_and_may_be_queued_again() {
 }
 
 proptest! {
-    /// Whatever was asked and answered: a task is next exactly when one is open that no question holds up.
+    /// For any questions and answers: a task is next exactly if one is open that no question blocks.
     #[test]
     fn a_question_holds_up_its_task_and_no_other(steps in prop::collection::vec((0_usize..6, 0_usize..4), 0..60)) {
         const TASKS: [&str; 4] = ["a", "b", "c", "d"];
@@ -145,7 +145,7 @@ proptest! {
         let next = at.next(|_| false).map(|item| item.task.as_str());
         prop_assert_eq!(next.is_some(), TASKS.into_iter().any(free));
         prop_assert!(next.is_none_or(free));
-        // What is kept beside the log is the same as what the log says.
+        // The serialized state equals the state of the log.
         let kept: SupervisorState = serde_json::from_value(serde_json::to_value(&at).expect("data")).expect("data");
         prop_assert_eq!(kept, at);
     }

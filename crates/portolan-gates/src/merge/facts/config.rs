@@ -1,4 +1,4 @@
-//! Files that say what is built, checked and relied on: jobs, dependencies, and settings that are strict.
+//! Configuration files: jobs, dependencies and strict settings.
 
 use super::super::removal::What;
 use super::Facts;
@@ -6,9 +6,9 @@ use super::Facts;
 /// The files that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Config {
-    /// Workflows of GitHub's, with `jobs`.
+    /// GitHub workflows, with `jobs`.
     Workflow,
-    /// GitLab's, where jobs stand at the top.
+    /// GitLab's file, with jobs at the top level.
     GitLab,
     Cargo,
     Package,
@@ -34,9 +34,9 @@ impl Config {
     }
 }
 
-/// What lets a job pass that failed.
+/// Settings that let a failed job pass.
 const LENIENT: [&str; 5] = ["continue-on-error: true", "allow_failure: true", "if: false", "|| true", "|| exit 0"];
-/// What GitLab's file has at its top besides jobs.
+/// The top-level keys of GitLab's file that are not jobs.
 const NO_JOBS: [&str; 10] = [
     "stages",
     "variables",
@@ -49,7 +49,7 @@ const NO_JOBS: [&str; 10] = [
     "before_script",
     "after_script",
 ];
-/// The groups of a `package.json`.
+/// The dependency groups of a `package.json`.
 const GROUPS: [&str; 3] = ["dependencies", "peerDependencies", "optionalDependencies"];
 
 pub(super) fn read(config: Config, lines: &[(u64, &str)], facts: &mut Facts) {
@@ -81,7 +81,7 @@ fn hold(what: What, name: &str, number: u64, facts: &mut Facts) {
     }
 }
 
-/// The key of a line `key: …`.
+/// Returns the key of a line `key: …`.
 fn key(bare: &str) -> Option<&str> {
     let (key, after) = bare.split_once(':')?;
     let plain = !key.starts_with('-') && (after.is_empty() || after.starts_with(' '));
@@ -97,7 +97,7 @@ fn jobs(config: Config, indent: usize, bare: &str, number: u64, group: &mut Stri
     let Some(key) = key(bare) else { return };
     match (config, indent) {
         (Config::Workflow, 0) => {
-            // The indent of the first job is that of all of them.
+            // All jobs have the indentation of the first one.
             *group = if key == "jobs" { "?".to_owned() } else { String::new() };
         }
         (Config::Workflow, indent) if group == "?" || *group == indent.to_string() => {

@@ -1,4 +1,4 @@
-//! Source code: its public names, its tests, and what they assert.
+//! Source code: public names, tests and their assertions.
 
 use super::super::removal::What;
 use super::{Facts, name};
@@ -23,7 +23,7 @@ impl Language {
         }
     }
 
-    /// What a line asserts with.
+    /// Returns the texts that mark an assertion.
     fn asserts(self) -> &'static [&'static str] {
         match self {
             Language::Rust => &["assert!(", "assert_eq!(", "assert_ne!(", "assert_matches!(", ".assert_eq(", "panic!("],
@@ -33,7 +33,7 @@ impl Language {
         }
     }
 
-    /// What silences whoever checks the code.
+    /// Returns the texts that silence a checker of the code.
     fn silences(self) -> &'static [&'static str] {
         match self {
             Language::Rust => &["#[allow(", "#![allow("],
@@ -48,12 +48,12 @@ impl Language {
     }
 }
 
-/// What is known of the lines so far.
+/// The state of the reader between lines.
 #[derive(Default)]
 struct Reader<'t> {
-    /// The test that the lines belong to.
+    /// The current test.
     test: Option<&'t str>,
-    /// The next function is a test, or is skipped: what stands above it says so.
+    /// Whether the next function is a test, as marked above it. `marked_skip` is the line that marks it as skipped.
     marked_test: bool,
     marked_skip: Option<u64>,
 }
@@ -85,18 +85,18 @@ pub(super) fn read(language: Language, lines: &[(u64, &str)], facts: &mut Facts)
     }
 }
 
-/// How often a word stands in a line where no name goes on before it.
+/// Counts a word in a line, without the places where it continues a longer name.
 fn occurrences(line: &str, word: &str) -> usize {
     let joined = |at: usize| line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     line.match_indices(word).filter(|(at, _)| word.starts_with('.') || !joined(*at)).count()
 }
 
-/// What follows the first of these words that the text begins with.
+/// Returns the text after the first of these words that it begins with.
 fn after<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     words.iter().find_map(|word| text.strip_prefix(word)?.strip_prefix([' ', '\t']).map(str::trim_start))
 }
 
-/// The text without these words at its beginning, in any order.
+/// Returns the text without these words at its beginning, in any order.
 fn without<'t>(mut text: &'t str, words: &[&str]) -> &'t str {
     while let Some(rest) = after(text, words) {
         text = rest;
@@ -105,7 +105,7 @@ fn without<'t>(mut text: &'t str, words: &[&str]) -> &'t str {
 }
 
 impl<'t> Reader<'t> {
-    /// Takes up that a test begins here.
+    /// Records that a test begins here.
     fn begin(&mut self, test: &'t str, number: u64, facts: &mut Facts) {
         facts.hold(What::Test, test, number);
         if let Some(line) = self.marked_skip.take() {
@@ -229,7 +229,7 @@ fn symbol(name: &str, line: u64) -> super::Fact {
     super::Fact { what: What::Symbol, name: name.to_owned(), line }
 }
 
-/// What `pub use a::{B, c as D};` gives out; a list over several lines is read as far as its first one.
+/// Records the names that `pub use a::{B, c as D};` exports. Only the first line of a longer list is read.
 fn uses(text: &str, number: u64, facts: &mut Facts) {
     let text = text.trim_end_matches([';', ' ']);
     match text.split_once('{') {
@@ -238,7 +238,7 @@ fn uses(text: &str, number: u64, facts: &mut Facts) {
     }
 }
 
-/// The names of a list `a, b as c}`.
+/// Records the names of a list `a, b as c}`.
 fn listed(list: &str, number: u64, facts: &mut Facts) {
     for item in list.split('}').next().unwrap_or_default().split(',') {
         let given = item.rsplit(" as ").next().unwrap_or(item).rsplit("::").next().unwrap_or(item);
@@ -246,7 +246,7 @@ fn listed(list: &str, number: u64, facts: &mut Facts) {
     }
 }
 
-/// The text that stands in quotes at the beginning.
+/// Returns the quoted text at the beginning.
 fn quoted(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     text[1..].split(quote).next().filter(|title| !title.is_empty())

@@ -1,161 +1,161 @@
-//! What a call of git does, as data.
+//! The effect of a call of git, as data.
 
 use super::super::Word;
 
-/// What a call of git does to the repository.
+/// The effect of a call of git on the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It shows or lists.
+    /// Shows or lists something.
     Reads,
-    /// It writes something, but no branch that is there and no file of the working tree: the index, objects, tags, what is
-    /// known of other repositories, new branches.
+    /// Writes something, but no existing branch and no file of the working tree: the index, objects, tags, data about
+    /// other repositories, new branches.
     Free,
-    /// A commit is made or amended.
+    /// Creates or amends a commit.
     Commit(CommitCall),
-    /// Something is sent to another repository.
+    /// Sends something to another repository.
     Push(Push),
-    /// What other repositories have is fetched; these references are written by name.
+    /// Fetches from other repositories, and writes these references by name.
     Fetch(Vec<Refspec>),
-    /// Branches are joined.
+    /// Merges branches.
     Merge(Merge),
-    /// It fetches, and then merges or rebases.
+    /// Fetches, and then merges or rebases.
     Pull {
-        /// Where from, and what.
+        /// The source and what to pull.
         from: Vec<Word>,
-        /// What the fetch writes by name.
+        /// The references that the fetch writes by name.
         refspecs: Vec<Refspec>,
     },
-    /// Commits are made anew from others.
+    /// Creates commits from others.
     Replay(Replay),
-    /// The branch or the index is set to another state.
+    /// Sets the branch or the index to another state.
     Reset {
-        /// To what; none is the present commit, so that the branch does not move.
+        /// The new state; `None` means the present commit, so that the branch does not move.
         target: Option<Word>,
-        /// Only these paths of the index.
+        /// The paths of the index, if it sets only these.
         paths: Vec<Word>,
     },
-    /// References are set, moved or deleted by name.
+    /// Sets, moves or deletes references by name.
     References {
-        /// What becomes of them: `move`, `delete`, `rename`, `overwrite`, `write`.
+        /// The kind of change: `move`, `delete`, `rename`, `overwrite`, `write`.
         verb: &'static str,
-        /// The references. `HEAD` is the branch that is checked out.
+        /// The references. `HEAD` means the checked-out branch.
         names: Vec<Word>,
-        /// What they are set to, where that is said.
+        /// Their new value, if given.
         to: Option<Word>,
     },
-    /// Another branch is checked out.
+    /// Checks out another branch.
     Switch(Switch),
-    /// Files of the working tree change.
+    /// Changes files of the working tree.
     Files {
-        /// They are set back to what was committed or added.
+        /// Whether they are reset to the committed or staged state.
         restores: bool,
-        /// Which, as far as they are known; none means all, or those that a patch or a stash names.
+        /// The known paths. Empty means all, or those that a patch or a stash names.
         paths: Vec<Word>,
     },
-    /// Configuration is written.
+    /// Writes configuration.
     Config(ConfigWrite),
-    /// History is rewritten: of these branches, or all of it where there are none.
+    /// Rewrites the history of these branches, or all of it if there are none.
     Rewrite(Vec<Word>),
-    /// Another repository is made: `init`, `clone`.
+    /// Creates another repository: `init`, `clone`.
     NewRepository,
-    /// Nothing is known of it: an alias, or a program of its own. Empty when not even its name is known.
+    /// Unknown: an alias, or a separate program. Empty if not even its name is known.
     Unknown(String),
 }
 
 /// A commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitCall {
-    /// Nothing is committed: it is only told what would be.
+    /// Whether the commit is only simulated.
     pub dry_run: bool,
-    /// Where its message comes from.
+    /// The sources of its message.
     pub message: Vec<Message>,
 }
 
-/// Where the message of a commit comes from.
+/// The source of a commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It is given.
+    /// A given text.
     Text(Word),
-    /// A file has it.
+    /// A file.
     File(Word),
-    /// It arrives on standard input; this is what is known of it.
+    /// Standard input, with its text if known.
     Stdin(Option<Word>),
-    /// Another commit, or an editor, has it.
+    /// Another commit, or an editor.
     Elsewhere,
 }
 
 /// A push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Push {
-    /// Where to; none is the usual one.
+    /// The destination; `None` means the default one.
     pub remote: Option<Word>,
-    /// What; none is the usual.
+    /// What is pushed; empty means the default.
     pub refspecs: Vec<Refspec>,
-    /// All branches, or all references.
+    /// Whether all branches or all references are pushed.
     pub all: bool,
-    /// Only tags are sent where nothing is named.
+    /// Whether only tags are pushed if nothing is named.
     pub tags: bool,
-    /// Nothing is sent.
+    /// Whether nothing is sent.
     pub dry_run: bool,
 }
 
 /// A part of a push or a fetch: `+source:target`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refspec {
-    /// What is sent. None deletes the target.
+    /// What is sent. `None` deletes the target.
     pub source: Option<Word>,
-    /// What it is on the side that gets it.
+    /// The reference at the receiver.
     pub target: Word,
-    /// Also where it does not follow.
+    /// Whether it is updated even if that is no fast-forward.
     pub force: bool,
 }
 
 /// A merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merge {
-    /// Only where nothing has to be joined.
+    /// Whether only a fast-forward is allowed.
     pub ff_only: bool,
-    /// The branch stays as it is: only the index and the files change.
+    /// Whether the branch stays as it is, and only the index and the files change.
     pub squash: bool,
-    /// A merge that was begun is called off.
+    /// Whether a merge in progress is aborted.
     pub abort: bool,
-    /// What is merged.
+    /// The merged references.
     pub refs: Vec<Word>,
 }
 
-/// Commits that are made from others: `rebase`, `cherry-pick`, `revert`, `am`.
+/// Commits that are created from others: `rebase`, `cherry-pick`, `revert`, `am`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// One that was begun is called off; nothing is made.
+    /// Whether one in progress is aborted, so that no commit is created.
     pub abort: bool,
-    /// No commit is made, only the index and the files change.
+    /// Whether only the index and the files change, without a commit.
     pub no_commit: bool,
-    /// The branch that is checked out first, where a rebase names one.
+    /// The branch that is checked out first, if a rebase names one.
     pub branch: Option<Word>,
 }
 
-/// A change to another branch.
+/// A switch to another branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// To what; paths for `checkout` where it is not told apart.
+    /// The branch; may be a path if `or_path` is set.
     pub to: Option<Word>,
-    /// It is made first.
+    /// Whether it is created first.
     pub create: bool,
-    /// An existing branch is set.
+    /// Whether an existing branch is reset.
     pub force: bool,
-    /// What a branch that is made, or set, begins at.
+    /// The start point of a created or reset branch.
     pub at: Option<Word>,
-    /// No branch is checked out.
+    /// Whether no branch is checked out.
     pub detach: bool,
-    /// What `checkout` could also mean: one word may be a branch or a file.
+    /// Whether the word of `checkout` may also be a file.
     pub or_path: bool,
 }
 
-/// Configuration that is written.
+/// A write to the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigWrite {
-    /// The key, lower case; `?` where it is not known, as with `--edit`.
+    /// The key in lower case; `?` if it is unknown, as with `--edit`.
     pub key: String,
-    /// The value; none where it is taken away.
+    /// The value; `None` if the key is removed.
     pub value: Option<Word>,
 }

@@ -1,4 +1,4 @@
-//! Aliases of git: the calls behind them. One that begins with `!` is a text for the shell, and is read as such.
+//! Expands aliases of git. One that begins with `!` is shell text, and is read as such.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use super::super::read::{MAX_COMMANDS, Pending, doubt, read};
 use super::super::{Command, Reading, Why, Word};
 use super::actions::{Action, ConfigWrite};
 
-/// How many aliases may lead to each other.
+/// The longest chain of aliases.
 const MAX_STEPS: usize = 16;
-/// How many texts of aliases are read for one reading.
+/// The most alias texts that are read for one reading.
 const MAX_TEXTS: usize = 64;
 
-/// `reading` with every alias of git replaced by what it stands for. The names and texts of `aliases` are those of the
-/// configuration (`alias.ci` is `ci`), and `-c alias.ci=…` counts as well, as does what the text itself writes down with
-/// `git config`. Git's own commands are never aliases. An alias that leads back to itself is a doubt.
+/// Returns `reading` with every alias of git expanded. `aliases` maps the names of the configuration to their texts
+/// (`alias.ci` is `ci`). Aliases given by `-c alias.ci=…`, and those that the text itself writes with `git config`,
+/// count as well. Git's own commands are never aliases. An alias that leads back to itself is a doubt.
 #[must_use]
 pub fn expand(reading: &Reading, aliases: &BTreeMap<String, String>) -> Reading {
     let mut expanded = Reading { commands: Vec::new(), doubts: reading.doubts.clone() };
@@ -56,7 +56,7 @@ struct Alias {
     at: usize,
 }
 
-/// The alias that a command writes down, by its key.
+/// Returns the alias that a command writes to the configuration, by its key.
 fn writes(command: &Command) -> Option<(String, Word)> {
     match super::invocation(command)?.action {
         Action::Config(ConfigWrite { key, value: Some(value) }) if key.starts_with("alias.") => Some((key, value)),
@@ -64,7 +64,8 @@ fn writes(command: &Command) -> Option<(String, Word)> {
     }
 }
 
-/// What a call of an alias may stand for: what is given with it, or else what is configured and what was written before.
+/// Returns the possible texts of an alias: the one given with the call, or else the configured one and those written
+/// before.
 fn found(command: &Command, aliases: &BTreeMap<String, String>, written: &[(String, Word)]) -> Vec<Alias> {
     let Some(globals) = super::globals(command) else { return Vec::new() };
     let Some((Word::Known(name), _)) = globals.subcommand.as_ref() else { return Vec::new() };
@@ -85,12 +86,12 @@ fn found(command: &Command, aliases: &BTreeMap<String, String>, written: &[(Stri
     texts.into_iter().map(|text| Alias { name: name.clone(), text, at: globals.at }).collect()
 }
 
-/// Keys of configuration do not tell apart how they are written.
+/// Returns an alias by name. Configuration keys ignore case.
 fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
     aliases.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
 }
 
-/// What the alias stands for, with the arguments of the call behind it.
+/// Expands the alias, and appends the arguments of the call.
 fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
     let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
     let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
@@ -103,7 +104,7 @@ fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
         around: Arc::default(),
     };
     match text.strip_prefix('!') {
-        // It runs at the top of the repository, and gets the arguments behind its last command.
+        // It runs at the top of the repository, and its last command gets the arguments.
         Some(text) => {
             let mut reading = read(pending(text, vec![Word::Dynamic]));
             if let Some(last) = reading.commands.last_mut() {
@@ -111,7 +112,7 @@ fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
             }
             Some(reading)
         }
-        // Its words are split as a shell would, and nothing in them is run.
+        // Its words are split as in a shell, but nothing in them is run.
         None => {
             let mut split = read(pending(text, command.folders.clone()));
             let mut words: Vec<Word> = command.words[..alias.at].to_vec();

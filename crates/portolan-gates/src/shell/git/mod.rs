@@ -1,4 +1,4 @@
-//! A call of git in standard form: what holds for all of it, and what it does to the repository, as data.
+//! A call of git in normalized form: its global options, and its effect on the repository, as data.
 
 mod actions;
 pub(super) mod alias;
@@ -19,7 +19,7 @@ use super::{Assignment, Command, Word};
 /// A call of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// Every folder that it may work in, `-C` included.
+    /// Every folder that it may work in, including `-C`.
     pub folders: Vec<Word>,
     /// `--git-dir` or `GIT_DIR`.
     pub git_dir: Option<Word>,
@@ -27,33 +27,35 @@ pub struct Invocation {
     pub work_tree: Option<Word>,
     /// `GIT_INDEX_FILE`.
     pub index_file: Option<Word>,
-    /// Configuration that is given for this call, by `-c`, `--config-env` or the environment. A key is lower case; one that
-    /// is only known at the run is `?`.
+    /// The configuration for this call, by `-c`, `--config-env` or the environment. A key is in lower case; one that is
+    /// known only at run time is `?`.
     pub config: Vec<(String, Word)>,
-    /// Whether hooks are skipped (`--no-verify`) or replaced (`core.hooksPath`, in any way, also of another git).
+    /// Whether hooks are skipped (`--no-verify`) or replaced (`core.hooksPath` by any means, or the programs of another
+    /// git).
     pub hooks: Hooks,
-    /// What it does.
+    /// Its effect.
     pub action: Action,
-    /// Folders that it makes, files that take the place of git's own, and paths of the index, seen from `folders`.
+    /// Folders that it creates, files that replace git's own, and paths of the index, relative to `folders`.
     pub places: Vec<Word>,
-    /// The tree that it takes files, or what the index has of them, from, and which paths.
+    /// The tree that it takes files or index entries from, and their paths.
     pub takes: Option<(Word, Vec<Word>)>,
-    /// It sets what the index has of paths (`update-index`).
+    /// Whether it sets index entries (`update-index`).
     pub updates: bool,
-    /// What is not understood of it: unknown options, and words that only the run will know where an option could stand.
+    /// The parts that are not understood: unknown options, and words that could be options but are known only at run
+    /// time.
     pub unclear: Vec<String>,
 }
 
-/// What becomes of the hooks.
+/// What happens to the hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// Some are skipped.
+    /// Whether some are skipped.
     pub skipped: bool,
-    /// Others are run than those of the repository.
+    /// Whether hooks other than those of the repository run.
     pub replaced: bool,
 }
 
-/// The call of git that `command` is, if it is one.
+/// Returns the call of git that `command` is, if it is one.
 #[must_use]
 pub fn invocation(command: &Command) -> Option<Invocation> {
     let globals = globals(command)?;
@@ -86,14 +88,14 @@ pub fn invocation(command: &Command) -> Option<Invocation> {
 }
 
 fn is_hooks(key: &str) -> bool {
-    // Files of configuration that are included may set anything.
+    // Included configuration files may set anything.
     key == "core.hookspath" || key == "?" || key.starts_with("include.") || key.starts_with("includeif.")
 }
 
-/// What stands before the subcommand.
+/// The part of a call before the subcommand.
 pub(super) struct Globals {
     folders: Vec<Word>,
-    /// What `-C` says, seen from where the command runs.
+    /// The folder of `-C`, relative to the folder of the command.
     base: Word,
     git_dir: Option<Word>,
     work_tree: Option<Word>,
@@ -103,17 +105,17 @@ pub(super) struct Globals {
     unclear: Vec<String>,
     /// The subcommand and its arguments.
     pub(super) subcommand: Option<(Word, Vec<Word>)>,
-    /// Where the subcommand stands.
+    /// The index of the subcommand in the words.
     pub(super) at: usize,
 }
 
-/// Options that take no value and change nothing that is told.
+/// Options without a value that do not affect the result.
 const QUIET: &str = "-p --paginate -P --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs \
     --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice";
 
-/// What stands before the subcommand of a call of git.
+/// Parses the part of a call of git before the subcommand.
 pub(super) fn globals(command: &Command) -> Option<Globals> {
-    // Where files are found however they are written, so are programs.
+    // Programs ignore case on file systems that do.
     let program = command.program()?.to_ascii_lowercase();
     let dashed = program.strip_prefix("git-").map(str::to_owned);
     if program != "git" && dashed.is_none() {
@@ -153,7 +155,7 @@ impl Globals {
             "GIT_WORK_TREE" => self.work_tree = value,
             "GIT_INDEX_FILE" => self.index_file = value,
             "GIT_EXEC_PATH" => self.exec_path = true,
-            // The references would be those of another repository than the one that is looked at.
+            // The references would be those of a repository other than the inspected one.
             "GIT_COMMON_DIR" => self.unclear.push("GIT_COMMON_DIR".to_owned()),
             // Whole files and lists of configuration.
             "GIT_CONFIG"
@@ -168,7 +170,7 @@ impl Globals {
         }
     }
 
-    /// `GIT_CONFIG_KEY_0=key GIT_CONFIG_VALUE_0=value`.
+    /// Reads `GIT_CONFIG_KEY_0=key GIT_CONFIG_VALUE_0=value`.
     fn counted(&mut self, command: &Command) {
         let all = || command.carried.iter().chain(&command.assignments);
         for assignment in all() {
@@ -198,7 +200,7 @@ impl Globals {
         }
     }
 
-    /// Takes one option, and says how many words it was.
+    /// Reads one option, and returns the number of its words.
     fn option(&mut self, text: &str, next: Option<&Word>) -> usize {
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(Word::from(value))));
         let apart = usize::from(value.is_none());
@@ -239,7 +241,7 @@ impl Globals {
     }
 }
 
-/// `key=value`, as `-c` takes it.
+/// Parses `key=value`, as `-c` takes it.
 fn setting(word: &Word) -> (String, Word) {
     match word.known().map(|text| text.split_once('=').unwrap_or((text, "true"))) {
         Some((key, value)) => (key.to_lowercase(), Word::from(value)),
@@ -247,33 +249,34 @@ fn setting(word: &Word) -> (String, Word) {
     }
 }
 
-/// Keys of configuration, and variables, whose value is a program.
+/// Configuration keys and variables whose value is a program.
 const PROGRAMS: &str = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass sequence.editor diff.external gpg.program \
     credential.helper gpg.ssh.defaultkeycommand interactive.difffilter sendemail.smtpserver sendemail.sendmailcmd \
     sendemail.tocmd sendemail.cccmd sendemail.headercmd uploadpack.packobjectshook gc.recentobjectshook \
     core.alternaterefscommand GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS \
     GIT_SSH GIT_PROXY_COMMAND SSH_ASKPASS SUDO_EDITOR EDITOR VISUAL PAGER";
 
-/// Ends of such keys: `diff.x.textconv`.
+/// Suffixes of such keys: `diff.x.textconv`.
 const PROGRAM_ENDS: &str = ".textconv .command .driver .cmd .clean .smudge .process .program .helper";
 
-/// The texts that a call of git hands to a shell, or words that it runs.
+/// Returns the texts that a call of git passes to a shell, and the words that it runs.
 pub(super) fn texts(command: &Command) -> Vec<Word> {
     let Some(globals) = globals(command) else { return Vec::new() };
     let set = globals.config.iter().filter(|(key, _)| runs(key)).map(|(_, value)| value.clone());
     let assigned = command.carried.iter().chain(&command.assignments);
     let assigned = assigned.filter(|given| runs(&given.name)).map(|given| given.value.clone());
-    // `!text` is a text for the shell wherever git takes either a name or a text.
+    // Git takes `!text` as shell text wherever it accepts a name or a text.
     let shell =
         |word: Word| word.known().and_then(|text| text.strip_prefix('!')).map(Word::from).unwrap_or(word.clone());
     let mut found: Vec<Word> = set.chain(assigned).map(shell).collect();
-    // Whether there is a pager at all, or a monitor of git's own.
     found.extend(subcommand_texts(&globals));
+    // These values name no program: they turn a pager, or git's own file monitor, on or off.
     found.retain(|word| !matches!(word.known(), Some("" | "true" | "false")));
     found
 }
 
-/// The command without the variables that name programs of git: one that is git itself would be read on and on.
+/// Returns the command without the variables that name programs of git. One that names git itself would be read
+/// endlessly.
 pub(super) fn without_programs(command: Command) -> Command {
     let kept = |given: &&Assignment| !runs(&given.name);
     Command {
@@ -283,14 +286,14 @@ pub(super) fn without_programs(command: Command) -> Command {
     }
 }
 
-/// Whether the value of a key of configuration, or of a variable, is a program.
+/// Checks whether the value of a configuration key, or of a variable, is a program.
 fn runs(name: &str) -> bool {
     lists(PROGRAMS, name)
         || name.starts_with("pager.")
         || PROGRAM_ENDS.split_ascii_whitespace().any(|end| name.ends_with(end))
 }
 
-/// The program that `git config` writes down, where it writes one.
+/// Returns the program that `git config` writes, if it writes one.
 fn written_program(globals: &Globals, arguments: &[Word]) -> Vec<Word> {
     let Some((Word::Known(name), _)) = &globals.subcommand else { return Vec::new() };
     match subcommands::told(name, arguments, None).action {
@@ -311,7 +314,7 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
         }
         ("bisect", Some("run")) => vec![joined(arguments[1..].iter())],
         ("rebase", _) => subcommands::executed(arguments),
-        // It is given both files behind its own words.
+        // Git appends both files to the command.
         ("difftool", _) => valued(arguments, "-x --extcmd").iter().map(with_files).collect(),
         ("grep", _) => valued(arguments, "-O --open-files-in-pager"),
         ("for-each-repo", _) => {
@@ -323,9 +326,9 @@ fn subcommand_texts(globals: &Globals) -> Vec<Word> {
             found.extend(arguments.iter().filter_map(|word| word.known()?.strip_prefix("ext::")).map(Word::from));
             found
         }
-        // It is for another side to start, and does as it is told.
+        // Another side starts it, and it runs what that side requests.
         ("remote-ext" | "shell", _) => vec![Word::Dynamic],
-        // Git runs what is written there later on.
+        // Git runs the written program later.
         ("config", _) => written_program(globals, arguments),
         ("filter-branch", _) => valued(arguments, "--tree-filter --index-filter --msg-filter --env-filter"),
         _ => Vec::new(),
@@ -336,7 +339,7 @@ fn with_files(text: &Word) -> Word {
     text.known().map_or(Word::Dynamic, |text| Word::Known(format!("{text} \"$LOCAL\" \"$REMOTE\"")))
 }
 
-/// The programs that a call has run at the other side, which may be this machine.
+/// Returns the programs that a call runs at the other side, which may be this machine.
 fn other_sides(subcommand: &Option<(Word, Vec<Word>)>) -> Vec<Word> {
     let Some((Word::Known(name), arguments)) = subcommand else { return Vec::new() };
     match name.as_str() {
@@ -348,7 +351,7 @@ fn other_sides(subcommand: &Option<(Word, Vec<Word>)>) -> Vec<Word> {
     }
 }
 
-/// Whether a call has another program run at the other side than git's own.
+/// Checks whether a call runs a program other than git's own at the other side.
 pub(super) fn runs_other_side(command: &Command) -> bool {
     let usual = |word: &Word| {
         let program = word.known().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
@@ -357,7 +360,7 @@ pub(super) fn runs_other_side(command: &Command) -> bool {
     globals(command).is_some_and(|globals| !other_sides(&globals.subcommand).iter().all(usual))
 }
 
-/// Words as a text that a shell takes apart into the same words.
+/// Joins words to a text that a shell splits into the same words.
 fn joined<'a>(words: impl Iterator<Item = &'a Word>) -> Word {
     let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let known: Option<Vec<String>> = words.map(|word| word.known().map(quoted)).collect();

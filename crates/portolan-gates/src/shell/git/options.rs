@@ -1,22 +1,22 @@
-//! Options of a subcommand as git reads them: bundles of short ones, values attached or apart, long ones cut short and
-//! negated. What is not in the table is unclear, never guessed.
+//! Parses the options of a subcommand as git does: bundles of short ones, attached or separate values, abbreviated and
+//! negated long ones. An option that is not in the table is unclear; nothing is guessed.
 
 use super::super::Word;
 
 /// The options and operands of a call.
 #[derive(Debug, Default)]
 pub(super) struct CallOptions {
-    /// The options by their long name (a short one without a long name by its letter), in order.
+    /// The options by their long name (or by the letter if there is none), in order.
     pub(super) options: Vec<(String, Word)>,
     pub(super) operands: Vec<Word>,
-    /// How many operands stand before `--`; all of them without one.
+    /// The number of operands before `--`, or of all operands without one.
     pub(super) before_dashes: usize,
     pub(super) has_dashes: bool,
     pub(super) unclear: Vec<String>,
 }
 
 impl CallOptions {
-    /// Whether the switch is on; the last word counts, and `no-` turns it off.
+    /// Checks whether the switch is on. The last occurrence counts, and `no-` turns it off.
     pub(super) fn on(&self, name: &str) -> bool {
         let opposite = name.strip_prefix("no-").map_or_else(|| format!("no-{name}"), str::to_owned);
         self.options
@@ -30,7 +30,7 @@ impl CallOptions {
         names.iter().any(|name| self.on(name))
     }
 
-    /// The last value of an option.
+    /// Returns the last value of an option.
     pub(super) fn value(&self, name: &str) -> Option<&Word> {
         self.options.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value)
     }
@@ -72,7 +72,7 @@ fn entry(text: &str) -> Entry<'_> {
     }
 }
 
-/// Reads `arguments` by `table`, a list of options with blanks between.
+/// Parses `arguments` by `table`, a list of options separated by blanks.
 pub(super) fn read(table: &str, arguments: &[Word]) -> CallOptions {
     let table = entries(table);
     let mut given = CallOptions::default();
@@ -80,7 +80,7 @@ pub(super) fn read(table: &str, arguments: &[Word]) -> CallOptions {
     while let Some(word) = arguments.get(at) {
         at += 1;
         let Some(text) = word.known() else {
-            // An option could stand here.
+            // This word could be an option.
             if !given.has_dashes {
                 given.unclear.push("?".to_owned());
             }
@@ -121,7 +121,7 @@ fn long(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut CallOp
     0
 }
 
-/// The option that `name` stands for: itself, its negation, or the only one that begins so.
+/// Returns the option that `name` selects: that option, its negation, or the only one with that prefix.
 fn resolve(table: &[Entry<'_>], name: &str) -> Option<(String, Kind)> {
     let exact = |name: &str| table.iter().find(|entry| entry.long.len() > 1 && entry.long == name);
     if let Some(entry) = exact(name) {
@@ -171,7 +171,7 @@ fn short(table: &[Entry<'_>], text: &str, next: Option<&Word>, given: &mut CallO
 
 impl CallOptions {
     fn take(&mut self, name: String, next: Option<&Word>) {
-        // Of several words the first is the value, and the others may be options.
+        // If it expands to several words, the first is the value, and the others may be options.
         if next.is_some_and(Word::is_several) {
             self.unclear.push("?".to_owned());
         }

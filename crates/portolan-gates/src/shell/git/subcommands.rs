@@ -1,11 +1,11 @@
-//! The subcommands of git: their options, and what they do.
+//! The subcommands of git: their options and effects.
 
 use super::super::Word;
 use super::super::programs::lists;
 use super::actions::{Action, CommitCall, ConfigWrite, Merge, Message, Push, Refspec, Replay, Switch};
 use super::options::{CallOptions, read};
 
-/// What a subcommand comes to.
+/// The effect of a subcommand.
 pub(super) struct SubcommandResult {
     pub(super) action: Action,
     pub(super) skips_hooks: bool,
@@ -65,24 +65,24 @@ const READING: &str = "annotate blame cat-file check-attr check-ignore check-mai
     ls-tree merge-base merge-tree name-rev patch-id range-diff request-pull rev-list rev-parse shortlog show show-branch show-index \
     show-ref status stripspace unpack-file var verify-commit verify-pack verify-tag version whatchanged";
 
-/// Subcommands that write something, but nothing that counts.
+/// Subcommands that write only what no rule depends on.
 const FREE: &str = "add archive bugreport bundle commit-graph commit-tree credential credential-store daemon diagnose difftool \
     fmt-merge-msg format-patch gc gitk gui hash-object hook index-pack instaweb interpret-trailers mailinfo mailsplit maintenance \
     mergetool mktag mktree notes pack-objects pack-refs prune read-tree refs remote repack replace rerere sparse-checkout stage \
     unpack-objects update-index update-server-info upload-archive upload-pack write-tree";
 
-/// Subcommands with a meaning of their own below.
+/// Subcommands that are handled individually below.
 const OTHERS: &str = "am apply bisect branch checkout checkout-index cherry-pick clean clone commit config fast-import fetch \
     fetch-pack filter-branch filter-repo history http-push init merge merge-file merge-index mv p4 pull push quiltimport rebase \
     receive-pack reflog replay reset restore revert rm send-pack stash submodule subtree svn switch symbolic-ref tag update-ref \
     worktree";
 
-/// Whether it is git's own, so that no alias can stand in its place.
+/// Checks whether it is git's own subcommand, which no alias can replace.
 pub(super) fn is_own(name: &str) -> bool {
     [READING, FREE, OTHERS].iter().any(|list| lists(list, name))
 }
 
-/// What `name` with `arguments` does.
+/// Returns the effect of `name` with `arguments`.
 pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> SubcommandResult {
     if arguments.first().and_then(Word::known) == Some("--help") {
         return SubcommandResult { action: Action::Reads, skips_hooks: false, unclear: Vec::new() };
@@ -115,7 +115,7 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Subc
         }
         "tag" => Action::Free,
         "config" => config(&given),
-        // What the index has, or what was committed last.
+        // Without a source, files come from the index or the last commit.
         "restore" => match given.on("staged") && !given.on("worktree") {
             true => Action::Free,
             false => Action::Files { restores: given.value("source").is_none(), paths: given.operands.clone() },
@@ -133,14 +133,14 @@ pub(super) fn told(name: &str, arguments: &[Word], stdin: Option<&Word>) -> Subc
     SubcommandResult { action, skips_hooks: skips, unclear: given.unclear }
 }
 
-/// The tree that files, or what the index has of them, are taken from, and which paths those are.
+/// Returns the tree that files or index entries are taken from, and their paths.
 pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<(Word, Vec<Word>)> {
     let given = read(table(name)?, arguments);
     let (before, after) = given.operands.split_at(given.before_dashes.min(given.operands.len()));
     let listed = given.on("patch") || given.value("pathspec-from-file").is_some();
     let (tree, paths) = match name {
         "restore" => (given.value("source").cloned(), given.operands.clone()),
-        // Without `--` the first word may be a path as well, and is then no tree to anybody.
+        // Without `--` the first word may be a path as well, which then matches no tree.
         _ => (before.first().cloned(), before.iter().skip(1).chain(after).cloned().collect()),
     };
     if paths.is_empty() && !listed {
@@ -149,7 +149,7 @@ pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<(Word, Vec<Word>)>
     Some((tree?, if paths.is_empty() { vec![Word::from(".")] } else { paths }))
 }
 
-/// What `git rebase` runs after each commit.
+/// Returns the commands that `git rebase` runs after each commit.
 pub(super) fn executed(arguments: &[Word]) -> Vec<Word> {
     read(REBASE, arguments).values("exec")
 }
@@ -175,7 +175,7 @@ fn table(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Subcommands whose first words say enough.
+/// Reads subcommands that are determined by their first words.
 fn untabled(name: &str, arguments: &[Word]) -> Action {
     let operands: Vec<Word> =
         arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-'))).cloned().collect();
@@ -194,7 +194,7 @@ fn untabled(name: &str, arguments: &[Word]) -> Action {
         _ if lists(READING, name) => Action::Reads,
         _ if lists(FREE, name) => Action::Free,
         "symbolic-ref" if operands.len() < 2 && !has("-d") && !has("--delete") => Action::Reads,
-        // What follows `-m` is a text, which names no branch that counts unless it is called like one.
+        // The text after `-m` counts as a name too, which is harmless unless it equals that of a guarded branch.
         "update-ref" | "symbolic-ref" => writes(operands),
         "receive-pack" | "http-push" => {
             Action::Push(Push { refspecs: vec![refspec(&Word::Dynamic, false, false)], ..Push::default() })
@@ -223,7 +223,7 @@ fn untabled(name: &str, arguments: &[Word]) -> Action {
         "submodule" if matches!(verb, "" | "status" | "summary" | "foreach") => Action::Reads,
         "submodule" => Action::Free,
         "bisect" if matches!(verb, "log" | "view" | "visualize" | "terms") => Action::Reads,
-        // It ends where it began, or where it is told to.
+        // It ends where it began, or at a given commit.
         "bisect" => {
             Action::Switch(Switch { to: None, create: false, force: false, at: None, detach: false, or_path: false })
         }
@@ -232,7 +232,7 @@ fn untabled(name: &str, arguments: &[Word]) -> Action {
     }
 }
 
-/// Whether an option has `read-tree` set the files as well: `-u`, also in a bundle, and `--reset`.
+/// Checks whether an option makes `read-tree` set the files as well: `-u`, also in a bundle, and `--reset`.
 fn sets_files(word: &Word) -> bool {
     word.known().is_none_or(|text| {
         let bundle = text.starts_with('-') && !text.starts_with("--");
@@ -286,14 +286,14 @@ fn refspec(word: &Word, force: bool, delete: bool) -> Refspec {
         Some((source, "")) => (Some(Word::from(source)), Word::from(source)),
         Some((source, target)) => (Some(Word::from(source)), Word::from(target)),
         None if delete => (None, Word::from(text)),
-        // `push origin HEAD` goes to the branch that is checked out.
+        // `push origin HEAD` pushes to the checked-out branch.
         None if text == "HEAD" || text == "@" => (Some(Word::from(text)), Word::Dynamic),
         None => (Some(Word::from(text)), Word::from(text)),
     };
     Refspec { source, target, force }
 }
 
-/// What a fetch writes by name, where that is known: `+a:b`.
+/// Returns the references that a fetch writes by name, if known: `+a:b`.
 fn fetched(given: &CallOptions) -> Vec<Refspec> {
     let force = given.on("force");
     let named = given.operands.iter().skip(1).filter(|_| !given.on("multiple"));
@@ -329,7 +329,7 @@ fn branch(given: &CallOptions) -> Action {
         return if given.on("remotes") { Action::Free } else { is("delete", names, None) };
     }
     if given.any(&["move", "M"]) {
-        // A rename onto a branch that is not there yet brings it forth with what the other one has.
+        // Renaming to a new name creates that branch with the commits of the old one.
         let own = (names.len() == 1).then(|| Word::from("HEAD"));
         return is("rename", own.into_iter().chain(names).collect(), None);
     }
@@ -356,7 +356,7 @@ fn branch(given: &CallOptions) -> Action {
     }
 }
 
-/// `made` are the options that make a branch, and set one.
+/// Reads a switch. `made` are the options that create a branch and that reset one.
 fn switch(given: &CallOptions, made: [&str; 2]) -> Action {
     let [create, set] = made.map(|name| given.value(name));
     let made = create.or(set).or_else(|| given.value("orphan"));
@@ -399,7 +399,7 @@ fn config(given: &CallOptions) -> Action {
         return Action::Reads;
     }
     let verb = operands.first().and_then(Word::known).unwrap_or_default();
-    // What is in a section that gets another name, or goes as a whole, is only known when it runs.
+    // The keys in a renamed or removed section are known only at run time.
     let sections = ["remove-section", "rename-section", "edit"];
     match verb {
         _ if given.on("remove-section") && verb.starts_with("branch.") => write(key(0), None),

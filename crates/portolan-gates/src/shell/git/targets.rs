@@ -1,11 +1,11 @@
-//! What a call of git writes beside the files of the working tree and its own references: files that options name,
-//! folders that it makes, and what it puts into the index.
+//! The paths that a call of git writes besides the files of the working tree and its own references: files that options
+//! name, folders that it creates, and index entries.
 
 use super::super::walk::join;
 use super::super::writes::{literal, operands, valued};
 use super::super::{Assignment, Command, Word};
 
-/// The files that a call writes, seen from where its command runs.
+/// Returns the files that a call writes, relative to the folder of its command.
 pub(in super::super) fn files(command: &Command) -> Vec<Word> {
     let Some(globals) = super::globals(command) else { return Vec::new() };
     let Some((Word::Known(name), arguments)) = &globals.subcommand else { return Vec::new() };
@@ -19,13 +19,13 @@ pub(in super::super) fn files(command: &Command) -> Vec<Word> {
     found.iter().map(|file| join(&globals.base, file)).collect()
 }
 
-/// Files whose paths begin so.
+/// Returns a pattern of the files whose paths have this prefix.
 fn begun(prefix: &Word) -> Word {
     prefix.known().map_or(Word::Dynamic, |prefix| Word::Pattern(format!("{}*", literal(prefix))))
 }
 
-/// Folders that a call makes, files that take the place of git's own, and paths of the index that it sets, seen from where
-/// git works.
+/// Returns folders that a call creates, files that replace git's own, and paths of the index that it sets, relative to
+/// the folder where git works.
 pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item = &'a Assignment>) -> Vec<Word> {
     let mut found: Vec<Word> = set.filter_map(set_file).collect();
     let clones = "-b --branch -o --origin -u --upload-pack --depth -c --config --reference";
@@ -34,10 +34,10 @@ pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item
             let options = "--separate-git-dir --template -b --initial-branch --object-format";
             let folder = operands(arguments, options).into_iter().next().unwrap_or_else(|| Word::from("."));
             let apart = valued(arguments, "--separate-git-dir");
-            // What is there moves away, and a file that names the place takes its place.
+            // The existing `.git` moves away, and a file that names the new place replaces it.
             found.extend((!apart.is_empty()).then(|| join(&folder, &Word::from(".git"))));
             found.extend(apart);
-            // What is in a template is copied to where hooks are.
+            // The contents of a template are copied to the folder of the hooks.
             if !valued(arguments, "--template").is_empty() {
                 found.push(join(&folder, &Word::from(".git/hooks")));
             }
@@ -54,7 +54,7 @@ pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item
         }
         "rm" if arguments.iter().any(|word| word.known() == Some("--cached")) => found.extend(operands(arguments, "")),
         "update-index" => found.extend(arguments.iter().filter_map(|word| match word.known() {
-            // Only what is read then says which.
+            // The paths are known only at run time.
             None | Some("--stdin" | "--index-info" | "-z") => Some(Word::Dynamic),
             Some(option) if option.starts_with('-') => None,
             // A path, or the mode, the object and the path of `--cacheinfo`.
@@ -65,7 +65,7 @@ pub(super) fn places<'a>(name: &str, arguments: &[Word], set: impl Iterator<Item
     found
 }
 
-/// A file that a variable has git write.
+/// Returns the file that a variable makes git write.
 fn set_file(given: &Assignment) -> Option<Word> {
     let value = given.value.known()?;
     let usual = || value == ".git/index" || value.ends_with("/.git/index");
@@ -76,7 +76,7 @@ fn set_file(given: &Assignment) -> Option<Word> {
     is_file.then(|| given.value.clone())
 }
 
-/// The tree that files or the index are taken from, and which paths of it.
+/// Returns the tree that files or index entries are taken from, and their paths.
 pub(super) fn taken(name: &str, arguments: &[Word]) -> Option<(Word, Vec<Word>)> {
     match name {
         "read-tree" => {
