@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::digest::Digest;
-use crate::disk::{Fresh, folder_of, Stamp, private_folder, sync_folder};
+use crate::disk::{Fresh, Stamp, folder_of, private_folder, sync_folder};
 
 /// The name of the file.
 const NAME: &str = "run.keys";

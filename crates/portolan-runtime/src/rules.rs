@@ -124,7 +124,6 @@ fn faulty(source: &Source, faults: &[&Diagnostic]) -> ServiceError {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot prepare its project has failed")]
 
     use std::fs;
 

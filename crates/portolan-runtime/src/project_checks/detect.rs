@@ -331,7 +331,6 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot prepare its project has failed")]
 
     use super::*;
 

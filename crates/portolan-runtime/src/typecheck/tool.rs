@@ -96,7 +96,6 @@ fn found(name: &str, project: &Path, environment: &[(OsString, OsString)]) -> Op
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot prepare its project has failed")]
 
     use super::*;
 

@@ -147,7 +147,6 @@ fn read(path: &Path) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot prepare its project has failed")]
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Snapshots of real repositories, and what checks say of them. `gh` is a script that answers from files and records how
 //! it was called.
 #![cfg(unix)]
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot prepare its repository has failed")]
+#![expect(clippy::expect_used, reason = "a test that cannot prepare its repository has failed")]
 
 mod forge;
 

@@ -244,7 +244,8 @@ fn depth(text: &str) -> usize {
 fn end_of_string(text: &str) -> Option<usize> {
     let mut escaped = false;
     let ends = |byte: u8| {
-        let was = std::mem::replace(&mut escaped, !escaped && byte == b'\\');
+        let was = escaped;
+        escaped = !was && byte == b'\\';
         byte == b'"' && !was
     };
     text.bytes().position(ends).map(|at| at + 1)
