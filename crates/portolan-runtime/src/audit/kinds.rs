@@ -34,25 +34,25 @@ macro_rules! kinds {
 kinds! {
     /// A run began: `version`, `workflow`, `definition`.
     Boot = "flow.boot",
-    /// A rule of the project that is not the usual one, when a task begins and when it changes: `name`, `value` (`usual` where
-    /// it is so again), `source`, `configDigest`.
+    /// A rule of the project that differs from its default, when a task begins and when it changes: `name`, `value`
+    /// (`usual` if it is the default again), `source`, `configDigest`.
     Config = "flow.config",
     /// A phase was left for another: `from`, `to`, `reason`, `kind` (`forward`, `iterate`, `rework` or `abort`).
     Transition = "flow.transition",
-    /// A check at a phase's exit passed: `invariant`, `checkId`, `reason`, and `bypassedBy` where it was got past.
+    /// A check at a phase's exit passed: `invariant`, `checkId`, `reason`, and `bypassedBy` if it was bypassed.
     AcceptancePassed = "flow.acceptance.passed",
     /// A check at a phase's exit failed: `invariant`, `checkId`, `reason`, `code`.
     AcceptanceFailed = "flow.acceptance.failed",
-    /// A rule was got past by name: `source`, `identifier`, `invariant`, `phase`, `reason`, `by`, `stage` (`recorded` or
-    /// `applied`).
+    /// A rule was bypassed by name: `source`, `identifier`, `invariant`, `phase`, `reason`, `by`, `stage` (`recorded`
+    /// or `applied`).
     Bypass = "flow.bypass",
     /// A guard let a tool call happen: `guardId`, `reason`.
     GuardAllow = "flow.guard.allow",
-    /// A guard stopped a tool call: `guardId`, `reason`, and `late` where it was noticed afterwards.
+    /// A guard stopped a tool call: `guardId`, `reason`, and `late` if it was noticed afterwards.
     GuardBlock = "flow.guard.block",
-    /// A guard was got past: `guardId`, `reason`, `bypass`, and `hook` where git asked.
+    /// A guard was bypassed: `guardId`, `reason`, `bypass`, and `hook` if git asked.
     GuardBypass = "flow.guard.bypass",
-    /// Guards, their hooks or their rules were changed or taken away: `what`, `where`, `expected`, `found`.
+    /// Guards, their hooks or their rules were changed or removed: `what`, `where`, `expected`, `found`.
     GuardTamper = "flow.guard.tamper",
     /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`.
     ToolInvoked = "flow.tool.invoked",
@@ -64,40 +64,41 @@ kinds! {
     QuestionSent = "supervisor.question.sent",
     /// An answer came: `replyToken`, `body`, `by`; of a person also `via` (`command_line`, `elicitation`).
     ReplyReceived = "supervisor.reply.received",
-    /// An answer came that is none of those that were offered: `replyToken`, `raw`.
+    /// An answer came that is not one of those offered: `replyToken`, `raw`.
     ReplyUnparseable = "supervisor.reply.unparseable",
-    /// Most of a budget is used up: `scope` (`session`, `day`, `month` or `task`), `unit`, `used`, `cap`.
+    /// Most of a budget is used: `scope` (`session`, `day`, `month` or `task`), `unit`, `used`, `cap`.
     BudgetWarning = "supervisor.budget.warning",
     /// A budget is used up, and work has stopped: `scope`, `unit`, `used`, `cap`.
     BudgetHalt = "supervisor.budget.halt",
-    /// A deadline has passed, and nothing counts as the answer: `replyToken`.
+    /// A deadline passed without an answer, and there is no default: `replyToken`.
     QuestionOverdue = "supervisor.question.overdue",
-    /// An agent's session used something up: `session`, `driver`, `turns`, `tokensIn`, `tokensOut`, `costUsd`, `wallMs`,
-    /// `toolCalls`; `null` is what nobody knows.
+    /// The usage of an agent's session: `session`, `driver`, `turns`, `tokensIn`, `tokensOut`, `costUsd`, `wallMs`,
+    /// `toolCalls`; `null` if it is unknown.
     UsageRecorded = "supervisor.usage.recorded",
-    /// A task is to be worked on: `goal`, `workflow`, `at`.
+    /// A task was queued: `goal`, `workflow`, `at`.
     TaskQueued = "supervisor.task.queued",
-    /// A task was set aside, so that another is worked on: `reason`.
+    /// A task was parked, so that work on another begins: `reason`.
     TaskParked = "supervisor.task.parked",
-    /// A task that was set aside is worked on again: nothing more.
+    /// Work on a parked task continues: no fields.
     TaskResumed = "supervisor.task.resumed",
-    /// Work goes on: `stage` (`started`, `working` or `ended`), `driver`, `session`, `seconds`.
+    /// Work continues: `stage` (`started`, `working` or `ended`), `driver`, `session`, `seconds`.
     Heartbeat = "supervisor.heartbeat",
     /// A task is done: `summary`, `metrics`.
     TaskCompleted = "task.completed",
-    /// A task ended with less than was asked for: `summary`, `metrics`.
+    /// A task ended with a reduced result: `summary`, `metrics`.
     TaskScopedDown = "task.failed.scoped-down",
     /// A task was handed to a person: `summary`, `metrics`.
     TaskEscalated = "task.failed.escalated",
-    /// A phase was to be entered again once too often: `iterations`, `cap`.
+    /// A phase would have been entered more often than its limit: `iterations`, `cap`.
     IterationCapHit = "iteration.cap.hit",
-    /// The log shows what could go better: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
+    /// The log shows a possible improvement: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
     Opportunity = "self-improvement.opportunity",
-    /// The log shows what goes worse than it did: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
+    /// The log shows a regression: `rule`, `evidence` (ids of lines), `metric`, `baseline`, `now`.
     RegressionDetected = "self-improvement.regression-detected",
     /// The merge gate ruled: `verdict`, `score`, `base`, `head`, `pr`, `shape`, `reasons`.
     MergeGateVerdict = "merge.gate.verdict",
-    /// The end of the log was mended after a writer died: `done` (`cut`, `terminated` or `passed-over`), `bytes`, `digest`.
+    /// The end of the log was repaired after a writer died: `done` (`cut`, `terminated` or `passed-over`), `bytes`,
+    /// `digest`.
     LogRepaired = "log.repaired",
 }
 
