@@ -17,24 +17,26 @@ use crate::source::{Span, Spanned, Tree, TreeKind};
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "bad-check",
-        what: "An acceptance check could not be performed as written.",
-        fix: "Give it one of `check`, the name of a check of the project, `run`, a program and its arguments, `file`, a path \
-              inside the project, and `gate`.",
+        what: "An acceptance check cannot be performed as written: a field is missing, is invalid, or does not belong \
+               to this kind of check.",
+        fix: "Give the check exactly one of `check` (the name of a check of the project), `run` (a program and its \
+              arguments), `file` (a path inside the project) and `gate`, with only the fields that belong to it.",
     },
     Code {
         code: "unknown-gate",
-        what: "A check names a gate that there is not.",
-        fix: "Name one of those that the help lists; a command of your own is `run`.",
+        what: "A check names a gate that does not exist.",
+        fix: "Name one of the gates that the help lists. For a command of your own, use `run`.",
     },
     Code {
         code: "bad-pattern",
-        what: "A text is no pattern of what it should name: of tools in `allow` and `deny`, of workflows and nodes in \
-               `.portolan/verify.yaml`. It is empty, or too long.",
+        what: "A pattern is empty or longer than 200 bytes. Patterns name tools in `allow` and `deny`, and workflows \
+               and nodes in `.portolan/verify.yaml`.",
         fix: "Write the name, with `*` for any text.",
     },
     Code {
         code: "matches-nothing",
-        what: "An entry of `.portolan/verify.yaml` adds nothing to any workflow: no name fits its patterns, or what does is no work.",
+        what: "An entry of `.portolan/verify.yaml` adds nothing to any workflow: no name matches its patterns, or the \
+               matching nodes are of a kind that accepts no such check or rule.",
         fix: "Correct the pattern, or remove the entry.",
     },
 ];
