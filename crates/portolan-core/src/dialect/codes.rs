@@ -5,47 +5,54 @@ use crate::diagnostic::Code;
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "unknown-format",
-        what: "The text holds no workflow of any format: the fields that tell the formats apart are missing.",
-        fix: "Write the fields that the help names, or give another file.",
+        what: "The text is not a workflow of any known format: the fields that identify the formats are missing.",
+        fix: "Add the fields that the help names, or use another file.",
     },
     Code {
         code: "duplicate-id",
-        what: "Two nodes, two checks of a node, or two files of one folder have the same id.",
-        fix: "Rename one of them.",
+        what: "Two elements have the same id or name, such as two nodes, two checks of a node or two files of one \
+               folder; or a loop names the same step twice. The id must identify one element.",
+        fix: "Rename one of them, or remove the repetition.",
     },
     Code {
         code: "bad-id",
-        what: "An id is empty, longer than 200 bytes, or holds characters that steer the display instead of being seen.",
-        fix: "Use letters, digits, `_` and `-`.",
+        what: "An id or name is empty, is too long, or contains characters that the format does not allow. Every \
+               format rejects more than 200 bytes and invisible control characters; workflows of activities and of \
+               phases reject more. An answer cannot have the id `failed`.",
+        fix: "Use letters, digits, `_` and `-`, and start with a letter. The help names the exact rule of the format.",
     },
     Code {
         code: "bad-version",
-        what: "A version is not three numbers with dots between.",
-        fix: "Write it like `1.0.0`.",
+        what: "A version is not valid. The `version` of a workflow of activities, or of an activity, is three numbers \
+               with dots between them; the `version` of a file of states is `2.0`.",
+        fix: "Write the version like `1.0.0`, or `\"2.0\"` in a file of states.",
     },
     Code {
         code: "id-file-name",
-        what: "The workflow's `id` and the name of its file differ; it is found by the name of the file.",
-        fix: "Give both the same name.",
+        what: "The `id` of the workflow differs from the name of its file or folder. The workflow is found by the name \
+               of the file or folder, not by its `id`.",
+        fix: "Use the same name for both.",
     },
     Code {
         code: "inert-field",
-        what: "A field is allowed but steers nothing.",
-        fix: "Remove it, or use what the help names.",
+        what: "A field is allowed but has no effect.",
+        fix: "Remove the field, or use the alternative that the help names.",
     },
     Code {
         code: "old-spelling",
-        what: "Something is written as an earlier version of the format had it. It works.",
-        fix: "Write it as the message says.",
+        what: "A part of the file uses the syntax of an earlier version of the format. It still works.",
+        fix: "Use the current syntax, which the help shows.",
     },
     Code {
         code: "unknown-option",
-        what: "A checkpoint falls back on an option that it does not have.",
-        fix: "Name one of its options.",
+        what: "The `defaultOption` of a checkpoint is not one of its options; or, in a file of states, a question has \
+               a branch for an answer that is not in its `options`.",
+        fix: "Name one of the options, or add the option to `options`.",
     },
     Code {
         code: "unknown-type",
-        what: "A node has a type that does not exist.",
-        fix: "Write `start`, `end`, `task`, `gate`, `fork`, `join` or `subflow`.",
+        what: "The `type` of a node, or the `kind` of a step, does not exist.",
+        fix: "Use one of the types that the help lists. For a node of a graph with `nodes` and `edges`, these are \
+              `start`, `end`, `task`, `gate`, `fork`, `join` and `subflow`.",
     },
 ];

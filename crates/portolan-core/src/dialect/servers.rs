@@ -14,13 +14,15 @@ use crate::source::{self, Source, Span, Spanned, Tree, TreeKind, offset_in};
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "bad-server",
-        what: "The entry of an MCP server does not say how it is started or reached, or says it twice.",
-        fix: "Give it one of `command`, `url` and `builtin`, and what the help names.",
+        what: "The entry of an MCP server does not define exactly one way to start or reach it, or one of its fields \
+               has an invalid value.",
+        fix: "Give it exactly one of `command`, `url` and `builtin`, and correct the field as the help says.",
     },
     Code {
         code: "short-timeout",
-        what: "A bare number counts milliseconds, and this one is so small that seconds seem to be meant.",
-        fix: "Write the unit: `30s`.",
+        what: "A bare number is a time in milliseconds. This `timeout` is below 1000, so seconds were probably \
+               intended.",
+        fix: "Write the unit, such as `30s`.",
     },
 ];
 
