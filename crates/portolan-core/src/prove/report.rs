@@ -13,18 +13,25 @@ use crate::value::{NodeId, WorkflowId};
 pub const CODES: &[Code] = &[
     Code {
         code: "cannot-finish",
-        what: "A run can come to where it can never finish: from there on it only goes round, or stands still. A step may fail, a variable may hold another value, or nobody may be able to answer what is needed.",
-        fix: "Let something on the way round change what its conditions read, or let another way lead out. `--explain cannot-finish` shows how a run comes there.",
+        what: "A run can reach a position from which it can never finish: it repeats the same steps forever, or it \
+               cannot continue at all. A failed step, the value of a variable, or a question without a possible answer \
+               can lead it there.",
+        fix: "Let a step in the cycle change what its conditions read, or add an edge that leads out of the cycle. \
+              `--explain cannot-finish` shows how a run reaches this position.",
     },
     Code {
         code: "never-happens",
-        what: "A step is never come to, an answer can never be given, or a way is never taken, whatever the agent, people and tools do: the conditions on the way to it contradict each other, or what they read never has such a value.",
-        fix: "Correct the conditions on the way to it, or remove it.",
+        what: "A step is never reached, an answer can never be given, or an edge is never taken, whatever the agent, \
+               people and tools do. No edge leads there from the start, the conditions on the path contradict each \
+               other, or what they read never has such a value.",
+        fix: "Correct the conditions on the path, add the missing edge, or remove the part that never happens.",
     },
     Code {
         code: "may-have-no-way",
-        what: "A run can come to a choice of which no condition holds, or to a loop without a value for what it goes through. A person is then asked what the definition does not say.",
-        fix: "Add a way without a condition, or give what the conditions read a `default`. `--explain may-have-no-way` shows how a run comes there.",
+        what: "A run can reach a choice of which no condition holds, or a loop whose array has no value. A person must \
+               then decide, because the definition does not.",
+        fix: "Add an edge without a condition, or give the variables that the conditions or the loop read a `default`. \
+              `--explain may-have-no-way` shows how a run reaches this position.",
     },
 ];
 

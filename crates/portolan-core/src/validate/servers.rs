@@ -6,8 +6,8 @@ use crate::graph::{Graph, Kind};
 
 pub(super) const CODES: &[Code] = &[Code {
     code: "unknown-server",
-    what: "A node calls a tool on a server that nobody defines.",
-    fix: "Define it under `mcpServers`, or name a file that does with `--mcp`.",
+    what: "A node calls a tool on a server that is not defined.",
+    fix: "Define the server under `mcpServers`, or name a file that defines it with `--mcp`.",
 }];
 
 /// The number of faults after which no suggestions are searched: each suggestion looks at all servers.

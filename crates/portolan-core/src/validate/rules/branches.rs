@@ -18,18 +18,23 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "branch-misses-join",
-            what: "A branch can end, or come to another join, or run into a branch of another fork, without coming to the join of its fork, which would wait for it forever.",
-            fix: "Lead every way through the branch to the join; `failed` may lead there too.",
+            what: "A branch can end, reach another join, or enter a branch of another fork without reaching the join \
+                   of its own fork, or none of its paths leads to that join. The join would wait for the branch \
+                   forever.",
+            fix: "Lead every path through the branch to the join. `failed` may lead there too.",
         },
         Code {
             code: "edge-into-branch",
-            what: "An edge leads from outside to a step of a branch, or to the join: a run that takes it comes to the join without the other branches.",
-            fix: "Lead the edge to the fork. Only a person's answer may lead to the join from outside, when the join has failed.",
+            what: "An edge leads from outside the fork to a step of a branch, or to the join. A run that takes it \
+                   reaches the join without the other branches.",
+            fix: "Lead the edge to the fork, or to a step after the join. Only a person's answer may lead to the join \
+                  from outside, after the join has failed.",
         },
         Code {
             code: "branches-meet",
-            what: "Two branches of a fork come to the same step before their join, which is then done once in each of them.",
-            fix: "Give each branch a step of its own, or put the step behind the join.",
+            what: "Two branches of a fork reach the same step before their join. The step would run once in each of \
+                   them. Only a question may be shared.",
+            fix: "Give each branch a step of its own, or put the step after the join.",
         },
     ],
     check,

@@ -14,13 +14,17 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "never-holds",
-            what: "No output makes a key result hold: the state is attempted until its attempts are used up.",
+            what: "No output can meet a key result. If the key result is required, the state is attempted until its \
+                   attempts are used up.",
             fix: "Correct the key result, or remove it.",
         },
         Code {
             code: "other-type",
-            what: "A condition compares a variable with a value that it can never have, because it is of another type.",
-            fix: "Compare with a value of the variable's type, or declare the variable with the other type.",
+            what: "A condition compares a variable with a value of another type, compares numbers although the \
+                   variable is not a number, or compares a variable that always has a value with `null`. Values of \
+                   different types are never equal.",
+            fix: "Compare with a value of the variable's type, or declare the variable with the other type. Use \
+                  `exists` to test whether a variable has a value.",
         },
     ],
     check,

@@ -11,8 +11,10 @@ use crate::value::NodeId;
 
 pub(super) const CODES: &[Code] = &[Code {
     code: "nested-too-deep",
-    what: "Loops, branches, items and the workflows that are run stand more than 16 deep in one another, which a run has no room for.",
-    fix: "Let fewer of them stand in one another: end the outer loop before the workflow is run, or write its steps out.",
+    what: "Loops, branches, items and the workflows that a workflow runs are nested more than 16 levels deep. A run \
+           supports at most 16 levels.",
+    fix: "Reduce the nesting: end the outer loop before the workflow is run, or write out the steps of that workflow \
+          instead of running it.",
 }];
 
 pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, faults: &mut Vec<Diagnostic>) {

@@ -13,13 +13,16 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "unknown-node",
-            what: "An edge, a fork or a join names a node that is not defined.",
+            what: "An edge, a fork, a join, or the `entryNode` or `exitNode` of a tool names a node that is not \
+                   defined, or a test file has an answer for a node that calls no tool.",
             fix: "Correct the spelling, or define the node.",
         },
         Code {
             code: "shadowed-edge",
-            what: "An edge can never be taken, because an earlier edge of the same node is taken on the same outcome.",
-            fix: "Remove it, or give it another `on`.",
+            what: "An edge or a transition can never be taken, because another one of the same node has precedence: it \
+                   serves the same outcome, or it has no condition.",
+            fix: "Remove it, give the edge another `on`, or put a conditional transition before the one without a \
+                  condition.",
         },
     ],
     check,

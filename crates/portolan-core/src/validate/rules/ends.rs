@@ -9,13 +9,15 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "no-success",
-            what: "The workflow has no end with `\"result\": \"success\"`, so that no run of it can ever succeed.",
-            fix: "Add an end with `\"result\": \"success\"` and lead the work to it.",
+            what: "The workflow has no end with `\"result\": \"success\"`, so no run of it can succeed.",
+            fix: "Add an end with `\"result\": \"success\"`, and lead the work to it.",
         },
         Code {
             code: "edge-from-end",
-            what: "An edge leaves an end that asks nobody; a run that ended would go on.",
-            fix: "Remove the edge, or give the end `\"escalation\": \"hitl\"`: it then asks a person and goes on.",
+            what: "An edge leaves an end that has no `\"escalation\": \"hitl\"` and therefore asks no person. A run \
+                   that has ended cannot continue.",
+            fix: "Remove the edge, or give the end `\"escalation\": \"hitl\"`. It then asks a person, and the run \
+                  continues.",
         },
     ],
     check,

@@ -11,8 +11,9 @@ use crate::value::NodeId;
 pub(super) const RULE: Rule = Rule {
     codes: &[Code {
         code: "failed-goes-on",
-        what: "What a gate or a checked step turns down comes to where its success leads, and nobody looks at it again on the way: it holds nothing back.",
-        fix: "Lead `failed` back to the work, to a person, to another gate, or to an end that is no success.",
+        what: "Work that a gate or a checked step rejects reaches the same step as work that passes, and no gate, \
+               checked step or person examines it on the way. The gate holds nothing back.",
+        fix: "Lead `failed` back to the work, to a person, to another gate, or to an end that is not a success.",
     }],
     check,
 };

@@ -12,13 +12,15 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "fork-join-mismatch",
-            what: "A fork and a join do not name each other, or two of them name the same one.",
-            fix: "Give every fork one join: `join` on the fork and `fork` on the join name each other.",
+            what: "A fork and a join do not name each other, two of them name the same one, or one of them names a \
+                   node of another type.",
+            fix: "Give every fork one join. Let `join` on the fork and `fork` on the join name each other.",
         },
         Code {
             code: "fork-without-branches",
-            what: "A fork opens no branch: no edge leaves it, or an edge leads straight to its join.",
-            fix: "Add an edge to the first step of each branch.",
+            what: "A fork opens no branch because no edge leads from it to a step, or an edge leads straight to its \
+                   join, so that this branch does nothing.",
+            fix: "Add an edge to the first step of each branch. Remove an edge that leads straight to the join.",
         },
     ],
     check,

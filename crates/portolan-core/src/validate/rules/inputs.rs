@@ -7,8 +7,10 @@ use crate::validate::Library;
 
 pub(super) const CODES: &[Code] = &[Code {
     code: "missing-input",
-    what: "A workflow is run that requires a variable, and it is not handed one of that type: it could not begin.",
-    fix: "Name the variable in `passContext`, with the type that the workflow takes; or give it a default there.",
+    what: "A workflow requires a variable, and the step that runs it passes no value, or a value of another type. The \
+           workflow could not begin.",
+    fix: "Name the variable in `passContext` and declare it with the same type in both workflows, or give it a \
+          `default` in the workflow that requires it.",
 }];
 
 pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, faults: &mut Vec<Diagnostic>) {

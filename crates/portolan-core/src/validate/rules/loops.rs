@@ -8,8 +8,9 @@ use crate::validate::map::Map;
 pub(super) const RULE: Rule = Rule {
     codes: &[Code {
         code: "never-set",
-        what: "A loop goes through the items of an array that nothing gives a value to.",
-        fix: "Let a step report it, give it a default, or say with `required: true` that a run begins with it.",
+        what: "A loop iterates over the items of an array that nothing gives a value to.",
+        fix: "Let a step report the variable in its `outputs`, give it a `default`, or declare with `required: true` \
+              that a run begins with it.",
     }],
     check,
 };

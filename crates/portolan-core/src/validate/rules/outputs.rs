@@ -12,13 +12,17 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "output-without-edge",
-            what: "A node may report an outcome that no edge serves, so that a run would have nowhere to go. `failed` needs no edge: the work is attempted again and then a person decides.",
-            fix: "Add an edge with that `on`; for `passed`, an edge without `on` serves too.",
+            what: "A node can report an outcome that no edge serves, or it can only fail. A run would have no next \
+                   step. `failed` needs no edge: the work is attempted again, and then a person decides.",
+            fix: "Add an edge with that `on`; for `passed`, an edge without `on` is enough. If the node can only fail, \
+                  add an outcome to its `outputs`, or another answer, with an edge for it.",
         },
         Code {
             code: "edge-for-no-output",
-            what: "An edge waits for an outcome that its node never has.",
-            fix: "Correct the `on`, or add the outcome to the node's `outputs`.",
+            what: "An edge waits for an outcome that its node never has, or an edge of a fork waits for an outcome \
+                   although a fork opens all its branches. An edge without `on` waits for `passed`.",
+            fix: "Correct the `on`, or add the outcome to the node's `outputs`. Remove the `on` from an edge of a \
+                  fork.",
         },
     ],
     check,

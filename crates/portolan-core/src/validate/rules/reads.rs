@@ -16,8 +16,10 @@ use crate::value::NodeId;
 pub(super) const RULE: Rule = Rule {
     codes: &[Code {
         code: "read-before-set",
-        what: "A condition reads a variable that nothing before it gives a value to: what does comes later on every way.",
-        fix: "Ask before, give the variable a default, or say with `required: true` that a run begins with it.",
+        what: "A condition reads a variable before anything can give it a value. On every path, the steps that set the \
+               variable come later.",
+        fix: "Ask before the condition, give the variable a `default`, or declare with `required: true` that a run \
+              begins with it.",
     }],
     check,
 };

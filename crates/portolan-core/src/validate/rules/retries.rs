@@ -13,13 +13,19 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "retry-loop-without-exit",
-            what: "A `failed` edge leads back to where the node is reached again, and nothing bounds how often: neither `maxRetries` nor a `failed` edge to an end.",
-            fix: "Give the node `maxRetries`, and a second `failed` edge to the end that the last failure leads to.",
+            what: "A `failed` edge leads back to a step from which the node is reached again, without a question on \
+                   the way. A run can repeat the cycle forever, because the node has neither `maxRetries` nor a \
+                   `failed` edge to an end.",
+            fix: "Give the node `maxRetries`, and a second `failed` edge to the end that the last failure leads to. \
+                  Without that edge, a person decides after the last retry.",
         },
         Code {
             code: "retries-without-effect",
-            what: "`maxRetries` is 0 or absent beside two `failed` edges, so that the one that retries is never taken; or it stands on a join that no `failed` edge leads back from.",
-            fix: "Give the node a `maxRetries` of 1 or more, or remove the edge that retries; lead a join back to its fork.",
+            what: "A node has two `failed` edges and a `maxRetries` that is 0 or absent, so the edge that retries is \
+                   never taken. Or a join has `maxRetries`, but no `failed` edge leads back from it; a join alone \
+                   cannot be tried again.",
+            fix: "Give the node a `maxRetries` of 1 or more, or remove the edge that retries. Lead a `failed` edge of \
+                  the join back to its fork or to a step before it.",
         },
     ],
     check,

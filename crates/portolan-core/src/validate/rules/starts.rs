@@ -9,17 +9,17 @@ pub(super) const RULE: Rule = Rule {
     codes: &[
         Code {
             code: "no-start",
-            what: "The workflow has no node of type `start`, so that no run of it could begin.",
-            fix: "Add a start node and an edge from it to the first step.",
+            what: "The workflow has no node of type `start`, so no run of it can begin.",
+            fix: "Add a node of type `start` and an edge from it to the first step.",
         },
         Code {
             code: "several-starts",
-            what: "The workflow has more than one node of type `start`; which one counts would depend on their order.",
-            fix: "Keep one, and lead it to a fork where several things begin at once.",
+            what: "The workflow has more than one node of type `start`. Which one counts would depend on their order.",
+            fix: "Keep one of them. To begin several steps at once, lead it to a `fork`.",
         },
         Code {
             code: "edge-into-start",
-            what: "An edge leads to the start node, where a run would wait to be started a second time.",
+            what: "An edge leads back to the start node. A run starts only once, and the start node does no work.",
             fix: "Lead the edge to the step after the start.",
         },
     ],

@@ -13,23 +13,25 @@ use crate::value::NodeId;
 pub(super) const CODES: &[Code] = &[
     Code {
         code: "unknown-subflow",
-        what: "A subflow names a workflow that is not known.",
-        fix: "Correct the name, or put the workflow where this one was read from.",
+        what: "A step runs a workflow that Portolan does not find.",
+        fix: "Correct the name, or put the workflow where this one was read from, such as the same folder.",
     },
     Code {
         code: "subflow-cycle",
-        what: "A workflow runs itself, directly or through others, or runs others more than 8 levels deep.",
-        fix: "Break the circle: repeat with a `failed` edge, or put the shared part into a workflow that neither runs.",
+        what: "A workflow runs itself, directly or through others, or it starts a chain of more than 8 workflows that \
+               run one another, itself included. A workflow cannot run inside itself.",
+        fix: "Break the cycle: repeat steps with a `failed` edge, or move the shared part into a third workflow that \
+              runs neither of the two. Shorten a chain that is too long.",
     },
     Code {
         code: "broken-subflow",
-        what: "A subflow runs a workflow that has faults of its own.",
-        fix: "Check that workflow by itself and mend it.",
+        what: "A step runs a workflow that has errors of its own.",
+        fix: "Check that workflow by itself, and fix its errors.",
     },
     Code {
         code: "subflow-without-success",
-        what: "A subflow runs a workflow that no way leads through to a success: it fails whenever it is run.",
-        fix: "Give that workflow an end with `\"result\": \"success\"` and lead its work to it.",
+        what: "A step runs a workflow in which no path leads to a success. The step fails whenever it runs.",
+        fix: "Give that workflow an end with `\"result\": \"success\"`, and lead its work to it.",
     },
 ];
 
