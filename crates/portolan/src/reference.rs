@@ -113,7 +113,7 @@ fn the_page_of_the_diagnostics_is_current() {
                     what to do. The examples are the test cases of the rules.\n"
         .to_owned();
     for code in portolan_core::codes() {
-        let _ = write!(page, "\n## {}\n\n{}\n\n*Mend it:* {}\n", code.code, code.what, code.fix);
+        let _ = write!(page, "\n## {}\n\n{}\n\n*Fix:* {}\n", code.code, code.what, code.fix);
         if let Some(Example { text, language, said }) = example(code.code) {
             if let Some(text) = text {
                 let _ = write!(page, "\n```{language}\n{}\n```\n", text.trim_end());

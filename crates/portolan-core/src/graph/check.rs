@@ -125,14 +125,14 @@ pub const GATES: &[Gate] = &[
     gate("changed", None, None, "files have changed as `must`, `may` and `mustNot` say"),
     gate("commit", None, None, "a commit has been made, with a message as the rules want it"),
     gate("pushed", None, None, "the remote has the commit that is checked out"),
-    gate("tests-touched", None, None, "a test has come or has changed"),
-    gate("tests-not-weakened", None, None, "no test has gone, is skipped or asserts less"),
-    gate("no-conflict-marks", None, None, "no file that has changed has the marks of a conflict left in it"),
+    gate("tests-touched", None, None, "a test was added or changed"),
+    gate("tests-not-weakened", None, None, "no test was removed, skipped or weakened"),
+    gate("no-conflict-marks", None, None, "no changed file contains conflict markers"),
     gate("file", None, None, "the file at `path` has been written and is not empty"),
     gate("json", None, None, "the file at `path` has been written and is JSON that fits `schema`"),
     gate("output", None, None, "the report gives the value `name`, which fits `schema`"),
-    gate("reviewed-by-another", None, None, "somebody else than the author has looked at it"),
-    gate("person", None, None, "a person says that it is so"),
+    gate("reviewed-by-another", None, None, "someone other than the author has reviewed it"),
+    gate("person", None, None, "a person confirms it"),
 ];
 
 /// Other names for gates.

@@ -166,7 +166,7 @@ activities:
 ",
             expect![[r#"
                 work.build checked
-                  tests-touched: since the step began, a test has come or has changed
+                  tests-touched: since the step began, a test was added or changed
                 work.tell believed
                 Checked: 1 of 2 steps. Believed: work.tell.
             "#]],

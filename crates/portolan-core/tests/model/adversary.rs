@@ -75,7 +75,7 @@ struct Adversary {
 )]
 fn whatever_is_tried_the_promises_hold() {
     let number = |name: &str, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (moves, seed): (u64, u64) = (number("PORTOLAN_MOVES", 100_000), number("PORTOLAN_SEED", 1));
+    let (moves, seed): (u64, u64) = (number("PORTOLAN_MOVES", 50_000), number("PORTOLAN_SEED", 1));
     let mut adversary = Adversary::of(seed);
     while adversary.made() < moves {
         adversary.attack();

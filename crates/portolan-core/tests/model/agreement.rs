@@ -152,7 +152,7 @@ fn pick<T>(from: &[T], index: usize) -> &T {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
     fn engine_and_reference_agree(

@@ -457,7 +457,7 @@ pub(crate) fn told(proof: &Proof) -> String {
 
 /// Draws workflows, and compares. Says how many were compared, too large, and undecided.
 fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
-    let count = number("PORTOLAN_PROOFS", 40);
+    let count = number("PORTOLAN_PROOFS", 12);
     let mut runner = runner();
     let (mut compared_with, mut large, mut refuted, mut undecided) = (0, 0, 0, 0);
     let (mut least, mut most) = (0, 0);

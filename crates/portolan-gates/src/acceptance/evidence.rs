@@ -68,7 +68,7 @@ pub fn tests_touched(diff: &Diff) -> CheckFinding {
 /// Checks that tests are as strong as before.
 pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
     let lost = tests_lost(diff);
-    let Some(first) = lost.first() else { return holds("tests-kept", "no test has gone, is skipped or asserts less") };
+    let Some(first) = lost.first() else { return holds("tests-kept", "no test was removed, skipped or weakened") };
     let others = match lost.len() - 1 {
         0 => String::new(),
         some => format!(" ({some} more)"),

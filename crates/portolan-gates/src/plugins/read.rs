@@ -209,10 +209,12 @@ impl Reader {
 
     fn address(&mut self, tree: &Tree) -> Option<String> {
         let url = self.text(tree, "webhook")?;
-        if url.starts_with("https://") || url.starts_with("http://") {
+        let host = url.strip_prefix("http://").map(|rest| rest.split(['/', ':', '?']).next().unwrap_or_default());
+        let is_here = host.is_some_and(|host| host == "localhost" || host.starts_with("127.") || host.starts_with('['));
+        if url.starts_with("https://") || is_here {
             return Some(url);
         }
-        self.wrong("`webhook` must be an address that begins with `https://`", tree.span);
+        self.wrong("`webhook` must begin with `https://`; `http://` is only for this machine", tree.span);
         None
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use shuck_ast::{
-    ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, Command as CommandSyntax, DeclOperand, Stmt,
+    ArrayElem, Assignment as AssignmentSyntax, AssignmentValue, Command as CommandSyntax, DeclOperand as Declared, Stmt,
 };
 
 use super::walk::Walk;
@@ -126,9 +126,9 @@ impl Walk<'_> {
         Assignment { name: given.target.name.as_str().to_owned(), value }
     }
 
-    pub(super) fn declared(&mut self, operand: &DeclOperand) -> Word {
+    pub(super) fn declared(&mut self, operand: &Declared) -> Word {
         match operand {
-            DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => {
+            Declared::Flag(word) | Declared::Dynamic(word) => {
                 let word = self.word(word);
                 // With such an attribute (integer, reference, case, …) a variable's value may differ from the assigned
                 // one.
@@ -137,11 +137,11 @@ impl Walk<'_> {
                 }
                 word
             }
-            DeclOperand::Name(reference) => {
+            Declared::Name(reference) => {
                 self.maybe_hidden(reference.span.slice(self.source));
                 Word::from(reference.name.as_str())
             }
-            DeclOperand::Assignment(assignment) => {
+            Declared::Assignment(assignment) => {
                 let made = self.assignment(assignment);
                 let text = made.value.known().map(|value| format!("{}={value}", made.name));
                 self.carry([made]);

@@ -1,9 +1,9 @@
 //! The state of questions, tasks and usage: a fold over the lines of the event log, so that lost state can be rebuilt
 //! from the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,8 +30,9 @@ pub struct SupervisorState {
     pub spent: BTreeMap<String, WindowUsage>,
     /// The raised limits, by window and unit.
     pub raised: BTreeMap<String, u64>,
-    /// The reported warnings and halts, so that each crossing is reported once.
-    pub told: BTreeSet<String>,
+    /// The reported warnings and halts, the latest last, so that each crossing is reported once.
+    #[serde(rename = "told")]
+    pub reported: IndexSet<String>,
     /// The session that reported usage last.
     pub session: Option<String>,
 }
@@ -95,8 +96,8 @@ impl SupervisorState {
     }
 
     /// Checks whether a crossing was reported. `what` is `warning` or `halt`.
-    pub fn was_told(&self, what: &str, told: &Value) -> bool {
-        crossing(what, told).is_some_and(|key| self.told.contains(&key))
+    pub fn was_reported(&self, what: &str, status: &Value) -> bool {
+        crossing(what, status).is_some_and(|key| self.reported.contains(&key))
     }
 
     fn asked(&mut self, line: &LogLine<'_>) {
@@ -154,9 +155,9 @@ impl SupervisorState {
     }
 
     fn crossed(&mut self, what: &str, line: &LogLine<'_>) {
-        self.told.extend(crossing(what, line.data));
-        while self.told.len() > MAX_WINDOWS {
-            self.told.pop_first();
+        self.reported.extend(crossing(what, line.data));
+        while self.reported.len() > MAX_WINDOWS {
+            self.reported.shift_remove_index(0);
         }
     }
 
@@ -228,9 +229,9 @@ fn key(window: &str, unit: &str) -> String {
 }
 
 /// Returns the key of a crossing. It includes the limit, because a raised limit can be crossed again.
-fn crossing(what: &str, told: &Value) -> Option<String> {
-    let text = |name: &str| told.get(name).and_then(Value::as_str);
-    Some(format!("{what} {} {} {}", text("window")?, text("unit")?, told.get("cap")?))
+fn crossing(what: &str, status: &Value) -> Option<String> {
+    let text = |name: &str| status.get(name).and_then(Value::as_str);
+    Some(format!("{what} {} {} {}", text("window")?, text("unit")?, status.get("cap")?))
 }
 
 /// Removes the first finished element if there are too many.

@@ -98,12 +98,12 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
 
 /// Returns the reason for asking a person.
 fn for_person(why: impl Into<String>) -> ForPerson {
-    ForPerson(format!("{}; a person says whether somebody else than the author has looked at it", why.into()))
+    ForPerson(format!("{}; a person says whether someone other than the author has reviewed it", why.into()))
 }
 
 /// Returns the reason for asking a person if no model is configured.
 pub(super) fn nobody() -> ForPerson {
-    ForPerson("whether somebody else than the author has looked at it, a person says".to_owned())
+    ForPerson("whether someone other than the author has reviewed it, a person says".to_owned())
 }
 
 /// Checks whether changes may be sent to a model of this name.

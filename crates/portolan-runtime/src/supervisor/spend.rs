@@ -71,7 +71,7 @@ impl Supervisor<'_> {
                     true => ("halt", Kind::BudgetHalt),
                     false => ("warning", Kind::BudgetWarning),
                 };
-                if !board.was_told(what, &told) {
+                if !board.was_reported(what, &told) {
                     entries.push(of(kind, told));
                 }
             }

@@ -194,7 +194,7 @@ fn an_answer_that_is_none_passes_nothing_and_a_person_is_asked() {
         world.write("a.txt", "b\n");
         let (told, _) = report(&world, &run);
         assert!(told.starts_with("asks: ") && told.contains("`openai:m@"), "{told}");
-        assert!(told.ends_with("; a person says whether somebody else than the author has looked at it"), "{told}");
+        assert!(told.ends_with("; a person says whether someone other than the author has reviewed it"), "{told}");
         assert_eq!(provider.seen().len(), 1);
     }
 }

@@ -331,7 +331,7 @@ fn what_is_attached_counts_as_checked_in_workflows_of_the_catalogue() {
         verify        task        Verify the job                    → lint_format
                                   failed → execute (retry up to 1, then hitl_blocked)
                                   check tests: the project's tests
-                                  check tests-not-weakened: since the run began, no test has gone, is skipped or asserts less
+                                  check tests-not-weakened: since the run began, no test was removed, skipped or weakened
                                   check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         lint_format   gate        Lint and format                   → commit
                                   failed → execute (retry up to 3, then hitl_blocked)

@@ -131,11 +131,11 @@ fn after_a_limit_of_time_a_failed_attempt_is_followed_by_the_next() {
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), attempt 2
                 ask model in 4 messages: The result was not accepted (attempt 1 of 4). Not met:
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), waits: the state has used 2 of 2 `ms`
-            portolan let it go on → more `ms` may be used
-                ask model in 5 messages: not
+            portolan let it go on → more `ms` may be used, attempt 3
+                ask model in 6 messages: The result was not accepted (attempt 2 of 4). Not met:
             portolan heard the model (10 tokens in, 5 out) → accepted: `long`, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
-            success with "long enough" (2 attempts, 3 model calls, 0 tools)
+            success with "long enough" (3 attempts, 3 model calls, 0 tools)
         "#]],
     );
 }
