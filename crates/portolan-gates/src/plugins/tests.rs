@@ -97,12 +97,12 @@ allowOverride: [x]
     ));
     assert!(faults("guards: [{id: a, tools: x, when: '((', reason: r}]").contains("bad-expression"));
     assert!(faults("[").contains("1 "));
-    let webhook = |url: &str| faults(&format!("notifiers: [{{id: n, webhook: \"{url}\"}}]"));
+    let notifier = |url: &str| format!("notifiers: [{{id: n, webhook: \"{url}\"}}]");
     for fine in ["https://chat.example.com/x", "http://127.0.0.1:80/x", "http://[::1]/x", "http://localhost"] {
-        assert_eq!(webhook(fine), "", "{fine}");
+        assert_eq!(read(&notifier(fine)).notifiers.len(), 1, "{fine}");
     }
     for elsewhere in ["http://chat.example.com/x", "http://localhost.example.com", "ftp://x"] {
-        assert!(webhook(elsewhere).contains("wrong-type"), "{elsewhere}: {}", webhook(elsewhere));
+        assert!(faults(&notifier(elsewhere)).contains("wrong-type"), "{elsewhere}");
     }
 }
 
