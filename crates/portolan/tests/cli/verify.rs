@@ -337,12 +337,12 @@ fn what_is_attached_counts_as_checked_in_workflows_of_the_catalogue() {
                                   failed → execute (retry up to 3, then hitl_blocked)
                                   check format: the project's format
                                   check lint: the project's lint
-                                  check no-conflict-marks: since the run began, no file that has changed has the marks of a con...
+                                  check no-conflict-marks: since the run began, no changed file contains conflict markers
                                   check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         commit        task        Commit                            → end_success
                                   check commit: since the run began, a commit has been made, with a message as the rules want it
                                   check clean-tree: gate treeIsSettled
-                                  check no-conflict-marks: since the run began, no file that has changed has the marks of a con...
+                                  check no-conflict-marks: since the run began, no changed file contains conflict markers
         end_success   end         Done                              ends: success
         hitl_blocked  checkpoint  Person needed: job does not pass  → execute
 
