@@ -7,6 +7,7 @@ mod read;
 mod tests;
 
 pub use guard::{DeclaredGuard, Guard, GuardInput};
+pub use read::is_loopback_name;
 
 use super::supervisor::Budget;
 

@@ -1,6 +1,8 @@
 //! Reads `.portolan/plugins.yaml`. All faults are reported at once, each at its position. An unknown word is a fault,
 //! because a misspelt one would not be enforced.
 
+use core::net::IpAddr;
+
 use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
@@ -209,9 +211,8 @@ impl Reader {
 
     fn address(&mut self, tree: &Tree) -> Option<String> {
         let url = self.text(tree, "webhook")?;
-        let host = url.strip_prefix("http://").map(|rest| rest.split(['/', ':', '?']).next().unwrap_or_default());
-        let is_here = host.is_some_and(|host| host == "localhost" || host.starts_with("127.") || host.starts_with('['));
-        if url.starts_with("https://") || is_here {
+        let authority = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?', '#']).next());
+        if url.starts_with("https://") || authority.is_some_and(is_this_machine) {
             return Some(url);
         }
         self.wrong("`webhook` must begin with `https://`; `http://` is only for this machine", tree.span);
@@ -371,4 +372,21 @@ impl Named for Driver {
     fn name(&self) -> &str {
         &self.id
     }
+}
+
+/// Returns whether the authority of a URL, with or without a port, names this machine. A user name names another host.
+fn is_this_machine(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    !authority.contains('@') && host.is_some_and(is_loopback_name)
+}
+
+/// Returns whether a host, with or without the brackets of IPv6, is this machine by its name alone: another name that
+/// resolves to this machine is not.
+#[must_use]
+pub fn is_loopback_name(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

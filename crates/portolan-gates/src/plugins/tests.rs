@@ -101,7 +101,14 @@ allowOverride: [x]
     for fine in ["https://chat.example.com/x", "http://127.0.0.1:80/x", "http://[::1]/x", "http://localhost"] {
         assert_eq!(read(&notifier(fine)).notifiers.len(), 1, "{fine}");
     }
-    for elsewhere in ["http://chat.example.com/x", "http://localhost.example.com", "ftp://x"] {
+    for elsewhere in [
+        "http://chat.example.com/x",
+        "http://localhost.example.com",
+        "http://127.0.0.1.example.com",
+        "http://127.0.0.1:80@example.com",
+        "http://[2001:db8::1]/",
+        "ftp://x",
+    ] {
         assert!(faults(&notifier(elsewhere)).contains("wrong-type"), "{elsewhere}");
     }
 }

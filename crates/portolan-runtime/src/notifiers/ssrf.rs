@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
+use portolan_gates::plugins::is_loopback_name;
 use reqwest::Url;
 
 /// The destination of a webhook: its host and the host's addresses.
@@ -47,12 +48,6 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget
         }
     }
     Ok(WebhookTarget { host, addresses })
-}
-
-/// Checks whether the URL itself names this machine. Another host's name that resolves to this machine does not count.
-fn is_loopback_name(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

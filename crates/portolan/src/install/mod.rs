@@ -106,7 +106,7 @@ impl Plan {
                 }
                 if direction == Direction::Install {
                     self.notes.extend(hosts::notes(host, &program));
-                    self.git_beside(&program);
+                    self.git_hooks_too(&program);
                 } else if !self.record.has_hosts() && !self.record.keeps_git && self.record.of("git").next().is_some() {
                     self.git(direction, &program)?;
                 }
@@ -121,14 +121,14 @@ impl Plan {
 
     /// Installs git's hooks with a host's, which leaves to them the operations that they see better. They are removed
     /// with the last host.
-    fn git_beside(&mut self, program: &str) {
+    fn git_hooks_too(&mut self, program: &str) {
         let (steps, record) = (self.steps.len(), self.record.clone());
         if let Err(error) = self.git(Direction::Install, program) {
             self.steps.truncate(steps);
             self.record = record;
             self.notes.push(format!(
-                "git's own hooks are not put in ({error:#}): see to that, and run `portolan install git`; until then \
-                 nothing holds a branch that a script moves."
+                "git's own hooks are not installed ({error:#}): fix that, then run `portolan install git`; until then \
+                 nothing stops a script that moves a branch."
             ));
         }
     }

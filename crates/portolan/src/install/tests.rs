@@ -264,7 +264,7 @@ fn a_host_brings_the_hooks_of_git_along() {
     project.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
     project.write(".git/hooks/pre-push.portolan-chained", "#!/bin/sh\n");
     let plan = Plan::of(host, Direction::Install, false, &project.path(), "portolan").expect("a plan");
-    assert!(plan.notes.iter().any(|note| note.starts_with("git's own hooks are not put in")), "{:?}", plan.notes);
+    assert!(plan.notes.iter().any(|note| note.starts_with("git's own hooks are not installed")), "{:?}", plan.notes);
     plan.perform().expect("the host's are");
     assert!(project.all().contains_key(".codex/hooks.json"));
     assert!(!project.all().contains_key(".git/hooks/pre-commit"), "none of git's where one cannot be");

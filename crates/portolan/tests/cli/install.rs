@@ -75,7 +75,7 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
         stderr:   [mcp_servers.portolan]
         stderr:   command = "<program>"
         stderr:   args = ["serve"]
-        stderr: git's own hooks are not put in (`<project>` is no git repository: run `git init` first): see to that, and run `portolan install git`; until then nothing holds a branch that a script moves.
+        stderr: git's own hooks are not installed (`<project>` is no git repository: run `git init` first): fix that, then run `portolan install git`; until then nothing stops a script that moves a branch.
         exit: 0
     "#]]
     .assert_eq(&says(&project, "install codex --print"));
