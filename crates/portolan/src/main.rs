@@ -2,6 +2,7 @@
 
 mod cli;
 mod hook;
+mod http;
 mod install;
 mod mcp;
 #[cfg(test)]

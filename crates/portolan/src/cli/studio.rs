@@ -15,6 +15,7 @@ use serde_json::json;
 use super::runs::person;
 use super::signals::asked_to_end;
 use super::{Common, Exit, Output};
+use crate::http::write_private;
 use crate::web::{self, Opening};
 
 /// See definitions and runs in the browser.
@@ -107,14 +108,6 @@ impl Drop for Note {
             let _gone = fs::remove_file(&self.0);
         }
     }
-}
-
-/// Replaces a file by a new one that only this user could ever read.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".studio").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Opens the address with the user's browser. Other users of the machine can list a program's arguments, which must not

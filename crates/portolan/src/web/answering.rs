@@ -14,9 +14,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::definitions::broken;
 use super::runs::address;
+use crate::http::Refusal;
 
 /// The help if no passkey is enrolled.
 const ENROL: &str = "`portolan people passkey` in a terminal enrols one";

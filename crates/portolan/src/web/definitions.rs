@@ -24,9 +24,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::drawn::{Folds, NodeDetails, Place, Places, Problem, about, draw};
 use super::places;
+use crate::http::Refusal;
 
 /// A definition in a list.
 #[derive(Debug, Serialize)]

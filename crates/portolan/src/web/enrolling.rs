@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::Studio;
-use super::answer::{Answer, Body, Refusal};
+use super::answer::{Answer, Body};
 use super::definitions::broken;
+use crate::http::Refusal;
 
 /// The help if no person has begun an enrolment.
 const BEGINS: &str = "a person begins it in a terminal: `portolan people passkey`";

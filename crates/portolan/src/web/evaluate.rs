@@ -18,9 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::definitions::{WrittenText, broken, files_of};
 use super::runs::address;
+use crate::http::Refusal;
 
 /// The text of a field, and the data to evaluate it over.
 #[derive(Debug, Deserialize)]

@@ -29,9 +29,10 @@ use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
-use super::answer::{InQuery, Refusal};
+use super::answer::InQuery;
 use super::runs::{address, by as by_whom};
 use super::{Live, ModelChunk, Studio};
+use crate::http::Refusal;
 
 /// How often to check for new records. Nothing is read if nothing has changed.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,24 +1,19 @@
 //! Access control: requests of the studio's own page, and of programs that have its token, are admitted.
 //!
-//! | refused | reason |
-//! |---|---|
-//! | another `Host` | DNS rebinding: a foreign page under a name that resolves to this machine |
-//! | another `Origin`, another site by `Sec-Fetch-Site` | a foreign page sends the request |
-//! | under `/api`, no token or another one | another user of the machine, or a stolen link without its fragment |
-//! | a body that is not JSON | forms of foreign pages can send other bodies without a preflight request |
+//! [`Access`](crate::http::Access) checks the `Host`, the origin and the token. Here stands what only the studio asks for:
+//! a body that is JSON, because forms of foreign pages can send other bodies without a preflight request, and the right
+//! to change anything.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::Studio;
-use super::answer::Refusal;
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+use crate::http::Refusal;
 
 /// The security headers of every response.
 const HEADERS: &[(&str, &str)] = &[
@@ -49,15 +44,15 @@ pub(super) async fn guard(State(studio): State<Arc<Studio>>, request: Request, n
 
 fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     let headers = request.headers();
-    host(studio, request)?;
+    studio.access.host(request)?;
     let path = request.uri().path();
     if !is_opened(path, headers) {
-        same_site(studio, headers)?;
+        studio.access.same_site(headers)?;
     }
     if path != "/api" && !path.starts_with("/api/") {
         return Ok(());
     }
-    token(studio, headers)?;
+    studio.access.token(headers)?;
     if request.method() == Method::GET {
         return Ok(());
     }
@@ -68,69 +63,11 @@ fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     if is_look(path) { Ok(()) } else { studio.may_change() }
 }
 
-/// Checks the `Host` header: there must be exactly one, and it must name this server.
-fn host(studio: &Studio, request: &Request) -> Result<(), Refusal> {
-    let mut named = request.headers().get_all(HOST).iter();
-    let known = |name: &HeaderValue| studio.hosts.iter().any(|host| name.as_bytes() == host.as_bytes());
-    // A request line with an absolute URI names a host, too.
-    let authority = request.uri().authority();
-    let same = authority.is_none_or(|authority| studio.hosts.iter().any(|host| authority.as_str() == host));
-    match (named.next(), named.next()) {
-        (Some(name), None) if known(name) && same => Ok(()),
-        _ => Err(Refusal::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            "other_host",
-            "the studio is not reached by that name",
-            "use the address that `portolan studio` printed",
-        )),
-    }
-}
-
 /// Returns whether a browser opens the page itself, possibly by a link on another site. Without the token the page
 /// shows nothing, and no other page can read it.
 fn is_opened(path: &str, headers: &HeaderMap) -> bool {
     let says = |name: &'static str, value: &str| headers.get(name).is_some_and(|said| said == value);
     path == "/" && says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document")
-}
-
-fn same_site(studio: &Studio, headers: &HeaderMap) -> Result<(), Refusal> {
-    let own = |origin: &HeaderValue| {
-        let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-        origin.is_some_and(|host| studio.hosts.iter().any(|known| known == host))
-    };
-    let is_ours = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
-    if headers.get_all(ORIGIN).iter().all(own) && headers.get_all(SEC_FETCH_SITE).iter().all(is_ours) {
-        return Ok(());
-    }
-    Err(Refusal::new(
-        StatusCode::FORBIDDEN,
-        "other_origin",
-        "another page asks for this",
-        "only the studio's own page and programs with its token may",
-    ))
-}
-
-fn token(studio: &Studio, headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut given = headers.get_all(AUTHORIZATION).iter();
-    let is_ours = |value: &HeaderValue| {
-        let token = value.as_bytes().strip_prefix(b"Bearer ");
-        token.is_some_and(|token| is_equal(token, studio.token.as_bytes()))
-    };
-    if given.next().is_some_and(is_ours) && given.next().is_none() {
-        return Ok(());
-    }
-    Err(Refusal::new(
-        StatusCode::UNAUTHORIZED,
-        "no_token",
-        "the token of this studio is missing",
-        "open the address that `portolan studio` printed, with all that stands behind the `#`",
-    ))
-}
-
-/// Compares in constant time, so that the duration does not reveal how much is right.
-fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
-    one.len() == other.len() && differ == 0
 }
 
 fn json(headers: &HeaderMap) -> Result<(), Refusal> {

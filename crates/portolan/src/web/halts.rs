@@ -11,8 +11,9 @@ use portolan_runtime::service::{Halt, Last, NextActor, NodeFailure, lifted_by};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::{Answer, Refusal};
+use super::answer::Answer;
 use super::runs::by;
+use crate::http::Refusal;
 
 /// The number of runs whose halts are listed: the last ones that moved.
 const MOST: usize = 100;

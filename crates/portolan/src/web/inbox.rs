@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Studio;
-use super::answer::{Answer, InPath, InQuery, Refusal};
+use super::answer::{Answer, InPath, InQuery};
 use super::definitions::broken;
 use super::project::untrusted;
 use super::runs::address;
+use crate::http::Refusal;
 use crate::words::tasks as words;
 
 /// A question that waits.

@@ -40,15 +40,15 @@ use tokio::sync::{Mutex, broadcast, watch};
 
 pub(crate) use listen::{Listening, Opening, listen};
 
+use crate::http::Access;
+
 /// The state that all requests share.
 pub(crate) struct Studio {
     service: Arc<Service>,
     /// The person on whose behalf requests act.
     person: Caller,
-    /// The token that every request of the interface carries.
-    token: String,
-    /// The server's names, as the `Host` header has them.
-    hosts: Vec<String>,
+    /// Who may send requests.
+    access: Access,
     /// The origin of the page, for the verification of passkeys.
     origin: String,
     read_only: bool,

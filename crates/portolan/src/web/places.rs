@@ -14,8 +14,9 @@ use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::definitions::broken;
+use crate::http::Refusal;
 
 /// Returns the moved nodes in the drawing of a root, and the error if they cannot be read.
 pub(super) fn moved(library: &Library, sketch: &Sketch, root: Option<&str>) -> (NodeOffsets, Option<ServiceError>) {

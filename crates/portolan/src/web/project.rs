@@ -14,9 +14,10 @@ use portolan_runtime::trust::{Digest, commands};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Body, Refusal};
+use super::answer::{Answer, Body};
 use super::definitions::broken;
 use super::{Studio, inbox};
+use crate::http::Refusal;
 use crate::install::{Looking, Record, examine, this};
 
 /// Returns the project's summary.

@@ -17,8 +17,9 @@ use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools, recorded};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::{Answer as Answered, InPath, Refusal};
+use super::answer::{Answer as Answered, InPath};
 use super::runs::address;
+use crate::http::Refusal;
 
 /// Answers by the calls that they belong to.
 pub(super) type Answers = BTreeMap<String, Vec<ScriptedAnswer>>;

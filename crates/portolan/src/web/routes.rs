@@ -8,11 +8,11 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
-use super::answer::Refusal;
 use super::{
     Studio, answering, definitions, enrolling, evaluate, events, guard, halts, inbox, page, places, project, replies,
     runs, saving, servers, tries,
 };
+use crate::http::Refusal;
 
 /// The largest body: all files of the largest definition, and the JSON around them.
 const MOST_BYTES: usize = 16 << 20;

@@ -16,12 +16,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, InQuery, Refusal};
+use super::answer::{Answer, Body, InPath, InQuery};
 use super::definitions::broken;
 use super::drawn::{Folds, about, draw};
 use super::places;
 use super::project::untrusted;
 use super::tries::DrivenRun;
+use crate::http::Refusal;
 use crate::words::tasks as words;
 
 /// The most runs in a list, and the most records in a page.

@@ -12,9 +12,10 @@ use portolan_runtime::service::ServiceError;
 use serde::{Deserialize, Serialize};
 
 use super::Studio;
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::definitions::{broken, shown_name};
 use super::runs::address;
+use crate::http::Refusal;
 
 /// The name of a test.
 #[derive(Debug, Deserialize)]

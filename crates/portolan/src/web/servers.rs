@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Studio;
-use super::answer::{Answer, Body, Refusal};
+use super::answer::{Answer, Body};
 use super::definitions::{broken, shown_name};
 use super::replies::faulty;
+use crate::http::Refusal;
 
 /// How long a server may take to start, and to answer.
 const LONGEST: Duration = Duration::from_secs(30);

@@ -25,11 +25,12 @@ use portolan_runtime::tools::{RecordedAnswers, Tools};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, Body, InPath, Refusal};
+use super::answer::{Answer, Body, InPath};
 use super::breakpoints::{BreakpointRef, Broken, breakpoints, broken};
 use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
 use super::{Live, ModelChunk, Studio};
+use crate::http::Refusal;
 
 /// The settings of a trial run.
 #[derive(Debug, Deserialize)]

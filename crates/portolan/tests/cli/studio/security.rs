@@ -233,10 +233,10 @@ fn a_port_that_is_taken_is_told() {
     let project = Project::small();
     let studio = Studio::of(&project, &[]);
     let said = project.says(&format!("studio --port {}", studio.port)).replace(&studio.port.to_string(), "<port>");
-    expect![[r"
-        stderr: error: port <port> cannot be listened on: another program has it
-        stderr: help: name another one with `--port`, or none
+    expect![[r#"
+        stderr: error: cannot listen on port <port>: another program uses it
+        stderr: help: name another port, or none
         exit: 1
-    "]]
+    "#]]
     .assert_eq(&said);
 }

@@ -1,0 +1,11 @@
+//! What every HTTP server of this program needs: its addresses, who may use it, and the form of a refusal.
+
+mod access;
+mod listeners;
+mod note;
+mod refusal;
+
+pub(crate) use access::{Access, random_token};
+pub(crate) use listeners::Listeners;
+pub(crate) use note::write_private;
+pub(crate) use refusal::Refusal;

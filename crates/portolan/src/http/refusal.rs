@@ -1,0 +1,56 @@
+//! Errors as HTTP responses of one shape.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use portolan_runtime::service::{ErrorKind, ServiceError};
+use serde::Serialize;
+use serde_json::json;
+
+/// Why a request was refused, with its HTTP status.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    error: Box<ServiceError>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, help: &str) -> Refusal {
+        Refusal { status, error: Box::new(ServiceError::refused(code, message, help)) }
+    }
+}
+
+impl From<ServiceError> for Refusal {
+    fn from(error: ServiceError) -> Refusal {
+        let status = match error.code {
+            "unknown_run" | "unknown_workflow" | "unknown_record" | "task_not_found" | "no_workflow" => {
+                StatusCode::NOT_FOUND
+            }
+            "bad_id" | "too_large" => StatusCode::BAD_REQUEST,
+            "stale" => StatusCode::CONFLICT,
+            "needs_person" => StatusCode::FORBIDDEN,
+            _ => match error.kind {
+                ErrorKind::Refused | ErrorKind::InvalidDefinition => StatusCode::UNPROCESSABLE_ENTITY,
+                ErrorKind::NeedsPerson => StatusCode::FORBIDDEN,
+                ErrorKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+        };
+        Refusal { status, error: Box::new(error) }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        #[derive(Serialize)]
+        struct Told<'e> {
+            code: &'e str,
+            message: &'e str,
+            help: &'e str,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            accepted: &'e [String],
+        }
+        let error = &self.error;
+        let (code, message, help, accepted) = (error.code, &*error.message, &*error.help, &*error.accepted);
+        (self.status, Json(json!({ "error": Told { code, message, help, accepted } }))).into_response()
+    }
+}
