@@ -92,6 +92,9 @@ impl People<'_> {
                 "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
             );
         }
+        if self.service.options().is_remote {
+            return refused("any program with the server's token can answer over HTTP, an agent too".to_owned());
+        }
         let chain = lineage::ancestors();
         match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable, wire::is_fed_by) {
             None => Ok(()),

@@ -106,6 +106,9 @@ pub struct Options {
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// The collector of traces of functions, if any.
     pub telemetry: Option<Telemetry>,
+    /// Whether clients connect from outside of the process that started this one. Whoever answers there is not known
+    /// to be a person.
+    pub is_remote: bool,
 }
 
 impl Options {
@@ -124,6 +127,7 @@ impl Options {
             seed: None,
             environment: None,
             telemetry: None,
+            is_remote: false,
         }
     }
 }

@@ -1,4 +1,6 @@
-//! `portolan serve`: the MCP server on standard input and output.
+//! `portolan serve`: the MCP server, on standard input and output or over HTTP.
+
+mod http;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ use super::output::{Output, one_line};
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
-/// Serve workflows or graphs to an agent over MCP (stdio).
+/// Serve workflows or graphs to agents over MCP, on standard input and output or over HTTP.
 ///
 /// Example: claude mcp add portolan -- portolan serve
 #[derive(Args)]
@@ -53,6 +55,8 @@ pub(super) struct Serve {
     /// The user of the toolset `navigate`.
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     profile: ProfileArg,
+    #[command(flatten)]
+    over_http: http::HttpArgs,
     #[command(flatten)]
     leniency: Leniency,
     #[command(flatten)]
@@ -106,6 +110,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
             (true, false) => States::Tokens,
             (true, true) => States::Ledger,
         },
+        is_remote: args.over_http.is_used(),
         ..common.options()?
     };
     let service = Arc::new(Service::new(options)?);
@@ -124,14 +129,14 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
             ProfileArg::Strict => mcp::Profile::Strict,
             ProfileArg::Author => mcp::Profile::Author,
         };
-        sets.push(mcp::navigate(Arc::clone(&service), profile));
+        sets.push(named("navigate", mcp::navigate(Arc::clone(&service), profile)));
     }
     if has(Toolset::Tasks) {
         let draws = !has(Toolset::Navigate) || args.profile == ProfileArg::Author;
-        sets.push(mcp::tasks(Arc::clone(&service), draws));
+        sets.push(named("tasks", mcp::tasks(Arc::clone(&service), draws)));
     }
     if has(Toolset::Gates) {
-        sets.push(mcp::gates(Arc::clone(&service), tell(notes.clone())));
+        sets.push(named("gates", mcp::gates(Arc::clone(&service), tell(notes.clone()))));
     }
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
     if has(Toolset::Graph) {
@@ -141,7 +146,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         match graphs {
             Ok(graphs) => {
                 let report = report(notes.clone(), output);
-                sets.push(mcp::graph(Arc::clone(&service), graphs, workers, &notes, report));
+                sets.push(named("graph", mcp::graph(Arc::clone(&service), graphs, workers, &notes, report)));
             }
             Err(refused) => return refuse_files(&output, &names, refused),
         }
@@ -152,12 +157,21 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         if let Some(path) = &args.mcp {
             service.library().own_servers(path)?;
         }
-        sets.push(mcp::author(service, Author::new(file, args.mcp, pool)?));
+        sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
-    greet(&output);
-    mcp::serve(sets)?;
+    match args.over_http.address()? {
+        Some(address) => http::serve(service, sets, address, &args.over_http, &output)?,
+        None => {
+            greet(&output);
+            mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;
+        }
+    }
     notes.flush();
     Ok(Exit::Done)
+}
+
+fn named(name: &'static str, tools: mcp::ServedTools) -> mcp::NamedTools {
+    mcp::NamedTools { name, tools }
 }
 
 /// The files on the command line, by kind.

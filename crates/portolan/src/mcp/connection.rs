@@ -15,7 +15,7 @@ use super::face::{Face, Manners, Toolset};
 use super::transport::Lines;
 
 /// How long a client that reads no more can delay the process, once its calls have been dropped.
-const FAREWELL: Duration = Duration::from_millis(250);
+pub(super) const FAREWELL: Duration = Duration::from_millis(250);
 
 /// Serves the client at standard input and output until it leaves or a signal arrives, and then runs `afterwards`.
 pub(super) fn serve_stdio(
@@ -45,7 +45,7 @@ fn keep_memory() {
 
 /// Resolves when the process is asked to end.
 #[cfg(unix)]
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -60,7 +60,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 #[cfg(not(unix))]
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async { tokio::signal::ctrl_c().await.unwrap_or(()) })
 }
 

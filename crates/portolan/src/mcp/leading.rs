@@ -17,7 +17,9 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
 
 /// Returns the caller, and whether the client can ask its user.
 pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    let can_ask = context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
+    // Any program with the token may be at the other end of HTTP: its answer is not known to be a person's.
+    let is_remote = context.extensions.get::<axum::http::request::Parts>().is_some();
+    let can_ask = !is_remote && context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
     Caller { by: face::caller(context), can_ask }
 }
 

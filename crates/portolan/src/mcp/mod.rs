@@ -1,4 +1,4 @@
-//! The MCP face: toolsets over stdio. It translates calls and answers. The service makes every decision.
+//! The MCP face: toolsets over stdio or streamable HTTP. It translates calls and answers. The service makes every decision.
 //!
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
@@ -13,6 +13,7 @@ mod connection;
 mod face;
 mod gates;
 mod graph;
+mod http;
 mod leading;
 mod navigate;
 mod progress;
@@ -29,10 +30,11 @@ pub(crate) use author::tools as author_tools;
 pub(crate) use gates::tools as gates_tools;
 pub(crate) use gates::{Tell, serving as gates};
 pub(crate) use graph::{News, Notes, awaited, serving as graph};
+pub(crate) use http::{NamedTools, PATH as HTTP_PATH, serve as serve_http};
 #[cfg(test)]
 pub(crate) use navigate::tools as navigate_tools;
 pub(crate) use navigate::{Profile, serving as navigate};
-pub(crate) use several::serve;
+pub(crate) use several::{ServedTools, serve};
 pub(crate) use tasks::serving as tasks;
 #[cfg(test)]
 pub(crate) use tasks::tools;

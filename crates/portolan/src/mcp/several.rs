@@ -41,15 +41,22 @@ pub(crate) fn serve(mut sets: Vec<ServedTools>) -> anyhow::Result<()> {
     let runtime = runtime(sets.iter().map(|set| set.workers).max().unwrap_or_default())?;
     sets.iter_mut().filter_map(|set| set.meanwhile.take()).for_each(|work| drop(runtime.spawn(work)));
     let afterwards: Vec<Work> = sets.iter_mut().filter_map(|set| set.afterwards.take()).collect();
-    let mut toolsets: Vec<Arc<dyn Toolset>> = sets.into_iter().map(|set| set.toolset).collect();
-    let toolset = match toolsets.len() {
-        1 => toolsets.remove(0),
-        _ => Arc::new(Several::of(toolsets)?),
-    };
+    let toolset = combined(sets.into_iter().map(|set| set.toolset).collect())?;
     serve_stdio(runtime, toolset, async {
         for work in afterwards {
             work.await;
         }
+    })
+}
+
+/// Returns a toolset with the tools of all.
+///
+/// # Errors
+/// Two sets have a tool of the same name.
+pub(super) fn combined(mut toolsets: Vec<Arc<dyn Toolset>>) -> Result<Arc<dyn Toolset>, ServiceError> {
+    Ok(match toolsets.len() {
+        1 => toolsets.remove(0),
+        _ => Arc::new(Several::of(toolsets)?),
     })
 }
 

@@ -230,7 +230,7 @@ fn call(line: &[u8]) -> Option<Message> {
 }
 
 /// Returns the approximate number of values in a JSON text. It does not parse, since that is what takes the memory.
-fn values(line: &[u8]) -> usize {
+pub(super) fn values(line: &[u8]) -> usize {
     let (mut count, mut quoted, mut escaped) = (0, false, false);
     for byte in line {
         match byte {

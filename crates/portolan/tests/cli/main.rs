@@ -40,6 +40,8 @@ mod resume;
 mod run;
 mod runs;
 mod serve;
+mod serve_http;
+mod served;
 mod show;
 mod side_by_side;
 mod standing;

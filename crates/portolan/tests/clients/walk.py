@@ -3,24 +3,27 @@
     pip install mcp==2.3.0
     python crates/portolan/tests/clients/walk.py target/debug/portolan
 
-In each mode (`auto` speaks the newest revision, which has no sessions; `legacy` shakes hands) it lists the tools, calls
-each of them, has an error answered, leads every workflow of the catalogue, without its checks, to its end by sending offered actions back,
+Over standard input and output and over HTTP, in each mode (`auto` speaks the newest revision, which has no sessions;
+`legacy` shakes hands), it lists the tools, calls each of them, has an error answered, leads every workflow of the catalogue, without its checks, to its end by sending offered actions back,
 and has the person behind the client asked. The SDK holds each answer against the tool's output schema.
 
 Everything happens in a temporary folder. Exit code 0: all went well; 1: something did not, and it says what.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+import httpx2
 import mcp_types as types
 from believed import believe
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 TOOLS = {
     "Init", "Start", "Current", "Next", "ListWorkflows", "SelectWorkflow",
@@ -64,19 +67,43 @@ class Walker:
         return now
 
 
-async def walk(server, project, mode):
+@contextlib.asynccontextmanager
+async def over_stdio(server, project, environment, *arguments):
+    """What a client connects to: a program."""
+    yield StdioServerParameters(command=server, args=["serve", *arguments], cwd=project, env=environment)
+
+
+@contextlib.asynccontextmanager
+async def over_http(server, project, environment, *arguments):
+    """What a client connects to: a server at an address, with its token."""
+    serving = await asyncio.create_subprocess_exec(
+        server, "serve", "--http", "127.0.0.1:0", *arguments,
+        cwd=project, env=environment, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        address = (await serving.stdout.readline()).decode().strip()
+        token = (project / ".portolan/serve.token").read_text()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+            yield streamable_http_client(address, http_client=http)
+    finally:
+        serving.terminate()
+        assert await serving.wait() == 0, "the server ends well when it is asked to"
+
+
+async def walk(server, project, mode, over):
     asked = []
 
     async def person(_context, question):
         asked.append(question.message)
         return types.ElicitResult(action="accept", content={"answer": "passed"})
 
-    def connect(*arguments):
+    @contextlib.asynccontextmanager
+    async def connect(*arguments):
         environment = {**os.environ, "PORTOLAN_DATA_DIR": str(project.parent / "person")}
-        parameters = StdioServerParameters(
-            command=server, args=["serve", *arguments], cwd=project, env=environment
-        )
-        return Client(parameters, mode=mode, elicitation_callback=person)
+        async with over(server, project, environment, *arguments) as transport:
+            async with Client(transport, mode=mode, elicitation_callback=person) as client:
+                yield client
 
     async with connect() as client:
         walker = Walker(client)
@@ -96,11 +123,16 @@ async def walk(server, project, mode):
     async with connect("--human", "verified") as client:
         walker = Walker(client)
         now = await walker.call("Init", {"workflowType": "asking"})
-        now = await walker.call("Start", {"run": now["run"]})
-        action = now["actions"]["required"][0]
-        now = await walker.call("Next", action["arguments"])
-        assert now["terminal"] == "success", now
-        assert len(asked) == 1 and "May it be published?" in asked[0], asked
+        run = {"run": now["run"]}
+        now = await walker.call("Start", run)
+        if over is over_http:
+            # Any program that has the token could be the client: its answer is nobody's.
+            await walker.call("Next", now["actions"]["blocked"][0]["arguments"], refused="needs_person")
+            assert not asked, asked
+        else:
+            now = await walker.call("Next", now["actions"]["required"][0]["arguments"])
+            assert now["terminal"] == "success", now
+            assert len(asked) == 1 and "May it be published?" in asked[0], asked
 
 
 async def every_tool(walker, project, mode):
@@ -127,13 +159,13 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     server = str(Path(sys.argv[1]).resolve())
-    for mode in ["auto", "legacy"]:
+    for over, mode in [(over, mode) for over in (over_stdio, over_http) for mode in ("auto", "legacy")]:
         with tempfile.TemporaryDirectory() as folder:
             project = Path(folder) / "project"
             (project / ".flow/workflows").mkdir(parents=True)
             (project / ".flow/workflows/asking.json").write_text(json.dumps(ASKING))
-            asyncio.run(walk(server, project, mode))
-        print(f"{mode}: well")
+            asyncio.run(walk(server, project, mode, over))
+        print(f"{over.__name__}, {mode}: well")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,172 @@
+//! The toolsets over streamable HTTP, for many clients at once.
+//!
+//! ```text
+//! HTTP ─access→ ─limits→ rmcp: sessions, streams, revisions ─face→ the toolsets, as over stdio
+//! ```
+//! Clients of 2026-07-28 have no session. Those of earlier revisions have one, which ends when the client ends it or
+//! after [`IDLE`]. A run does not belong to a session: it is found by its handle or token.
+
+mod limits;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use portolan_runtime::service::{Service, ServiceError};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+use super::connection::{FAREWELL, stop_signal};
+use super::face::{Face, Toolset};
+use super::several::{ServedTools, combined};
+use super::transport::Bounds;
+use crate::http::{Access, Listeners, Refusal};
+
+/// The path at which all toolsets are served. Each is served alone at this path with its name appended.
+pub(crate) const PATH: &str = "/mcp";
+
+/// How long a session can be idle before it ends.
+const IDLE: Duration = Duration::from_mins(30);
+/// How long pending calls can continue after the process was asked to end.
+const DRAIN: Duration = Duration::from_secs(10);
+/// The most requests that are processed at once.
+const MOST_REQUESTS: usize = 256;
+/// The most sessions at each path.
+const MOST_SESSIONS: usize = 20_000;
+
+type McpService = StreamableHttpService<Face, LocalSessionManager>;
+
+/// A toolset, with the name of its path.
+pub(crate) struct NamedTools {
+    pub(crate) name: &'static str,
+    pub(crate) tools: ServedTools,
+}
+
+/// The state that all requests share.
+struct Server {
+    service: Arc<Service>,
+    access: Access,
+    bounds: Bounds,
+    requests: Arc<Semaphore>,
+    sessions: Vec<Arc<LocalSessionManager>>,
+    is_ending: AtomicBool,
+}
+
+/// Serves clients at `listeners` until a signal arrives, and then until the pending calls are answered, for at most
+/// [`DRAIN`].
+///
+/// # Errors
+/// Two sets have a tool of the same name, or the system accepts no more connections.
+pub(crate) async fn serve(
+    service: Arc<Service>,
+    mut sets: Vec<NamedTools>,
+    listeners: Listeners,
+    access: Access,
+) -> anyhow::Result<()> {
+    sets.iter_mut().filter_map(|set| set.tools.meanwhile.take()).for_each(|work| drop(tokio::spawn(work)));
+    let afterwards: Vec<_> = sets.iter_mut().filter_map(|set| set.tools.afterwards.take()).collect();
+    let (end, ending) = watch::channel(false);
+    let config = config(&sets);
+    let cancel = config.cancellation_token.clone();
+    let (router, server) = router(service, sets, access, &config, &ending)?;
+    let stop = stop_signal()?;
+    let mut serving = tokio::spawn(listeners.serve(router, ending.clone()));
+    tokio::select! {
+        () = stop => {}
+        served = &mut serving => return served.map_err(io::Error::other)?.map_err(Into::into),
+    }
+    server.is_ending.store(true, Ordering::Relaxed);
+    // All permits are free once no call is pending. A second signal does not wait.
+    let drained = server.requests.acquire_many(u32::try_from(MOST_REQUESTS).expect("a small number"));
+    tokio::select! {
+        _drained = timeout(DRAIN, drained) => {}
+        () = stop_signal()? => {}
+    }
+    end.send_replace(true);
+    cancel.cancel();
+    let _slow = timeout(FAREWELL, serving).await;
+    for work in afterwards {
+        work.await;
+    }
+    Ok(())
+}
+
+/// Returns the parameters of rmcp's part. The hosts, origins and sizes of requests are checked before it.
+fn config(sets: &[NamedTools]) -> StreamableHttpServerConfig {
+    let longest = sets.iter().map(|set| set.tools.toolset.manners().bounds.line).max().unwrap_or_default();
+    StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(longest)
+}
+
+fn router(
+    service: Arc<Service>,
+    sets: Vec<NamedTools>,
+    access: Access,
+    config: &StreamableHttpServerConfig,
+    ending: &watch::Receiver<bool>,
+) -> Result<(Router, Arc<Server>), ServiceError> {
+    let mut paths: Vec<(String, Arc<dyn Toolset>)> =
+        sets.iter().map(|set| (format!("{PATH}/{}", set.name), Arc::clone(&set.tools.toolset))).collect();
+    let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
+    let bounds = all.manners().bounds;
+    paths.push((PATH.to_owned(), all));
+    let (mut mcp, mut sessions) = (Router::new(), Vec::new());
+    for (path, toolset) in paths {
+        let (service, manager) = endpoint(toolset, config.clone(), ending.clone());
+        mcp = mcp.route_service(&path, service);
+        sessions.push(manager);
+    }
+    let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
+    let is_ending = AtomicBool::new(false);
+    let server = Arc::new(Server { service, access, bounds, requests, sessions, is_ending });
+    let router = mcp
+        .layer(from_fn_with_state(Arc::clone(&server), limits::limit))
+        .route("/healthz", get(healthy))
+        .route("/readyz", get(ready))
+        .fallback(nothing)
+        .layer(from_fn_with_state(Arc::clone(&server), limits::admit))
+        .with_state(Arc::clone(&server));
+    Ok((router, server))
+}
+
+fn endpoint(
+    toolset: Arc<dyn Toolset>,
+    config: StreamableHttpServerConfig,
+    ending: watch::Receiver<bool>,
+) -> (McpService, Arc<LocalSessionManager>) {
+    let mut manager = LocalSessionManager::default();
+    manager.session_config.keep_alive = Some(IDLE);
+    let manager = Arc::new(manager);
+    let face = move || Ok(Face::new(Arc::clone(&toolset), ending.clone()));
+    (StreamableHttpService::new(face, Arc::clone(&manager), config), manager)
+}
+
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Answers whether calls can be served: the store answers, and the server is not about to end.
+async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Refusal> {
+    if server.is_ending.load(Ordering::Relaxed) {
+        return Err(limits::ending());
+    }
+    match server.service.store().version().await {
+        Ok(_version) => Ok("ok\n"),
+        Err(error) => {
+            let message = format!("the store of runs is not available: {error}");
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message, "`portolan doctor` checks it"))
+        }
+    }
+}
+
+async fn nothing() -> Refusal {
+    let help = "MCP is served at `/mcp`, and one toolset alone at `/mcp/<toolset>`";
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "nothing is served at this path", help)
+}

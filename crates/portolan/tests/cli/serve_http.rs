@@ -1,0 +1,191 @@
+//! `portolan serve --http`: who may use it, what is refused, and how it ends. `tests/clients/walk.py` walks it with the
+//! Python SDK.
+
+use std::fs;
+use std::io::Write;
+use std::process::Command;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::served::{Answer, Served, port_of, started};
+use crate::support::Project;
+
+impl Served {
+    fn over_http(project: &Project, arguments: &[&str]) -> Served {
+        let words = [&["serve", "--http", "127.0.0.1:0", "--format", "json"], arguments].concat();
+        let (child, said) = started(project.command(&words));
+        let port = port_of(said["address"].as_str().expect("an address"));
+        let token = said["tokenFile"].as_str().map(|file| fs::read_to_string(file).expect("the token is kept"));
+        Served { child, port, token: token.unwrap_or_default() }
+    }
+
+    /// A message as a client sends it, to a path.
+    fn message(&self, path: &str, message: &Value, more: &[(&str, &str)]) -> Answer {
+        let (host, bearer) = (self.host(), self.bearer());
+        let mut headers = vec![("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
+        headers.push(("Accept", "application/json, text/event-stream"));
+        headers.extend(more);
+        self.with("POST", path, &headers, &message.to_string())
+    }
+
+    /// The names of the tools at a path, by a client of 2026-07-28, which has no session.
+    fn tools(&self, path: &str) -> Vec<String> {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
+        let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
+        let answer = self.message(path, &list, &more);
+        let start = answer.body.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("{} {}", answer.head, answer.body));
+        let end = answer.body.rfind('}').expect("it is an object");
+        let listed: Value = serde_json::from_str(&answer.body[start..=end]).expect("it is JSON");
+        let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+        tools.iter().map(|tool| tool["name"].as_str().expect("it has a name").to_owned()).collect()
+    }
+}
+
+fn initialize() -> Value {
+    let client = json!({ "name": "test", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+fn verdict(answer: &Answer) -> String {
+    if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
+}
+
+#[test]
+fn host_origin_and_token_are_checked_in_this_order_and_before_anything_is_done() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &[]);
+    let own = server.host();
+    let hosts = [&*own, &format!("localhost:{}", server.port), "localhost", "evil.example", &format!("evil.{own}")];
+    let ours = format!("http://{own}");
+    let origins = [None, Some(&*ours), Some("http://127.0.0.1:1"), Some("null"), Some("http://evil.example")];
+    let (right, wrong) = (server.bearer(), format!("Bearer {}", "0".repeat(64)));
+    let cut = &right[..right.len() - 1];
+    let tokens = [Some(&*right), None, Some(&*wrong), Some(cut), Some("Bearer ")];
+    for (nth_host, host) in hosts.iter().enumerate() {
+        for (nth_origin, origin) in origins.iter().enumerate() {
+            for (nth_token, token) in tokens.iter().enumerate() {
+                let mut headers = vec![("Host", *host), ("Content-Type", "application/json")];
+                headers.push(("Accept", "application/json, text/event-stream"));
+                headers.extend(origin.map(|origin| ("Origin", origin)));
+                headers.extend(token.map(|token| ("Authorization", token)));
+                // What is no message is refused by what reads messages, which nothing else gets to.
+                let answer = server.with("POST", "/mcp", &headers, "[]");
+                let expected = match (nth_host, nth_origin, nth_token) {
+                    (2.., ..) => "421 other_host",
+                    (_, 2.., _) => "403 other_origin",
+                    (.., 1..) => "401 no_token",
+                    _ => "415",
+                };
+                let got = if expected == "415" { answer.status.to_string() } else { answer.refusal() };
+                assert_eq!(got, expected, "{headers:?}: {}", answer.body);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_toolset_has_a_path_of_its_own() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &["--toolset", "navigate,gates"]);
+    let (navigate, gates) = (server.tools("/mcp/navigate"), server.tools("/mcp/gates"));
+    assert!(navigate.contains(&"start_workflow".to_owned()) && !navigate.contains(&"flow_status".to_owned()));
+    assert!(gates.contains(&"flow_status".to_owned()) && !gates.contains(&"start_workflow".to_owned()));
+    assert_eq!(server.tools("/mcp"), [navigate, gates].concat());
+    assert_eq!(verdict(&server.message("/mcp/tasks", &initialize(), &[])), "404 unknown_path");
+}
+
+#[test]
+fn a_session_begins_and_ends() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &[]);
+    // The answer to the first message is a stream that stays open: it is read as far as its end or a while.
+    let answer = server.message("/mcp", &initialize(), &[]);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let session = answer.header("mcp-session-id").expect("it has an id").to_owned();
+    let (host, bearer) = (server.host(), server.bearer());
+    let headers = [("Host", &*host), ("Authorization", &*bearer), ("Mcp-Session-Id", &*session)];
+    assert_eq!(server.with("DELETE", "/mcp", &headers, "").status, 204);
+    let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+    assert_eq!(server.message("/mcp", &ping, &[("Mcp-Session-Id", &session)]).status, 404);
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_read() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &[]);
+    let long = json!({ "text": "x".repeat(5 << 20) });
+    assert_eq!(verdict(&server.message("/mcp", &long, &[])), "413 too_large");
+    let many = json!({ "numbers": vec![0; 60_000] });
+    assert_eq!(verdict(&server.message("/mcp", &many, &[])), "413 too_large");
+    // A body that is announced and never comes holds nothing up.
+    let mut slow = server.connect();
+    write!(slow, "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n", server.host(), server.bearer())
+        .expect("it listens");
+    write!(slow, "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{").expect("it listens");
+    assert_eq!(server.tools("/mcp").len(), 11);
+}
+
+#[test]
+fn the_token_is_kept_for_the_owner_and_replaced_if_others_could_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::small();
+    let token = Served::over_http(&project, &[]).token.clone();
+    assert_eq!(token.len(), 64);
+    let again = Served::over_http(&project, &[]);
+    assert_eq!(again.token, token, "clients are configured once");
+    drop(again);
+    let file = project.path().join(".portolan/serve.token");
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("it can be set");
+    assert_ne!(Served::over_http(&project, &[]).token, token);
+}
+
+#[test]
+fn probes_need_no_token_and_without_authentication_nobody_does() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &["--no-auth"]);
+    let host = server.host();
+    for path in ["/healthz", "/readyz"] {
+        let answer = server.with("GET", path, &[("Host", &host)], "");
+        assert_eq!((answer.status, &*answer.body), (200, "ok\n"), "{path}");
+    }
+    let headers =
+        [("Host", &*host), ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+    assert_eq!(server.with("POST", "/mcp", &headers, &initialize().to_string()).status, 200);
+    assert_eq!(server.with("GET", "/readyz", &[("Host", "evil.example")], "").status, 421);
+}
+
+#[test]
+fn it_ends_when_it_is_asked_to() {
+    let project = Project::small();
+    let mut server = Served::over_http(&project, &[]);
+    let session = server.message("/mcp", &initialize(), &[]);
+    assert_eq!(session.status, 200);
+    let pid = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` is there").success());
+    assert!(server.child.wait().expect("it ends").success());
+}
+
+#[test]
+fn an_address_must_be_one_of_this_machine() {
+    let project = Project::small();
+    expect![[r#"
+        stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, which is not supported
+        stderr: help: name a port of `127.0.0.1`; a proxy in front of it can check who calls, and forward the token
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 0.0.0.0:7420"));
+    expect![[r#"
+        stderr: error: `--http 7420` is not an address with a port
+        stderr: help: write it as in `--http 127.0.0.1:7420`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 7420"));
+}
