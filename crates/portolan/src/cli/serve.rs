@@ -22,7 +22,7 @@ use super::output::{Output, one_line};
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
 
-/// Serve workflows or graphs to agents over MCP, on standard input and output or over HTTP.
+/// Serve workflows or graphs to agents over MCP (stdio or HTTP).
 ///
 /// Example: claude mcp add portolan -- portolan serve
 #[derive(Args)]
