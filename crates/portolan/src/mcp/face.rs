@@ -10,13 +10,15 @@ use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ConstString, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceUpdatedNotificationParam,
-    ResourcesCapability, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CompletionInfo, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InitializeRequestParams,
+    InitializeResult, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, Prompt, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ResourceUpdatedNotificationParam, ResourcesCapability, ServerConfig, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -30,8 +32,20 @@ use super::transport::Bounds;
 /// The future result of a call.
 pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
 
+/// The text of a resource, and its media type.
+pub(super) struct ResourceText {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+}
+
 /// The future text of a resource. `None` if there is no resource of that address.
-pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<String, ServiceError>>> + Send + 'a>>;
+pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceText, ServiceError>>> + Send + 'a>>;
+
+/// The future messages of a prompt. `None` if there is no prompt of that name.
+pub(super) type Messages<'a> = Pin<Box<dyn Future<Output = Option<Result<GetPromptResult, ServiceError>>> + Send + 'a>>;
+
+/// The future values that complete an argument.
+pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
 
 /// A future without a result.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -75,9 +89,33 @@ pub(super) trait Toolset: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the forms of the addresses of its resources.
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        Vec::new()
+    }
+
     /// Reads a resource.
-    fn read<'a>(&'a self, _uri: &'a str) -> Text<'a> {
+    fn read<'a>(&'a self, _uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Text<'a> {
         Box::pin(async { None })
+    }
+
+    /// Returns its prompts.
+    fn prompts(&self) -> Vec<Prompt> {
+        Vec::new()
+    }
+
+    /// Returns the messages of a prompt.
+    fn prompt<'a>(
+        &'a self,
+        _request: &'a GetPromptRequestParams,
+        _context: &'a RequestContext<RoleServer>,
+    ) -> Messages<'a> {
+        Box::pin(async { None })
+    }
+
+    /// Returns the values that complete an argument of a prompt or a variable of an address.
+    fn complete<'a>(&'a self, _request: &'a CompleteRequestParams) -> Completion<'a> {
+        Box::pin(async { Vec::new() })
     }
 
     /// Returns a receiver that changes when the text of a resource may have, or `None` if there is no such resource.
@@ -144,11 +182,15 @@ impl Face {
 
     /// Returns the error of a request for an unknown resource.
     fn no_resource<M: ConstString>(&self, uri: &str) -> ErrorData {
-        match self.toolset.resources().is_empty() {
+        match self.toolset.about().capabilities.resources.is_none() {
             true => ErrorData::method_not_found::<M>(),
             false => ErrorData::resource_not_found(format!("there is no resource `{}`", clip(uri)), None),
         }
     }
+}
+
+fn internal(error: &ServiceError) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 /// Returns the capability to read resources and to subscribe to them.
@@ -205,6 +247,9 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let uri = request.uri;
+        if self.toolset.about().capabilities.resources.is_none_or(|resources| resources.subscribe != Some(true)) {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
         let Some(mut updates) = self.toolset.updates(&uri) else {
             return Err(self.no_resource::<SubscribeRequestMethod>(&uri));
         };
@@ -225,7 +270,8 @@ impl ServerHandler for Face {
     }
 
     fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let uris: Vec<String> = self.toolset.resources().into_iter().map(|resource| resource.uri.clone()).collect();
+        let all = self.toolset.resources().into_iter().map(|resource| resource.uri.clone());
+        let uris: Vec<String> = all.filter(|uri| self.toolset.updates(uri).is_some()).collect();
         let has_lists = self.toolset.changes().is_some();
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = has_lists.then_some(true);
@@ -283,22 +329,22 @@ impl ServerHandler for Face {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        match self.toolset.resources() {
-            none if none.is_empty() => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
-            resources => Ok(ListResourcesResult::with_all_items(resources)),
+        match self.toolset.about().capabilities.resources {
+            None => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
+            Some(_) => Ok(ListResourcesResult::with_all_items(self.toolset.resources())),
         }
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let Some(text) = self.toolset.read(&request.uri).await else {
+        let Some(text) = self.toolset.read(&request.uri, &context).await else {
             return Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri));
         };
-        let text = text.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type("application/json");
+        let ResourceText { kind, text } = text.map_err(|error| internal(&error))?;
+        let contents = ResourceContents::text(text, request.uri).with_mime_type(kind);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -307,7 +353,10 @@ impl ServerHandler for Face {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+        match self.toolset.about().capabilities.resources {
+            None => Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>()),
+            Some(_) => Ok(ListResourceTemplatesResult::with_all_items(self.toolset.templates())),
+        }
     }
 
     async fn list_prompts(
@@ -315,7 +364,37 @@ impl ServerHandler for Face {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        match self.toolset.about().capabilities.prompts {
+            None => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
+            Some(_) => Ok(ListPromptsResult::with_all_items(self.toolset.prompts())),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if self.toolset.about().capabilities.prompts.is_none() {
+            return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
+        }
+        let Some(messages) = self.toolset.prompt(&request, &context).await else {
+            return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", clip(&request.name)), None));
+        };
+        Ok(messages.map_err(|error| internal(&error))?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        if self.toolset.about().capabilities.completions.is_none() {
+            return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
+        }
+        let values = self.toolset.complete(&request).await;
+        let completion = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(CompleteResult::new(completion))
     }
 
     async fn list_tools(

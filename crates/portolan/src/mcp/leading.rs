@@ -4,7 +4,10 @@
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{ClientCapabilities, Implementation, ServerCapabilities, ServerConfig};
+use rmcp::model::{
+    ClientCapabilities, Implementation, JsonObject, PromptsCapability, ResourcesCapability, ServerCapabilities,
+    ServerConfig,
+};
 use rmcp::service::RequestContext;
 
 use super::face;
@@ -13,6 +16,15 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
         .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
         .with_instructions(instructions)
+}
+
+/// Returns the server information of a set that offers prompts and resources of the project.
+pub(super) fn about_with_project(instructions: &str) -> ServerConfig {
+    let mut about = about(instructions);
+    about.capabilities.prompts = Some(PromptsCapability::default());
+    about.capabilities.resources = Some(ResourcesCapability::default());
+    about.capabilities.completions = Some(JsonObject::new());
+    about
 }
 
 /// Returns the caller, and whether the client can ask its user.

@@ -17,6 +17,7 @@ mod http;
 mod leading;
 mod navigate;
 mod progress;
+mod project;
 mod schema;
 mod several;
 mod subscriptions;

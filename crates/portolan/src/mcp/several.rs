@@ -6,13 +6,16 @@ use std::sync::Arc;
 use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, Implementation, Resource, ServerCapabilities, ServerConfig, Tool};
+use rmcp::model::{
+    CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, Implementation, Prompt, Resource,
+    ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+};
 use rmcp::service::{Peer, RequestContext};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::face::{self, Answer, Manners, Text, Toolset, Work};
+use super::face::{Answer, Completion, Manners, Messages, Text, Toolset, Work};
 use super::transport::Bounds;
 
 /// A toolset and its requirements.
@@ -104,9 +107,12 @@ impl Toolset for Several {
         if self.changes().is_some() {
             capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         }
-        if !self.resources().is_empty() {
-            capabilities.resources = Some(face::resources());
-        }
+        let each: Vec<ServerCapabilities> = self.sets.iter().map(|set| set.about().capabilities).collect();
+        // A set that tells of changes speaks for all: nobody can subscribe to a resource that never changes.
+        let resources = each.iter().filter_map(|set| set.resources.clone());
+        capabilities.resources = resources.max_by_key(|resources| resources.subscribe == Some(true));
+        capabilities.prompts = each.iter().find_map(|set| set.prompts.clone());
+        capabilities.completions = each.iter().find_map(|set| set.completions.clone());
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
@@ -125,12 +131,58 @@ impl Toolset for Several {
     }
 
     fn resources(&self) -> Vec<Resource> {
-        self.sets.iter().flat_map(|set| set.resources()).collect()
+        let mut seen = BTreeSet::new();
+        let all = self.sets.iter().flat_map(|set| set.resources());
+        all.filter(|resource| seen.insert(resource.uri.clone())).collect()
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
-        let has = |set: &&Arc<dyn Toolset>| set.resources().iter().any(|resource| resource.uri == uri);
-        self.sets.iter().find(has).unwrap_or(&self.sets[0]).read(uri)
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        let mut seen = BTreeSet::new();
+        let all = self.sets.iter().flat_map(|set| set.templates());
+        all.filter(|template| seen.insert(template.uri_template.clone())).collect()
+    }
+
+    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
+        Box::pin(async move {
+            for set in &self.sets {
+                if let Some(text) = set.read(uri, context).await {
+                    return Some(text);
+                }
+            }
+            None
+        })
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        let mut seen = BTreeSet::new();
+        self.sets.iter().flat_map(|set| set.prompts()).filter(|prompt| seen.insert(prompt.name.clone())).collect()
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        request: &'a GetPromptRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Messages<'a> {
+        Box::pin(async move {
+            for set in &self.sets {
+                if let Some(messages) = set.prompt(request, context).await {
+                    return Some(messages);
+                }
+            }
+            None
+        })
+    }
+
+    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
+        Box::pin(async move {
+            for set in &self.sets {
+                let values = set.complete(request).await;
+                if !values.is_empty() {
+                    return values;
+                }
+            }
+            Vec::new()
+        })
     }
 
     fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {

@@ -18,6 +18,7 @@ use super::answer::{Answer, Body, InPath};
 use super::definitions::broken;
 use super::runs::address;
 use crate::http::Refusal;
+use crate::words::answer_command;
 
 /// The help if no passkey is enrolled.
 const ENROL: &str = "`portolan people passkey` in a terminal enrols one";
@@ -92,7 +93,7 @@ pub(super) async fn answer(
                 StatusCode::FORBIDDEN,
                 "needs_person",
                 "only a person's own word counts at this question, and a page is no person",
-                &format!("confirm it with a passkey, or answer in a terminal: `{}`", super::inbox::command(&view)),
+                &format!("confirm it with a passkey, or answer in a terminal: `{}`", answer_command(&view)),
             ));
         }
         None => (given, studio.person.clone()),

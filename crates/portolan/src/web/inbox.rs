@@ -9,7 +9,7 @@ use portolan_core::graph::{EndResult, Graph, Kind};
 use portolan_core::present::{Act, Meaning, Offer, Situation};
 use portolan_core::value::{FAILED, NodeId, PASSED};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Service, View, Waiting, shell_word};
+use portolan_runtime::service::{Service, Waiting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::definitions::broken;
 use super::project::untrusted;
 use super::runs::address;
 use crate::http::Refusal;
-use crate::words::tasks as words;
+use crate::words::{answer_command, tasks as words};
 
 /// A question that waits.
 #[derive(Serialize)]
@@ -97,15 +97,6 @@ pub(super) async fn changes(
     Ok(Json(json!({ "since": since })))
 }
 
-/// Returns the command with which a person answers the question of a position.
-pub(super) fn command(view: &View) -> String {
-    let run = shell_word(&view.address.to_string());
-    match &view.situation.position.branch {
-        Some(branch) => format!("portolan runs answer {run} --branch {}", shell_word(branch)),
-        None => format!("portolan runs answer {run}"),
-    }
-}
-
 impl Studio {
     /// Returns the number of passkeys that may confirm something in this project.
     pub(super) async fn passkeys(self: &Arc<Studio>) -> Result<usize, Refusal> {
@@ -132,7 +123,7 @@ fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passke
         options: answers.map(|offer| ways.choice(offer)).collect(),
         person: view.asks_person,
         passkey: view.asks_person && passkeys,
-        command: command(&view),
+        command: answer_command(&view),
         since: rfc3339(since),
         revision: position.revision,
         branch: position.branch.clone(),

@@ -9,7 +9,7 @@ pub(crate) mod navigation;
 pub(crate) mod tasks;
 
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::shell_word;
+use portolan_runtime::service::{View, shell_word};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -59,6 +59,15 @@ impl Actions {
             None if leads_on => self.required.push(action),
             None => self.optional.push(action),
         }
+    }
+}
+
+/// Returns the command with which a person answers the question of a position.
+pub(crate) fn answer_command(view: &View) -> String {
+    let command = answered_by(&view.address);
+    match &view.situation.position.branch {
+        Some(branch) => format!("{command} --branch {}", shell_word(branch)),
+        None => command,
     }
 }
 

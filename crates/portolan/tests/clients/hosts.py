@@ -105,8 +105,12 @@ def walk(folder, portolan, program, binary):
     project, home, environment = begun(folder, portolan, program)
     with Model(scripts(program, project)) as model:
         environment |= program.prepare(home, project, portolan, model.url)
-        run(program.command(str(binary), AGENT), project, environment)
+        said = run(program.command(str(binary), AGENT), project, environment)
     results = model.results
+    if hasattr(program, "slash_commands"):
+        commands = program.slash_commands(said)
+        for name in ["where-was-i", "what-waits-for-me", "start-bug-fix"]:
+            check(f"mcp__portolan__{name}" in commands, f"`{name}` is no slash command: {commands}", results)
     check(not model.faults, f"the script has failed: {model.faults}", results)
     for who in [AGENT, PART]:
         edit, commit = results[who].get("edit", ""), results[who].get("commit", "")

@@ -13,6 +13,7 @@ mod gates;
 mod graph;
 mod hostile;
 mod navigate;
+mod offers;
 #[path = "../../../portolan-runtime/tests/common/pair.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod pair;

@@ -15,7 +15,7 @@ fn a_session_speaks_the_revision_that_was_asked_for() {
         let hello = wire.shake_hands(version, &json!({}));
         assert_eq!(hello["protocolVersion"], version);
         assert_eq!(hello["serverInfo"]["name"], "portolan");
-        assert_eq!(hello["capabilities"], json!({ "tools": {} }));
+        assert_eq!(hello["capabilities"], json!({ "completions": {}, "prompts": {}, "resources": {}, "tools": {} }));
         assert!(hello["instructions"].as_str().is_some_and(|text| text.len() < 700), "{hello}");
         assert!(!wire.call("ListCatalog", &json!({})).is_error);
         assert_eq!(wire.request("ping", json!({}))["result"], json!({}));
@@ -59,8 +59,9 @@ fn what_is_said_before_hello_is_answered_or_let_pass() {
 #[test]
 fn what_is_not_announced_is_not_there() {
     let project = Project::new();
-    let mut wire = project.client(&[]);
-    for method in ["resources/list", "resources/templates/list", "prompts/list", "no/such"] {
+    let mut wire = project.client(&["tools.yaml", "--toolset", "author"]);
+    let methods = ["resources/list", "resources/templates/list", "prompts/list", "completion/complete", "no/such"];
+    for method in methods {
         assert_eq!(wire.request(method, json!({}))["error"]["code"], -32601, "{method}");
     }
     wire.notify("notifications/no-such", &json!({}));

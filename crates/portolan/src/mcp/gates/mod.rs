@@ -193,7 +193,7 @@ impl Toolset for Server {
         questions::resources()
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> Text<'a> {
+    fn read<'a>(&'a self, uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Text<'a> {
         Box::pin(questions::read(&self.watched, uri))
     }
 

@@ -5,6 +5,7 @@ use rmcp::model::Resource;
 use serde_json::json;
 
 use super::watched::Watched;
+use crate::mcp::face::ResourceText;
 
 /// The address of the resource.
 pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";
@@ -21,10 +22,11 @@ pub(super) fn resources() -> Vec<Resource> {
 }
 
 /// Returns the text of a resource, or `None` if there is none of this address.
-pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<String, ServiceError>> {
+pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<ResourceText, ServiceError>> {
     if uri != QUESTIONS {
         return None;
     }
     let open = watched.open().await;
-    Some(open.map(|open| json!({ "questions": open }).to_string()))
+    let text = |open| ResourceText { kind: "application/json", text: json!({ "questions": open }).to_string() };
+    Some(open.map(text))
 }

@@ -10,14 +10,19 @@ use std::sync::Arc;
 
 use portolan_runtime::service::{Act, Request, Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, GetPromptRequestParams, Prompt, Resource,
+    ResourceTemplate, ServerConfig, Tool,
+};
 use rmcp::service::RequestContext;
+use serde_json::json;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
-use super::face::{Answer, Toolset};
+use super::face::{Answer, Completion, Messages, Text, Toolset};
 use super::leading;
 use super::progress::act as act_told;
+use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
 
 #[cfg(test)]
@@ -29,6 +34,22 @@ start_workflow. Each answer says in `message` what to do now, and in `availableA
 work, then send the action back as it stands, with what its `fill` names added. `required` leads on; `optional` may be \
 done instead; `blocked` says what lifts it. Always send the newest `state`. Where a `checkpoint` is open, the person \
 decides. A refused call changes nothing and answers with the present situation. After a loss of context, get_position.";
+
+/// The calls that prompts name.
+const WORDING: Wording = Wording {
+    begin,
+    then: "Then do what each answer says in `message`, and send one of its `availableActions` back, until the run has \
+           ended.",
+    look: |run| ("get_position", json!({ "workflow_id": run.workflow, "state": run.run })),
+};
+
+fn begin(workflow: &str, task: Option<&str>) -> Call {
+    let mut arguments = json!({ "workflow_id": workflow });
+    if let Some(task) = task {
+        arguments["description"] = json!(task);
+    }
+    ("start_workflow", arguments)
+}
 
 /// The user of the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +64,7 @@ pub(crate) enum Profile {
 /// Returns the tools that lead an agent.
 pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
     ServedTools::alone(Arc::new(Server {
+        project: Project::new(Arc::clone(&service), WORDING, profile == Profile::Author),
         service,
         profile,
         tools: schemas::tools(profile),
@@ -52,6 +74,7 @@ pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
 
 struct Server {
     service: Arc<Service>,
+    project: Project,
     profile: Profile,
     tools: Vec<Tool>,
     asked: PendingQuestions,
@@ -139,11 +162,39 @@ fn question(refused: &ServiceError) -> Option<Question> {
 
 impl Toolset for Server {
     fn about(&self) -> ServerConfig {
-        leading::about(INSTRUCTIONS)
+        leading::about_with_project(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        self.project.resources()
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        self.project.templates()
+    }
+
+    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
+        Box::pin(async move { self.project.read(uri, &leading::caller(context)).await })
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        self.project.prompts()
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        request: &'a GetPromptRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Messages<'a> {
+        Box::pin(async move { self.project.prompt(request, &leading::caller(context)).await })
+    }
+
+    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
+        Box::pin(self.project.complete(request))
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -10,13 +10,18 @@ use std::sync::Arc;
 
 use portolan_runtime::service::{Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, GetPromptRequestParams, Prompt, Resource,
+    ResourceTemplate, ServerConfig, Tool,
+};
 use rmcp::service::RequestContext;
+use serde_json::json;
 
 use super::arguments::Arguments;
 use super::ask;
-use super::face::{Answer, Toolset};
+use super::face::{Answer, Completion, Messages, Text, Toolset};
 use super::leading;
+use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
 
 #[cfg(test)]
@@ -34,12 +39,31 @@ pub(crate) fn serving(service: Arc<Service>, draws: bool) -> ServedTools {
     ServedTools::alone(Arc::new(Server::new(service, draws)))
 }
 
+/// The calls that prompts name.
+const WORDING: Wording = Wording {
+    begin,
+    then: "Then call `Start`, do what each answer says, and send one of its `actions` back, until the run has ended.",
+    look: |run| match run.run.contains(['/', '\\']) {
+        true => ("Current", json!({ "taskFilePath": run.run })),
+        false => ("Current", json!({ "run": run.run })),
+    },
+};
+
+fn begin(workflow: &str, task: Option<&str>) -> Call {
+    let mut arguments = json!({ "workflowType": workflow });
+    if let Some(task) = task {
+        arguments["description"] = json!(task);
+    }
+    ("Init", arguments)
+}
+
 /// The tool that shows a whole workflow.
 const DRAWING: &str = "Diagram";
 
 /// The server of one connection.
 struct Server {
     service: Arc<Service>,
+    project: Project,
     tools: Vec<Tool>,
     asked: ask::PendingQuestions,
 }
@@ -48,7 +72,8 @@ impl Server {
     fn new(service: Arc<Service>, draws: bool) -> Server {
         let mut tools = schemas::tools();
         tools.retain(|tool| draws || tool.name != DRAWING);
-        Server { service, tools, asked: ask::PendingQuestions::default() }
+        let project = Project::new(Arc::clone(&service), WORDING, draws);
+        Server { service, project, tools, asked: ask::PendingQuestions::default() }
     }
 
     async fn perform(
@@ -80,11 +105,39 @@ impl Server {
 
 impl Toolset for Server {
     fn about(&self) -> ServerConfig {
-        leading::about(INSTRUCTIONS)
+        leading::about_with_project(INSTRUCTIONS)
     }
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        self.project.resources()
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        self.project.templates()
+    }
+
+    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
+        Box::pin(async move { self.project.read(uri, &leading::caller(context)).await })
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        self.project.prompts()
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        request: &'a GetPromptRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Messages<'a> {
+        Box::pin(async move { self.project.prompt(request, &leading::caller(context)).await })
+    }
+
+    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
+        Box::pin(self.project.complete(request))
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -18,7 +18,13 @@ class ClaudeCode:
 
     def command(self, program, prompt):
         # Without a person nobody says yes to the server of a project: it is named here, as it was installed.
-        return [program, "-p", prompt, "--allowedTools", self.allowed, "--mcp-config", ".mcp.json", "--output-format", "json"]
+        words = [program, "-p", prompt, "--allowedTools", self.allowed, "--mcp-config", ".mcp.json"]
+        return [*words, "--output-format", "stream-json", "--verbose"]
+
+    def slash_commands(self, said):
+        """What its user can type, as it says when it begins."""
+        [first] = [event for event in map(json.loads, said.splitlines()) if event.get("subtype") == "init"]
+        return first["slash_commands"]
 
     def portolan(self, tool, **given):
         return Use(f"mcp__portolan__{tool}", **given)

@@ -1,0 +1,31 @@
+//! What the sets for leading agents offer beside their tools: prompts for a person to choose, and resources to read.
+
+mod prompts;
+mod resources;
+
+use std::sync::Arc;
+
+use portolan_runtime::service::Service;
+
+pub(super) use prompts::{Call, Wording};
+
+/// The prompts and resources of a project.
+pub(super) struct Project {
+    service: Arc<Service>,
+    /// How the toolset's own calls are named in prompts.
+    wording: Wording,
+    /// Whether definitions can be read. An agent that is led does not see the later steps.
+    shows_definitions: bool,
+}
+
+impl Project {
+    pub(super) fn new(service: Arc<Service>, wording: Wording, shows_definitions: bool) -> Project {
+        Project { service, wording, shows_definitions }
+    }
+
+    /// Returns the ids of the workflows that can be run, with the beginning `start`.
+    fn workflow_ids(&self, start: &str) -> Vec<String> {
+        let ids = self.service.library().ids().into_iter().map(|(id, _)| id);
+        ids.filter(|id| id.starts_with(start)).collect()
+    }
+}
