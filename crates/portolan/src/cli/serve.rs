@@ -57,6 +57,9 @@ pub(super) struct Serve {
     profile: ProfileArg,
     #[command(flatten)]
     over_http: http::HttpArgs,
+    /// Serve what the official conformance suite of MCP calls by name, and nothing else.
+    #[arg(long, hide = true, conflicts_with_all = ["definitions", "toolset", "mcp", "model", "stateless"])]
+    conformance: bool,
     #[command(flatten)]
     leniency: Leniency,
     #[command(flatten)]
@@ -93,7 +96,7 @@ const GRACE: Duration = Duration::from_millis(200);
 const MAX_DRAWN: usize = 100;
 
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
-    let (toolsets, files) = chosen(&args)?;
+    let (toolsets, files) = if args.conformance { Default::default() } else { chosen(&args)? };
     fitting(&args, &toolsets)?;
     let has = |set| toolsets.contains(&set);
     let output = common.output();
@@ -124,6 +127,9 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     let mut sets = Vec::new();
+    if args.conformance {
+        sets.push(named("conformance", mcp::conformance()));
+    }
     if has(Toolset::Navigate) {
         let profile = match args.profile {
             ProfileArg::Strict => mcp::Profile::Strict,

@@ -12,17 +12,17 @@ use portolan_runtime::service::ServiceError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CompletionInfo, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InitializeRequestParams,
-    InitializeResult, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, Prompt, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-    ResourceUpdatedNotificationParam, ResourcesCapability, ServerConfig, SubscribeRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt, ProtocolVersion,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam, ResourcesCapability, ServerConfig,
+    SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -32,17 +32,12 @@ use super::transport::Bounds;
 /// The future result of a call.
 pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
 
-/// The text of a resource, and its media type.
-pub(super) struct ResourceText {
-    pub(super) kind: &'static str,
-    pub(super) text: String,
-}
-
-/// The future text of a resource. `None` if there is no resource of that address.
-pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceText, ServiceError>>> + Send + 'a>>;
+/// The future contents of a resource. `None` if there is no resource of that address.
+pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceContents, ServiceError>>> + Send + 'a>>;
 
 /// The future messages of a prompt. `None` if there is no prompt of that name.
-pub(super) type Messages<'a> = Pin<Box<dyn Future<Output = Option<Result<GetPromptResult, ServiceError>>> + Send + 'a>>;
+pub(super) type Messages<'a> =
+    Pin<Box<dyn Future<Output = Option<Result<GetPromptResponse, ServiceError>>> + Send + 'a>>;
 
 /// The future values that complete an argument.
 pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
@@ -184,7 +179,10 @@ impl Face {
     fn no_resource<M: ConstString>(&self, uri: &str) -> ErrorData {
         match self.toolset.about().capabilities.resources.is_none() {
             true => ErrorData::method_not_found::<M>(),
-            false => ErrorData::resource_not_found(format!("there is no resource `{}`", clip(uri)), None),
+            false => {
+                let data = Some(json!({ "uri": clip(uri) }));
+                ErrorData::resource_not_found(format!("there is no resource `{}`", clip(uri)), data)
+            }
         }
     }
 }
@@ -304,18 +302,31 @@ impl ServerHandler for Face {
         Ok(())
     }
 
+    #[expect(deprecated, reason = "clients of earlier revisions ask for it")]
+    async fn set_level(
+        &self,
+        _request: rmcp::model::SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match self.toolset.about().capabilities.logging {
+            None => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Answers requests that rmcp does not recognise: unknown methods, and known ones with missing parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
+        let has_sessions = context.protocol_version().is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
         Err(match method.as_str() {
             "tools/call" => {
                 ErrorData::invalid_params("`tools/call` takes `name`, a string, and `arguments`, an object", None)
             }
-            "initialize" => ErrorData::invalid_params(
+            "initialize" if has_sessions => ErrorData::invalid_params(
                 "`initialize` takes `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`",
                 None,
             ),
@@ -340,12 +351,10 @@ impl ServerHandler for Face {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let Some(text) = self.toolset.read(&request.uri, &context).await else {
+        let Some(contents) = self.toolset.read(&request.uri, &context).await else {
             return Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri));
         };
-        let ResourceText { kind, text } = text.map_err(|error| internal(&error))?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type(kind);
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        Ok(ReadResourceResult::new(vec![contents.map_err(|error| internal(&error))?]).into())
     }
 
     async fn list_resource_templates(
@@ -381,7 +390,7 @@ impl ServerHandler for Face {
         let Some(messages) = self.toolset.prompt(&request, &context).await else {
             return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", clip(&request.name)), None));
         };
-        Ok(messages.map_err(|error| internal(&error))?.into())
+        messages.map_err(|error| internal(&error))
     }
 
     async fn complete(
@@ -395,6 +404,11 @@ impl ServerHandler for Face {
         let values = self.toolset.complete(&request).await;
         let completion = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
         Ok(CompleteResult::new(completion))
+    }
+
+    /// Returns a tool, by whose schema rmcp checks the headers of a call over HTTP.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.toolset.tools().into_iter().find(|tool| tool.name == name)
     }
 
     async fn list_tools(

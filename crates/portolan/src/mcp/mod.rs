@@ -9,6 +9,7 @@
 mod arguments;
 mod ask;
 mod author;
+mod conformance;
 mod connection;
 mod face;
 mod gates;
@@ -27,6 +28,7 @@ mod transport;
 pub(crate) use author::serving as author;
 #[cfg(test)]
 pub(crate) use author::tools as author_tools;
+pub(crate) use conformance::serving as conformance;
 #[cfg(test)]
 pub(crate) use gates::tools as gates_tools;
 pub(crate) use gates::{Tell, serving as gates};

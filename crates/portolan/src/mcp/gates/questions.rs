@@ -1,11 +1,10 @@
 //! The open questions as a resource, which a client shows if it cannot ask its user in a dialog.
 
 use portolan_runtime::service::ServiceError;
-use rmcp::model::Resource;
+use rmcp::model::{Resource, ResourceContents};
 use serde_json::json;
 
 use super::watched::Watched;
-use crate::mcp::face::ResourceText;
 
 /// The address of the resource.
 pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";
@@ -22,11 +21,11 @@ pub(super) fn resources() -> Vec<Resource> {
 }
 
 /// Returns the text of a resource, or `None` if there is none of this address.
-pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<ResourceText, ServiceError>> {
+pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<ResourceContents, ServiceError>> {
     if uri != QUESTIONS {
         return None;
     }
     let open = watched.open().await;
-    let text = |open| ResourceText { kind: "application/json", text: json!({ "questions": open }).to_string() };
-    Some(open.map(text))
+    let text = |open| json!({ "questions": open }).to_string();
+    Some(open.map(|open| ResourceContents::text(text(open), uri).with_mime_type("application/json")))
 }

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use portolan_core::diagnostic::clip;
 use portolan_runtime::service::{Caller, RunLine, ServiceError, Waiting};
-use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
+use rmcp::model::{
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
+};
 use serde_json::{Map, Value};
 
 use super::Project;
@@ -60,13 +62,13 @@ impl Project {
         &self,
         request: &GetPromptRequestParams,
         caller: &Caller,
-    ) -> Option<Result<GetPromptResult, ServiceError>> {
+    ) -> Option<Result<GetPromptResponse, ServiceError>> {
         let text = match request.name.as_str() {
             CONTINUE => self.open_runs().await,
             QUESTIONS => self.questions(caller).await,
             name => Ok(self.start(name.strip_prefix(START)?, request.arguments.as_ref())?),
         };
-        Some(text.map(|text| GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])))
+        Some(text.map(|text| GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into()))
     }
 
     fn start(&self, id: &str, arguments: Option<&Map<String, Value>>) -> Option<String> {

@@ -9,10 +9,9 @@ use portolan_core::present::{history, mermaid};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, Request, ServiceError};
-use rmcp::model::{CompleteRequestParams, Reference, Resource, ResourceTemplate};
+use rmcp::model::{CompleteRequestParams, Reference, Resource, ResourceContents, ResourceTemplate};
 
 use super::Project;
-use crate::mcp::face::ResourceText;
 
 const WORKFLOWS: &str = "portolan://workflows/";
 const RUNS: &str = "portolan://runs/";
@@ -22,6 +21,12 @@ const DIAGRAM: &str = "/diagram";
 const HISTORY: &str = "/history";
 /// The most values of a completion, by the specification.
 const MOST_VALUES: usize = 100;
+
+/// The text of a resource, and its media type.
+struct TypedText {
+    kind: &'static str,
+    text: String,
+}
 
 impl Project {
     /// Returns the resources that have an address of their own: the workflows, if definitions can be read.
@@ -65,39 +70,43 @@ impl Project {
     }
 
     /// Reads a resource. Returns `None` if there is no resource of that address.
-    pub(in crate::mcp) async fn read(&self, uri: &str, caller: &Caller) -> Option<Result<ResourceText, ServiceError>> {
+    pub(in crate::mcp) async fn read(
+        &self,
+        uri: &str,
+        caller: &Caller,
+    ) -> Option<Result<ResourceContents, ServiceError>> {
         if let Some(rest) = uri.strip_prefix(WORKFLOWS).filter(|_| self.shows_definitions) {
             return match rest.strip_suffix(DIAGRAM) {
-                Some(id) => known(self.diagram(&decoded(id)?)),
-                None => known(self.definition(&decoded(rest)?)),
+                Some(id) => known(uri, self.diagram(&decoded(id)?)),
+                None => known(uri, self.definition(&decoded(rest)?)),
             };
         }
         let rest = uri.strip_prefix(RUNS)?;
         match rest.strip_suffix(HISTORY) {
-            Some(run) => known(self.history(&decoded(run)?).await),
-            None => known(self.situation(&decoded(rest)?, caller).await),
+            Some(run) => known(uri, self.history(&decoded(run)?).await),
+            None => known(uri, self.situation(&decoded(rest)?, caller).await),
         }
     }
 
-    fn definition(&self, id: &str) -> Result<ResourceText, ServiceError> {
+    fn definition(&self, id: &str) -> Result<TypedText, ServiceError> {
         let (source, _) = self.service.library().text(id)?;
         let is_json = source.text.trim_start().starts_with('{');
         let kind = if is_json { "application/json" } else { "application/yaml" };
-        Ok(ResourceText { kind, text: source.text.to_string() })
+        Ok(TypedText { kind, text: source.text.to_string() })
     }
 
-    fn diagram(&self, id: &str) -> Result<ResourceText, ServiceError> {
+    fn diagram(&self, id: &str) -> Result<TypedText, ServiceError> {
         let (workflow, _) = self.service.library().drawable(id)?;
-        Ok(ResourceText { kind: "text/vnd.mermaid", text: mermaid(&workflow, None) })
+        Ok(TypedText { kind: "text/vnd.mermaid", text: mermaid(&workflow, None) })
     }
 
-    async fn situation(&self, run: &str, caller: &Caller) -> Result<ResourceText, ServiceError> {
+    async fn situation(&self, run: &str, caller: &Caller) -> Result<TypedText, ServiceError> {
         let view = self.service.view(&Request::of(self.address(run)?), caller).await?;
         let text = serde_json::to_string(&view.situation).expect("a situation is JSON");
-        Ok(ResourceText { kind: "application/json", text })
+        Ok(TypedText { kind: "application/json", text })
     }
 
-    async fn history(&self, run: &str) -> Result<ResourceText, ServiceError> {
+    async fn history(&self, run: &str) -> Result<TypedText, ServiceError> {
         let events = self.service.history(&self.address(run)?).await?;
         let mut text = String::new();
         for record in &events.records {
@@ -105,7 +114,7 @@ impl Project {
             let line: String = line.lines().next().unwrap_or_default().into();
             let _written = writeln!(text, "{:>4}  {}  {line}", record.seq, rfc3339(record.event.at));
         }
-        Ok(ResourceText { kind: "text/plain", text })
+        Ok(TypedText { kind: "text/plain", text })
     }
 
     /// Returns the address of a run in the store or in one of the project's task files. Other files are not read.
@@ -141,10 +150,10 @@ impl Project {
 }
 
 /// Returns `None` instead of the error of an unknown workflow or run: there is no such resource.
-fn known(read: Result<ResourceText, ServiceError>) -> Option<Result<ResourceText, ServiceError>> {
+fn known(uri: &str, read: Result<TypedText, ServiceError>) -> Option<Result<ResourceContents, ServiceError>> {
     match read {
         Err(error) if matches!(error.code, "unknown_run" | "unknown_workflow" | "bad_id" | "no_workflow") => None,
-        read => Some(read),
+        read => Some(read.map(|read| ResourceContents::text(read.text, uri).with_mime_type(read.kind))),
     }
 }
 
