@@ -102,7 +102,10 @@ pub(crate) async fn serve(
 /// Returns the parameters of rmcp's part. The hosts, origins and sizes of requests are checked before it.
 fn config(sets: &[NamedTools]) -> StreamableHttpServerConfig {
     let longest = sets.iter().map(|set| set.tools.toolset.manners().bounds.line).max().unwrap_or_default();
-    StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(longest)
+    StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .with_json_response(true)
+        .with_max_request_body_bytes(longest)
 }
 
 fn router(
