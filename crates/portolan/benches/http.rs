@@ -19,7 +19,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -65,14 +65,14 @@ fn main() {
     row("HTTP: Next on a task file", over_http);
 
     for clients in [1, CLIENTS] {
-        let looked = together(clients, period, |nth, stop| {
+        let looked = together(clients, period, |nth, end| {
             let mut client = http.client();
             let task = begun(&mut client, tasks.path(), &format!("many-{clients}-{nth}"));
-            repeat(stop, || drop(client.call("Current", &task)))
+            repeat(end, || drop(client.call("Current", &task)))
         });
-        let moved = together(clients, period, |nth, stop| {
+        let moved = together(clients, period, |nth, end| {
             let (mut client, mut walk) = (http.client(), Walk::new(&format!("moved-{clients}-{nth}")));
-            repeat(stop, || {
+            repeat(end, || {
                 walk.step(tasks.path(), |tool, given| client.call(tool, given));
             })
         });
@@ -87,9 +87,10 @@ fn main() {
     println!("{sessions} idle sessions: {} KiB resident, {each:.1} KiB for each", http.resident());
 }
 
-fn repeat(stop: &AtomicBool, mut work: impl FnMut()) -> u64 {
+/// How often `work` is done until `end`.
+fn repeat(end: Instant, mut work: impl FnMut()) -> u64 {
     let mut count = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while Instant::now() < end {
         work();
         count += 1;
     }
@@ -97,16 +98,13 @@ fn repeat(stop: &AtomicBool, mut work: impl FnMut()) -> u64 {
 }
 
 /// How often clients that work at the same time do their work in a second.
-fn together(clients: usize, period: Duration, work: impl Fn(usize, &AtomicBool) -> u64 + Sync) -> f64 {
-    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
-    let begun = Instant::now();
+fn together(clients: usize, period: Duration, work: impl Fn(usize, Instant) -> u64 + Sync) -> f64 {
+    let (count, begun) = (AtomicU64::new(0), Instant::now());
     std::thread::scope(|scope| {
         for nth in 0..clients {
-            let (stop, count, work) = (&stop, &count, &work);
-            scope.spawn(move || count.fetch_add(work(nth, stop), Ordering::Relaxed));
+            let (count, work) = (&count, &work);
+            scope.spawn(move || count.fetch_add(work(nth, begun + period), Ordering::Relaxed));
         }
-        std::thread::sleep(period);
-        stop.store(true, Ordering::Relaxed);
     });
     count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::http::Metrics;
 use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
 
@@ -135,11 +136,40 @@ pub(super) struct Face {
     /// Whether the client has sent `initialized`.
     is_begun: AtomicBool,
     subscriptions: Subscriptions,
+    /// Counts calls, if a server has metrics.
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Face {
     pub(super) fn new(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>) -> Face {
-        Face { toolset, ending, is_begun: AtomicBool::new(false), subscriptions: Subscriptions::default() }
+        Face {
+            toolset,
+            ending,
+            is_begun: AtomicBool::new(false),
+            subscriptions: Subscriptions::default(),
+            metrics: None,
+        }
+    }
+
+    /// Creates a server whose calls are counted.
+    pub(super) fn measured(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>, metrics: Arc<Metrics>) -> Face {
+        Face { metrics: Some(metrics), ..Face::new(toolset, ending) }
+    }
+
+    /// Counts a call. Tools that do not exist count as one.
+    fn count(&self, tool: &str, answer: &Result<CallToolResponse, ErrorData>, took: Duration) {
+        let Some(metrics) = &self.metrics else { return };
+        let error = match answer {
+            Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
+                let error = result.structured_content.as_ref().map(|content| &content["error"]);
+                let code = error.and_then(|error| error.as_str().or_else(|| error["code"].as_str()));
+                Some(code.unwrap_or("tool_error").to_owned())
+            }
+            Ok(_) => None,
+            Err(error) => Some(error.code.0.to_string()),
+        };
+        let tool = if self.toolset.tools().iter().any(|known| known.name == tool) { tool } else { "unknown" };
+        metrics.called(tool, error.as_deref(), took);
     }
 
     async fn end(&self) {
@@ -425,13 +455,16 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let cancelled = context.ct.clone();
-        tokio::select! {
+        let (tool, begun) = (request.name.clone(), Instant::now());
+        let answer = tokio::select! {
             // A cancellation takes precedence over an answer that arrives at the same time.
             biased;
             // The call is dropped, which also ends its work.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is ending", None)),
             answer = self.toolset.call(request, context) => answer,
-        }
+        };
+        self.count(&tool, &answer, begun.elapsed());
+        answer
     }
 }

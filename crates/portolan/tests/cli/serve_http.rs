@@ -163,6 +163,46 @@ fn probes_need_no_token_and_without_authentication_nobody_does() {
 }
 
 #[test]
+fn calls_and_refusals_are_counted() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &["--toolset", "tasks,navigate"]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for (tool, arguments) in [
+        ("Init", json!({ "workflowType": "small" })),
+        ("Init", json!({ "workflowType": "nothing" })),
+        ("start_workflow", json!({ "workflow_id": "nothing" })),
+        ("no such tool", json!({})),
+    ] {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
+        assert_eq!(server.message("/mcp", &call, &more).status, 200, "{tool}");
+    }
+    let (host, bearer) = (server.host(), server.bearer());
+    let without = server.with("GET", "/metrics", &[("Host", &host)], "");
+    assert_eq!(verdict(&without), "401 no_token");
+    let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
+    assert_eq!(metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+    let shown = |line: &&str| line.contains("_count{") || line.starts_with("portolan_") || line.contains("EOF");
+    let mut lines: Vec<&str> = metrics.body.lines().filter(shown).collect();
+    lines.sort_unstable();
+    expect![[r##"
+        # EOF
+        mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="Init",error_type=""} 1
+        mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="Init",error_type="unknown_workflow"} 1
+        mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="start_workflow",error_type="unknown_workflow"} 1
+        mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="unknown",error_type="unknown_tool"} 1
+        portolan_requests_pending 0
+        portolan_runs_open 1
+        portolan_runs_waiting 0
+        portolan_sessions 0"##]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
 fn it_ends_when_it_is_asked_to() {
     let project = Project::small();
     let mut server = Served::over_http(&project, &[]);

@@ -1,9 +1,10 @@
 """Reaches `portolan serve --http` through nginx and Caddy, configured as docs/remote.md says, with the Python SDK.
 
-    pip install mcp==2.3.0
+    pip install mcp==2.3.0 prometheus-client==0.23.1
     python crates/portolan/tests/clients/proxies.py target/debug/portolan
 
 Through each proxy that is installed, and in both eras of MCP, it lists and calls tools; without a password it gets nothing.
+Prometheus' own reader reads the metrics of these calls.
 Exit code 0: all went well; 1: something did not, and it says what; 3: no proxy is installed.
 """
 
@@ -24,6 +25,7 @@ from pathlib import Path
 import httpx2
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 PAGE = Path(__file__).resolve().parents[4] / "docs/remote.md"
 PASSWORD = "a word that is long enough"
@@ -91,6 +93,17 @@ async def walk(url):
             assert refused.status_code == 401, refused
 
 
+def counted(url, token, calls):
+    """The metrics must be readable, and have the calls."""
+    text = httpx2.get(url, headers={"Authorization": f"Bearer {token}"}).text
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    samples = families["mcp_server_operation_duration_seconds"].samples
+    [init] = [s for s in samples if s.name.endswith("_count") and s.labels["gen_ai_tool_name"] == "Init"]
+    assert init.value == calls, init
+    [runs] = families["portolan_runs_open"].samples
+    assert runs.value == calls, runs
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -122,6 +135,7 @@ def main():
                     running.terminate()
                     running.stderr.read()
                 print(f"{proxy.__name__}: well")
+            counted(f"http://{upstream}/metrics", token, 2 * len(proxies))
             serving.terminate()
             assert serving.wait() == 0
 

@@ -16,7 +16,7 @@ use futures_core::Stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use super::{MOST_REQUESTS, MOST_SESSIONS, PATH, Server};
+use super::{MOST_REQUESTS, MOST_SESSIONS, Server};
 use crate::http::Refusal;
 use crate::mcp::transport::values;
 
@@ -37,7 +37,7 @@ fn admitted(server: &Server, request: &Request) -> Result<(), Refusal> {
     let access = &server.access;
     access.host(request)?;
     access.same_site(request.headers())?;
-    if request.uri().path().starts_with(PATH) { access.token(request.headers()) } else { Ok(()) }
+    if matches!(request.uri().path(), "/healthz" | "/readyz") { Ok(()) } else { access.token(request.headers()) }
 }
 
 /// Admits requests within the limits, and counts each until its response is complete.

@@ -7,6 +7,9 @@
 //! after [`IDLE`]. A run does not belong to a session: it is found by its handle or token.
 
 mod limits;
+mod metrics;
+
+pub(super) use metrics::Metrics;
 
 use std::io;
 use std::sync::Arc;
@@ -57,6 +60,7 @@ struct Server {
     bounds: Bounds,
     requests: Arc<Semaphore>,
     sessions: Vec<Arc<LocalSessionManager>>,
+    metrics: Arc<Metrics>,
     is_ending: AtomicBool,
 }
 
@@ -120,19 +124,20 @@ fn router(
     let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
     let bounds = all.manners().bounds;
     paths.push((PATH.to_owned(), all));
-    let (mut mcp, mut sessions) = (Router::new(), Vec::new());
+    let (mut mcp, mut sessions, metrics) = (Router::new(), Vec::new(), Arc::new(Metrics::new()));
     for (path, toolset) in paths {
-        let (service, manager) = endpoint(toolset, config.clone(), ending.clone());
+        let (service, manager) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
         mcp = mcp.route_service(&path, service);
         sessions.push(manager);
     }
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
-    let server = Arc::new(Server { service, access, bounds, requests, sessions, is_ending });
+    let server = Arc::new(Server { service, access, bounds, requests, sessions, metrics, is_ending });
     let router = mcp
         .layer(from_fn_with_state(Arc::clone(&server), limits::limit))
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
+        .route("/metrics", get(metrics::all))
         .fallback(nothing)
         .layer(from_fn_with_state(Arc::clone(&server), limits::admit))
         .with_state(Arc::clone(&server));
@@ -143,11 +148,12 @@ fn endpoint(
     toolset: Arc<dyn Toolset>,
     config: StreamableHttpServerConfig,
     ending: watch::Receiver<bool>,
+    metrics: Arc<Metrics>,
 ) -> (McpService, Arc<LocalSessionManager>) {
     let mut manager = LocalSessionManager::default();
     manager.session_config.keep_alive = Some(IDLE);
     let manager = Arc::new(manager);
-    let face = move || Ok(Face::new(Arc::clone(&toolset), ending.clone()));
+    let face = move || Ok(Face::measured(Arc::clone(&toolset), ending.clone(), Arc::clone(&metrics)));
     (StreamableHttpService::new(face, Arc::clone(&manager), config), manager)
 }
 

@@ -1,0 +1,93 @@
+//! The metrics of a server, in the text format of OpenMetrics.
+//!
+//! The duration of calls is named as OpenTelemetry's conventions for MCP have it (`mcp.server.operation.duration`).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use portolan_runtime::service::ServiceError;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::{MOST_REQUESTS, Server};
+use crate::http::Refusal;
+
+const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The upper bounds of the durations, in seconds.
+const SECONDS: [f64; 14] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0];
+/// The most runs that are counted.
+const MOST_RUNS: usize = 10_000;
+
+/// The metrics that calls add to.
+pub(in crate::mcp) struct Metrics {
+    registry: Registry,
+    calls: Family<CallLabels, Histogram, fn() -> Histogram>,
+}
+
+/// What a duration belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    mcp_method_name: &'static str,
+    gen_ai_tool_name: String,
+    /// The code of the refusal, empty if there is none.
+    error_type: String,
+}
+
+impl Metrics {
+    pub(super) fn new() -> Metrics {
+        let mut registry = Registry::default();
+        let calls = Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
+        let about = "How long calls of tools take, by tool and by the code of the refusal";
+        registry.register_with_unit("mcp_server_operation_duration", about, Unit::Seconds, calls.clone());
+        Metrics { registry, calls }
+    }
+
+    /// Counts a call. `error` is the code of its refusal.
+    pub(in crate::mcp) fn called(&self, tool: &str, error: Option<&str>, took: Duration) {
+        let labels = CallLabels {
+            mcp_method_name: "tools/call",
+            gen_ai_tool_name: tool.to_owned(),
+            error_type: error.unwrap_or_default().to_owned(),
+        };
+        self.calls.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// Answers with all metrics.
+pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, Refusal> {
+    let counted = server.metrics.text().map_err(|error| {
+        let message = format!("the metrics cannot be written: {error}");
+        ServiceError::failed("not_written", message, "try again")
+    })?;
+    let runs = server.service.list(true, MOST_RUNS).await?;
+    let waiting = runs.iter().filter(|run| run.status == "waiting").count();
+    let mut sessions = 0;
+    for manager in &server.sessions {
+        sessions += manager.sessions.read().await.len();
+    }
+    let pending = MOST_REQUESTS - server.requests.available_permits();
+    let mut text = counted.trim_end_matches("# EOF\n").to_owned();
+    for (name, about, value) in [
+        ("portolan_requests_pending", "Requests that are being processed", pending),
+        ("portolan_sessions", "Sessions of clients that have some", sessions),
+        ("portolan_runs_open", "Runs that have not ended", runs.len()),
+        ("portolan_runs_waiting", "Runs that wait for a person", waiting),
+    ] {
+        let _written = write!(text, "# HELP {name} {about}.\n# TYPE {name} gauge\n{name} {value}\n");
+    }
+    text.push_str("# EOF\n");
+    Ok(([(CONTENT_TYPE, TYPE)], text).into_response())
+}
