@@ -297,9 +297,9 @@ impl ServerHandler for Face {
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let all = self.toolset.resources().into_iter().map(|resource| resource.uri.clone());
-        let uris: Vec<String> = all.filter(|uri| self.toolset.updates(uri).is_some()).collect();
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let wanted = requested.resource_subscriptions.iter().flatten();
+        let uris: Vec<String> = wanted.filter(|uri| self.toolset.updates(uri).is_some()).cloned().collect();
         let has_lists = self.toolset.changes().is_some();
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = has_lists.then_some(true);

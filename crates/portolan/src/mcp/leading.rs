@@ -5,8 +5,7 @@ use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, Implementation, JsonObject, PromptsCapability, ResourcesCapability, ServerCapabilities,
-    ServerConfig,
+    ClientCapabilities, Implementation, JsonObject, PromptsCapability, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 
@@ -22,7 +21,7 @@ pub(super) fn about(instructions: &str) -> ServerConfig {
 pub(super) fn about_with_project(instructions: &str) -> ServerConfig {
     let mut about = about(instructions);
     about.capabilities.prompts = Some(PromptsCapability::default());
-    about.capabilities.resources = Some(ResourcesCapability::default());
+    about.capabilities.resources = Some(face::resources());
     about.capabilities.completions = Some(JsonObject::new());
     about
 }

@@ -164,3 +164,29 @@ fn an_agent_that_is_led_reads_no_definition() {
     let mut wire = project.client(&["--toolset", "navigate", "--profile", "author"]);
     assert!(uris(&mut wire).contains(&"portolan://workflows/quick-task".to_owned()));
 }
+
+#[test]
+fn who_follows_a_run_hears_of_every_move_whoever_makes_it() {
+    let project = Project::new();
+    let mut other = project.client(&[]);
+    let run = other.done("Init", &json!({ "workflowType": "quick-task" }))["run"].as_str().expect("a run").to_owned();
+    let uri = format!("portolan://runs/{run}");
+    for set in ["tasks", "navigate", "tasks,gates"] {
+        let mut wire = project.client(&["--toolset", set]);
+        assert_eq!(wire.request("resources/subscribe", json!({ "uri": uri }))["result"], json!({}), "{set}");
+        // A run that begins elsewhere is none of its business.
+        other.done("Init", &json!({ "workflowType": "quick-task" }));
+        let revision = json!({ "run": run });
+        let now = other.done(if set == "tasks" { "Start" } else { "Current" }, &revision);
+        if set != "tasks" {
+            let action = now["actions"]["required"][0].clone();
+            let mut arguments = action["arguments"].clone();
+            arguments["result"] = json!("failed");
+            other.done("Next", &arguments);
+        }
+        let told = wire.next().expect("a notification");
+        assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+        assert_eq!(told["params"]["uri"], json!(uri), "{told}");
+        assert_eq!(wire.request("resources/unsubscribe", json!({ "uri": uri }))["result"], json!({}), "{set}");
+    }
+}

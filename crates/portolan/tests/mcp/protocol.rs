@@ -15,7 +15,10 @@ fn a_session_speaks_the_revision_that_was_asked_for() {
         let hello = wire.shake_hands(version, &json!({}));
         assert_eq!(hello["protocolVersion"], version);
         assert_eq!(hello["serverInfo"]["name"], "portolan");
-        assert_eq!(hello["capabilities"], json!({ "completions": {}, "prompts": {}, "resources": {}, "tools": {} }));
+        assert_eq!(
+            hello["capabilities"],
+            json!({ "completions": {}, "prompts": {}, "resources": { "subscribe": true }, "tools": {} })
+        );
         assert!(hello["instructions"].as_str().is_some_and(|text| text.len() < 700), "{hello}");
         assert!(!wire.call("ListCatalog", &json!({})).is_error);
         assert_eq!(wire.request("ping", json!({}))["result"], json!({}));

@@ -152,8 +152,11 @@ fn what_a_call_of_this_server_changes_is_told_as_well() {
 #[test]
 fn there_is_nothing_else_to_subscribe_to() {
     let project = Project::new();
-    for (toolset, code) in [("gates", -32002), ("tasks", -32601)] {
-        let mut wire = project.client(&["--toolset", toolset]);
+    let author = ["tools.yaml", "--toolset", "author"];
+    for (arguments, code) in
+        [(&["--toolset", "gates"][..], -32002), (&["--toolset", "tasks"], -32002), (&author, -32601)]
+    {
+        let mut wire = project.client(arguments);
         for uri in ["portolan://else", "", "file:///etc/passwd"] {
             let refused = wire.request("resources/subscribe", json!({ "uri": uri }));
             assert_eq!(refused["error"]["code"], code, "{refused}");

@@ -16,6 +16,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
@@ -179,6 +180,10 @@ impl Toolset for Server {
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
         Box::pin(async move { self.project.read(uri, &leading::caller(context)).await })
+    }
+
+    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
+        self.project.updates(uri)
     }
 
     fn prompts(&self) -> Vec<Prompt> {

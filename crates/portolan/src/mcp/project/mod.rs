@@ -1,5 +1,6 @@
 //! What the sets for leading agents offer beside their tools: prompts for a person to choose, and resources to read.
 
+mod following;
 mod prompts;
 mod resources;
 
@@ -16,11 +17,13 @@ pub(super) struct Project {
     wording: Wording,
     /// Whether definitions can be read. An agent that is led does not see the later steps.
     shows_definitions: bool,
+    /// The runs that clients are subscribed to.
+    followed: Arc<following::Followed>,
 }
 
 impl Project {
     pub(super) fn new(service: Arc<Service>, wording: Wording, shows_definitions: bool) -> Project {
-        Project { service, wording, shows_definitions }
+        Project { service, wording, shows_definitions, followed: Arc::default() }
     }
 
     /// Returns the ids of the workflows that can be run, with the beginning `start`.

@@ -11,6 +11,8 @@ use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, Request, ServiceError};
 use rmcp::model::{CompleteRequestParams, Reference, Resource, ResourceContents, ResourceTemplate};
 
+use tokio::sync::watch;
+
 use super::Project;
 
 const WORKFLOWS: &str = "portolan://workflows/";
@@ -86,6 +88,14 @@ impl Project {
             Some(run) => known(uri, self.history(&decoded(run)?).await),
             None => known(uri, self.situation(&decoded(rest)?, caller).await),
         }
+    }
+
+    /// Returns a receiver that changes with a run in the store. `None` for other addresses.
+    pub(in crate::mcp) fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
+        let run = uri.strip_prefix(RUNS)?;
+        let run = decoded(run.strip_suffix(HISTORY).unwrap_or(run))?;
+        self.address(&run).ok()?;
+        self.followed.follow(&self.service, &run)
     }
 
     fn definition(&self, id: &str) -> Result<TypedText, ServiceError> {
