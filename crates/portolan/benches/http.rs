@@ -10,6 +10,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+#[path = "support/believed.rs"]
+mod believed;
 #[path = "support/mod.rs"]
 #[expect(dead_code, reason = "the other benchmarks use more of it")]
 mod support;
@@ -19,9 +21,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use believed::believed;
 use serde_json::{Value, json};
 use support::{Server, command, row, timed};
 
@@ -42,6 +46,7 @@ fn main() {
     let tasks = tempfile::tempdir_in(tasks).expect("a folder for task files");
 
     let own = vec![env!("CARGO_BIN_EXE_portolan").to_owned(), "serve".to_owned()];
+    believed(&own[0], project.path(), WORKFLOW);
     let mut stdio = Server::start(&own, project.path());
     let http = HttpServer::start(&own[0], project.path());
     let mut client = http.client();
@@ -65,16 +70,17 @@ fn main() {
     row("HTTP: Next on a task file", over_http);
 
     for clients in [1, CLIENTS] {
-        let looked = together(clients, period, |nth, end| {
+        let looked = together(clients, period, |nth| {
             let mut client = http.client();
             let task = begun(&mut client, tasks.path(), &format!("many-{clients}-{nth}"));
-            repeat(end, || drop(client.call("Current", &task)))
+            move || drop(client.call("Current", &task))
         });
-        let moved = together(clients, period, |nth, end| {
+        let moved = together(clients, period, |nth| {
             let (mut client, mut walk) = (http.client(), Walk::new(&format!("moved-{clients}-{nth}")));
-            repeat(end, || {
-                walk.step(tasks.path(), |tool, given| client.call(tool, given));
-            })
+            let folder = tasks.path();
+            move || {
+                walk.step(folder, |tool, given| client.call(tool, given));
+            }
         });
         println!("{clients:>3} clients: {looked:>9.0} situations a second, {moved:>9.0} moves a second");
     }
@@ -87,26 +93,24 @@ fn main() {
     println!("{sessions} idle sessions: {} KiB resident, {each:.1} KiB for each", http.resident());
 }
 
-/// How often `work` is done until `end`.
-fn repeat(end: Instant, mut work: impl FnMut()) -> u64 {
-    let mut count = 0;
-    while Instant::now() < end {
-        work();
-        count += 1;
-    }
-    count
-}
-
-/// How often clients that work at the same time do their work in a second.
-fn together(clients: usize, period: Duration, work: impl Fn(usize, Instant) -> u64 + Sync) -> f64 {
-    let (count, begun) = (AtomicU64::new(0), Instant::now());
+/// How often clients that work at the same time do their work in a second, once each is ready.
+fn together<W: FnMut()>(clients: usize, period: Duration, ready: impl Fn(usize) -> W + Sync) -> f64 {
+    let (count, barrier) = (AtomicU64::new(0), Barrier::new(clients));
     std::thread::scope(|scope| {
         for nth in 0..clients {
-            let (count, work) = (&count, &work);
-            scope.spawn(move || count.fetch_add(work(nth, begun + period), Ordering::Relaxed));
+            let (count, barrier, ready) = (&count, &barrier, &ready);
+            scope.spawn(move || {
+                let mut work = ready(nth);
+                barrier.wait();
+                let end = Instant::now() + period;
+                while Instant::now() < end {
+                    work();
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
         }
     });
-    count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64()
+    count.load(Ordering::Relaxed) as f64 / period.as_secs_f64()
 }
 
 /// A walk through the workflow on task files, one after the other.

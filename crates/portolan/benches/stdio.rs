@@ -11,6 +11,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+#[path = "support/believed.rs"]
+mod believed;
 #[path = "support/mod.rs"]
 mod support;
 
@@ -19,6 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use believed::believed;
 use serde_json::{Value, json};
 use support::{Processor, Server, echo, row, startup, timed};
 
@@ -36,6 +39,7 @@ fn main() {
     let peer: Option<Vec<String>> =
         std::env::var("PORTOLAN_BENCH_PEER").ok().map(|line| line.split_whitespace().map(str::to_owned).collect());
 
+    believed(&own[0], scratch.path(), WORKFLOW);
     println!("{walks} walks of {WORKFLOW}, task files in {}", tasks.path().display());
     row("floor: a line through cat", echo(walks * 10));
     row("floor: write and rename 2 KiB", rename(tasks.path(), walks * 10));
