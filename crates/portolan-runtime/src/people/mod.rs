@@ -92,7 +92,7 @@ impl People<'_> {
                 "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
             );
         }
-        if self.service.options().is_remote {
+        if self.service.is_remote() {
             return refused("any program with the server's token can answer over HTTP, an agent too".to_owned());
         }
         let chain = lineage::ancestors();

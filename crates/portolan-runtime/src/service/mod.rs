@@ -208,6 +208,11 @@ impl Service {
         &self.trust
     }
 
+    /// Returns whether clients connect from outside, so that nobody knows whether a person answers there.
+    pub fn is_remote(&self) -> bool {
+        self.options.is_remote
+    }
+
     /// Returns the project folder.
     pub fn project(&self) -> &Path {
         &self.options.project

@@ -98,6 +98,7 @@ const MAX_DRAWN: usize = 100;
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let (toolsets, files) = if args.conformance { Default::default() } else { chosen(&args)? };
     fitting(&args, &toolsets)?;
+    let port = args.over_http.port()?;
     let has = |set| toolsets.contains(&set);
     let output = common.output();
     let notes = mcp::Notes::to(std::io::stderr());
@@ -113,7 +114,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
             (true, false) => States::Tokens,
             (true, true) => States::Ledger,
         },
-        is_remote: args.over_http.is_used(),
+        is_remote: port.is_some(),
         ..common.options()?
     };
     let service = Arc::new(Service::new(options)?);
@@ -165,8 +166,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
         sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
-    match args.over_http.address()? {
-        Some(address) => http::serve(service, sets, address, &args.over_http, &output)?,
+    match port {
+        Some(port) => http::serve(service, sets, port, &args.over_http, &output)?,
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;

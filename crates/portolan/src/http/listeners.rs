@@ -44,7 +44,7 @@ impl Listeners {
         for socket in self.sockets {
             let mut ending = ending.clone();
             let ended = async move {
-                // A dropped sender means that nothing will tell of an end: serve until the task is dropped.
+                // Without a sender no end is announced: serve until the task is dropped.
                 if ending.wait_for(|is_over| *is_over).await.is_err() {
                     std::future::pending::<()>().await;
                 }

@@ -27,6 +27,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::http::Metrics;
+use super::project::Project;
 use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
 
@@ -80,43 +81,53 @@ pub(super) trait Toolset: Send + Sync {
         None
     }
 
+    /// Returns the prompts and resources of the project, if it offers them.
+    fn project(&self) -> Option<&Project> {
+        None
+    }
+
     /// Returns its resources.
     fn resources(&self) -> Vec<Resource> {
-        Vec::new()
+        self.project().map(Project::resources).unwrap_or_default()
     }
 
     /// Returns the forms of the addresses of its resources.
     fn templates(&self) -> Vec<ResourceTemplate> {
-        Vec::new()
+        self.project().map(Project::templates).unwrap_or_default()
     }
 
     /// Reads a resource.
-    fn read<'a>(&'a self, _uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(async { None })
+    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
+        Box::pin(async move { self.project()?.read(uri, context).await })
     }
 
     /// Returns its prompts.
     fn prompts(&self) -> Vec<Prompt> {
-        Vec::new()
+        self.project().map(Project::prompts).unwrap_or_default()
     }
 
     /// Returns the messages of a prompt.
     fn prompt<'a>(
         &'a self,
-        _request: &'a GetPromptRequestParams,
-        _context: &'a RequestContext<RoleServer>,
+        request: &'a GetPromptRequestParams,
+        context: &'a RequestContext<RoleServer>,
     ) -> Messages<'a> {
-        Box::pin(async { None })
+        Box::pin(async move { self.project()?.prompt(request, context).await })
     }
 
     /// Returns the values that complete an argument of a prompt or a variable of an address.
-    fn complete<'a>(&'a self, _request: &'a CompleteRequestParams) -> Completion<'a> {
-        Box::pin(async { Vec::new() })
+    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
+        Box::pin(async move {
+            match self.project() {
+                Some(project) => project.complete(request).await,
+                None => Vec::new(),
+            }
+        })
     }
 
     /// Returns a receiver that changes when the text of a resource may have, or `None` if there is no such resource.
-    fn updates(&self, _uri: &str) -> Option<watch::Receiver<u64>> {
-        None
+    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
+        self.project()?.updates(uri)
     }
 
     /// Returns the work of a session beside its calls. It is dropped when the session ends.
@@ -168,7 +179,9 @@ impl Face {
             Ok(_) => None,
             Err(error) => Some(error.code.0.to_string()),
         };
-        let tool = if self.toolset.tools().iter().any(|known| known.name == tool) { tool } else { "unknown" };
+        // A call that succeeded named a tool. The names of others are the client's, and are not kept.
+        let is_known = error.is_none() || self.toolset.tools().iter().any(|known| known.name == tool);
+        let tool = if is_known { tool } else { "unknown" };
         metrics.called(tool, error.as_deref(), took);
     }
 

@@ -2,7 +2,7 @@
 //! tool.
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_runtime::service::{Caller, ServiceError};
+use portolan_runtime::service::{Caller, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, Implementation, JsonObject, PromptsCapability, ServerCapabilities, ServerConfig,
@@ -27,10 +27,9 @@ pub(super) fn about_with_project(instructions: &str) -> ServerConfig {
 }
 
 /// Returns the caller, and whether the client can ask its user.
-pub(super) fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    // Any program with the token may be at the other end of HTTP: its answer is not known to be a person's.
-    let is_remote = context.extensions.get::<axum::http::request::Parts>().is_some();
-    let can_ask = !is_remote && context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
+pub(super) fn caller(service: &Service, context: &RequestContext<RoleServer>) -> Caller {
+    let can_ask =
+        !service.is_remote() && context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
     Caller { by: face::caller(context), can_ask }
 }
 

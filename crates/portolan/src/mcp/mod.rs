@@ -4,7 +4,7 @@
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
 //! `transport`, `connection`, `face`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
-//! `leading` has what the sets for leading agents share. Each toolset knows its own tools and little else.
+//! `leading` and `project` have what the sets for leading agents share. Each toolset knows its own tools and little else.
 
 mod arguments;
 mod ask;

@@ -108,7 +108,7 @@ impl Toolset for Several {
             capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         }
         let each: Vec<ServerCapabilities> = self.sets.iter().map(|set| set.about().capabilities).collect();
-        // A set that tells of changes speaks for all: nobody can subscribe to a resource that never changes.
+        // If one set supports subscriptions, all do: a resource that never changes cannot be subscribed to.
         let resources = each.iter().filter_map(|set| set.resources.clone());
         capabilities.resources = resources.max_by_key(|resources| resources.subscribe == Some(true));
         capabilities.prompts = each.iter().find_map(|set| set.prompts.clone());

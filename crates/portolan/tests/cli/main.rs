@@ -17,6 +17,8 @@ mod demo;
 mod eval;
 mod examples;
 mod export;
+#[path = "../mcp/support/fifo.rs"]
+mod fifo;
 mod flow;
 mod guidelines;
 mod help;

@@ -8,8 +8,9 @@ use std::process::Command;
 use expect_test::expect;
 use serde_json::{Value, json};
 
+use crate::fifo::Fifo;
 use crate::served::{Answer, Served, port_of, started};
-use crate::support::Project;
+use crate::support::{Project, checked};
 
 impl Served {
     fn over_http(project: &Project, arguments: &[&str]) -> Served {
@@ -29,14 +30,17 @@ impl Served {
         self.with("POST", path, &headers, &message.to_string())
     }
 
+    /// Calls a tool as a client of 2026-07-28, which has no session.
+    fn call(&self, tool: &str, arguments: &Value) -> Answer {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta() });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
+        self.message("/mcp", &call, &more)
+    }
+
     /// The names of the tools at a path, by a client of 2026-07-28, which has no session.
     fn tools(&self, path: &str) -> Vec<String> {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta() } });
         let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
         let answer = self.message(path, &list, &more);
         let start = answer.body.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("{} {}", answer.head, answer.body));
@@ -45,6 +49,14 @@ impl Served {
         let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
         tools.iter().map(|tool| tool["name"].as_str().expect("it has a name").to_owned()).collect()
     }
+}
+
+fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
 }
 
 fn initialize() -> Value {
@@ -166,21 +178,13 @@ fn probes_need_no_token_and_without_authentication_nobody_does() {
 fn calls_and_refusals_are_counted() {
     let project = Project::small();
     let server = Served::over_http(&project, &["--toolset", "tasks,navigate"]);
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
     for (tool, arguments) in [
         ("Init", json!({ "workflowType": "small" })),
         ("Init", json!({ "workflowType": "nothing" })),
         ("start_workflow", json!({ "workflow_id": "nothing" })),
         ("no such tool", json!({})),
     ] {
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
-        assert_eq!(server.message("/mcp", &call, &more).status, 200, "{tool}");
+        assert_eq!(server.call(tool, &arguments).status, 200, "{tool}");
     }
     let (host, bearer) = (server.host(), server.bearer());
     let without = server.with("GET", "/metrics", &[("Host", &host)], "");
@@ -214,6 +218,34 @@ fn it_ends_when_it_is_asked_to() {
 }
 
 #[test]
+fn a_pending_call_is_answered_before_the_end_and_no_new_one_is_begun() {
+    let project = Project::new();
+    project.write(".flow/workflows/checked.json", checked(r#"["sh", "-c", "echo > begun; cat < go"]"#));
+    project.says("trust .flow/workflows/checked.json");
+    let (begun, go) = (Fifo::at(&project.path().join("begun")), Fifo::at(&project.path().join("go")));
+    let mut server = Served::over_http(&project, &[]);
+    let opened = server.call("Init", &json!({ "workflowType": "checked" })).json();
+    let run = opened["result"]["structuredContent"]["run"].clone();
+    server.call("Start", &json!({ "run": run }));
+    let now = server.call("Current", &json!({ "run": run })).json();
+    let action = now["result"]["structuredContent"]["actions"]["required"][0]["arguments"].clone();
+    let answer = std::thread::scope(|scope| {
+        let pending = scope.spawn(|| server.call("Next", &action));
+        drop(begun.opened());
+        let pid = server.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` is there").success());
+        let host = server.host();
+        while server.with("GET", "/readyz", &[("Host", &host)], "").status == 200 {}
+        let refused = server.call("Current", &json!({ "run": run }));
+        assert_eq!((&*verdict(&refused), refused.header("retry-after")), ("503 ending", Some("1")));
+        go.release();
+        pending.join().expect("it is answered")
+    });
+    assert_eq!(answer.json()["result"]["structuredContent"]["terminal"], "success", "{}", answer.body);
+    assert!(server.child.wait().expect("it ends").success());
+}
+
+#[test]
 fn an_address_must_be_one_of_this_machine() {
     let project = Project::small();
     expect![[r#"
@@ -228,4 +260,10 @@ fn an_address_must_be_one_of_this_machine() {
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 7420"));
+    expect![[r#"
+        stderr: error: `--http 127.0.0.2:7420` is another address than `127.0.0.1` and `[::1]`
+        stderr: help: name a port of `127.0.0.1`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 127.0.0.2:7420"));
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,25 +31,26 @@ pub(super) struct HttpArgs {
 }
 
 impl HttpArgs {
-    /// Returns whether clients connect over HTTP.
-    pub(super) fn is_used(&self) -> bool {
-        self.http.is_some()
-    }
-
-    /// Returns the port to listen on, or `None` if the server is not to be reached over HTTP.
-    pub(super) fn address(&self) -> Result<Option<SocketAddr>, ServiceError> {
+    /// Returns the port to listen on, 0 for any free one. `None` if clients do not connect over HTTP.
+    pub(super) fn port(&self) -> Result<Option<u16>, ServiceError> {
         let Some(given) = &self.http else { return Ok(None) };
-        let address = given.replace("localhost", "127.0.0.1");
-        let Ok(address) = address.parse::<SocketAddr>() else {
+        let refused = |message, help| Err(ServiceError::refused("usage", message, help));
+        let named = given.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+        let Ok(address) = named.as_deref().unwrap_or(given).parse::<SocketAddr>() else {
             let message = format!("`--http {given}` is not an address with a port");
-            return Err(ServiceError::refused("usage", message, "write it as in `--http 127.0.0.1:7420`"));
+            return refused(message, "write it as in `--http 127.0.0.1:7420`");
         };
         if !address.ip().is_loopback() {
             let message = format!("`--http {given}` can be reached from other machines, which is not supported");
             let help = "name a port of `127.0.0.1`; a proxy in front of it can check who calls, and forward the token";
-            return Err(ServiceError::refused("usage", message, help));
+            return refused(message, help);
         }
-        Ok(Some(address))
+        // Exactly these two are listened on.
+        if address.ip() != Ipv4Addr::LOCALHOST && address.ip() != Ipv6Addr::LOCALHOST {
+            let message = format!("`--http {given}` is another address than `127.0.0.1` and `[::1]`");
+            return refused(message, "name a port of `127.0.0.1`");
+        }
+        Ok(Some(address.port()))
     }
 }
 
@@ -57,17 +58,16 @@ impl HttpArgs {
 pub(super) fn serve(
     service: Arc<Service>,
     sets: Vec<NamedTools>,
-    address: SocketAddr,
+    port: u16,
     args: &HttpArgs,
     output: &Output,
 ) -> anyhow::Result<()> {
     let token = if args.no_auth { None } else { Some(token_in(&service.project().join(".portolan"))?) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let port = Some(address.port()).filter(|port| *port != 0);
-        let listeners = Listeners::on_loopback(port).await?;
+        let listeners = Listeners::on_loopback(Some(port).filter(|port| *port != 0)).await?;
         let access = Access::new(listeners.port(), token.as_ref().map(|(token, _)| token.clone()));
-        tell(output, listeners.port(), token.as_ref().map(|(_, file)| file.as_path()), &sets)?;
+        print_address(output, listeners.port(), token.as_ref().map(|(_, file)| file.as_path()), &sets)?;
         mcp::serve_http(service, sets, listeners, access).await
     })?;
     // Work that does not end must not delay the process.
@@ -76,7 +76,7 @@ pub(super) fn serve(
 }
 
 /// Prints the address, and how clients get in.
-fn tell(output: &Output, port: u16, token: Option<&Path>, sets: &[NamedTools]) -> anyhow::Result<()> {
+fn print_address(output: &Output, port: u16, token: Option<&Path>, sets: &[NamedTools]) -> anyhow::Result<()> {
     let base = format!("http://127.0.0.1:{port}{}", mcp::HTTP_PATH);
     if output.is_json() {
         let paths: Vec<String> = sets.iter().map(|set| format!("{base}/{}", set.name)).collect();
@@ -97,7 +97,7 @@ fn tell(output: &Output, port: u16, token: Option<&Path>, sets: &[NamedTools]) -
 /// Returns the project's token and its file. Creates it if there is none that only this user can read.
 fn token_in(folder: &Path) -> Result<(String, PathBuf), ServiceError> {
     let path = folder.join(TOKEN_FILE);
-    if let Some(token) = kept(&path) {
+    if let Some(token) = stored_token(&path) {
         return Ok((token, path));
     }
     let token = random_token()?;
@@ -109,7 +109,7 @@ fn token_in(folder: &Path) -> Result<(String, PathBuf), ServiceError> {
 }
 
 /// Returns the token of an earlier start. Others may have read or written a file that is not this user's alone.
-fn kept(path: &Path) -> Option<String> {
+fn stored_token(path: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if !metadata.is_file() || !is_private(&metadata) || metadata.len() > 2 * TOKEN_DIGITS as u64 {
         return None;

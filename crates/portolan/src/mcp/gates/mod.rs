@@ -64,7 +64,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
         let mut arguments = Arguments::new(request.arguments.clone());
-        let caller = leading::caller(context);
+        let caller = leading::caller(&self.service, context);
         let flow = self.service.flow();
         match request.name.as_ref() {
             "flow_status" => {

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::RETRY_AFTER;
+use axum::http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -45,7 +45,7 @@ pub(super) async fn limit(State(server): State<Arc<Server>>, request: Request, n
     if request.method() != Method::POST {
         let ends = request.method() == Method::DELETE;
         let mut response = next.run(request).await;
-        // Clients take "accepted" for a failure to end their session.
+        // Some clients treat 202 as a failure to end the session.
         if ends && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
@@ -65,7 +65,7 @@ async fn limited(server: &Server, request: Request) -> Result<(Request, OwnedSem
         return Err(later(busy(format!("{MOST_REQUESTS} requests are being processed"))));
     };
     // A request without a session may begin one.
-    if !request.headers().contains_key("mcp-session-id") && is_full(server).await {
+    if !request.headers().contains_key("mcp-session-id") && server.session_count().await >= MOST_SESSIONS {
         return Err(later(busy(format!("{MOST_SESSIONS} sessions are open"))));
     }
     let (parts, body) = request.into_parts();
@@ -75,15 +75,6 @@ async fn limited(server: &Server, request: Request) -> Result<(Request, OwnedSem
         return Err(too_many(server).into_response());
     }
     Ok((Request::from_parts(parts, Body::from(body)), permit))
-}
-
-async fn is_full(server: &Server) -> bool {
-    for manager in &server.sessions {
-        if manager.sessions.read().await.len() >= MOST_SESSIONS {
-            return true;
-        }
-    }
-    false
 }
 
 /// Returns the refusal of a server that is about to end.
@@ -119,7 +110,11 @@ fn later(refusal: Refusal) -> Response {
 
 /// Keeps `permit` until the body of the response is sent or dropped: a call is pending for as long.
 fn held(response: Response, permit: OwnedSemaphorePermit) -> Response {
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    // A stream has no known length, and would be sent in chunks.
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.insert(CONTENT_LENGTH, length.into());
+    }
     Response::from_parts(parts, Body::from_stream(Held { body: body.into_data_stream(), _permit: permit }))
 }
 

@@ -74,10 +74,7 @@ pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, R
     })?;
     let runs = server.service.list(true, MOST_RUNS).await?;
     let waiting = runs.iter().filter(|run| run.status == "waiting").count();
-    let mut sessions = 0;
-    for manager in &server.sessions {
-        sessions += manager.sessions.read().await.len();
-    }
+    let sessions = server.session_count().await;
     let pending = MOST_REQUESTS - server.requests.available_permits();
     let mut text = counted.trim_end_matches("# EOF\n").to_owned();
     for (name, about, value) in [

@@ -42,7 +42,7 @@ const IDLE: Duration = Duration::from_mins(30);
 const DRAIN: Duration = Duration::from_secs(10);
 /// The most requests that are processed at once.
 const MOST_REQUESTS: usize = 256;
-/// The most sessions at each path.
+/// The most sessions.
 const MOST_SESSIONS: usize = 20_000;
 
 type McpService = StreamableHttpService<Face, LocalSessionManager>;
@@ -64,6 +64,17 @@ struct Server {
     is_ending: AtomicBool,
 }
 
+impl Server {
+    /// Returns the number of sessions at all paths.
+    async fn session_count(&self) -> usize {
+        let mut count = 0;
+        for manager in &self.sessions {
+            count += manager.sessions.read().await.len();
+        }
+        count
+    }
+}
+
 /// Serves clients at `listeners` until a signal arrives, and then until the pending calls are answered, for at most
 /// [`DRAIN`].
 ///
@@ -78,7 +89,7 @@ pub(crate) async fn serve(
     sets.iter_mut().filter_map(|set| set.tools.meanwhile.take()).for_each(|work| drop(tokio::spawn(work)));
     let afterwards: Vec<_> = sets.iter_mut().filter_map(|set| set.tools.afterwards.take()).collect();
     let (end, ending) = watch::channel(false);
-    let config = config(&sets);
+    let config = config();
     let cancel = config.cancellation_token.clone();
     let (router, server) = router(service, sets, access, &config, &ending)?;
     let stop = stop_signal()?;
@@ -104,12 +115,11 @@ pub(crate) async fn serve(
 }
 
 /// Returns the parameters of rmcp's part. The hosts, origins and sizes of requests are checked before it.
-fn config(sets: &[NamedTools]) -> StreamableHttpServerConfig {
-    let longest = sets.iter().map(|set| set.tools.toolset.manners().bounds.line).max().unwrap_or_default();
+fn config() -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_json_response(true)
-        .with_max_request_body_bytes(longest)
+        .with_max_request_body_bytes(usize::MAX)
 }
 
 fn router(

@@ -10,17 +10,13 @@ use std::sync::Arc;
 
 use portolan_runtime::service::{Act, Request, Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, GetPromptRequestParams, Prompt, Resource,
-    ResourceTemplate, ServerConfig, Tool,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
-use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
-use super::face::{Answer, Completion, Messages, Text, Toolset};
+use super::face::{Answer, Toolset};
 use super::leading;
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
@@ -88,7 +84,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
         let arguments = Arguments::new(request.arguments.clone());
-        let caller = leading::caller(context);
+        let caller = leading::caller(&self.service, context);
         let (wanted, act) = match request.name.as_ref() {
             "list_workflows" => return Ok(answers::workflows(&calls::list(&self.service, arguments)?).into()),
             "get_workflow" if self.profile == Profile::Author => {
@@ -170,36 +166,8 @@ impl Toolset for Server {
         self.tools.clone()
     }
 
-    fn resources(&self) -> Vec<Resource> {
-        self.project.resources()
-    }
-
-    fn templates(&self) -> Vec<ResourceTemplate> {
-        self.project.templates()
-    }
-
-    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(async move { self.project.read(uri, &leading::caller(context)).await })
-    }
-
-    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
-        self.project.updates(uri)
-    }
-
-    fn prompts(&self) -> Vec<Prompt> {
-        self.project.prompts()
-    }
-
-    fn prompt<'a>(
-        &'a self,
-        request: &'a GetPromptRequestParams,
-        context: &'a RequestContext<RoleServer>,
-    ) -> Messages<'a> {
-        Box::pin(async move { self.project.prompt(request, &leading::caller(context)).await })
-    }
-
-    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
-        Box::pin(self.project.complete(request))
+    fn project(&self) -> Option<&Project> {
+        Some(&self.project)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
@@ -227,7 +195,7 @@ impl Server {
             return refused;
         }
         let wanted = Request { workflow: Some(workflow), ..Request::led(state) };
-        match self.service.view(&wanted, &leading::caller(context)).await {
+        match self.service.view(&wanted, &leading::caller(&self.service, context)).await {
             Ok(view) => refused.at(view),
             Err(_) => refused,
         }

@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 
 use portolan_core::diagnostic::clip;
 use portolan_runtime::service::{Caller, RunLine, ServiceError, Waiting};
+use rmcp::RoleServer;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
 };
+use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
 use super::Project;
+use crate::mcp::leading;
 use crate::words::answer_command;
 use crate::words::tasks::headline;
 
@@ -61,11 +64,11 @@ impl Project {
     pub(in crate::mcp) async fn prompt(
         &self,
         request: &GetPromptRequestParams,
-        caller: &Caller,
+        context: &RequestContext<RoleServer>,
     ) -> Option<Result<GetPromptResponse, ServiceError>> {
         let text = match request.name.as_str() {
             CONTINUE => self.open_runs().await,
-            QUESTIONS => self.questions(caller).await,
+            QUESTIONS => self.questions(&leading::caller(&self.service, context)).await,
             name => Ok(self.start(name.strip_prefix(START)?, request.arguments.as_ref())?),
         };
         Some(text.map(|text| GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into()))

@@ -9,11 +9,14 @@ use portolan_core::present::{history, mermaid};
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Caller, Request, ServiceError};
+use rmcp::RoleServer;
 use rmcp::model::{CompleteRequestParams, Reference, Resource, ResourceContents, ResourceTemplate};
 
+use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 use super::Project;
+use crate::mcp::leading;
 
 const WORKFLOWS: &str = "portolan://workflows/";
 const RUNS: &str = "portolan://runs/";
@@ -75,7 +78,7 @@ impl Project {
     pub(in crate::mcp) async fn read(
         &self,
         uri: &str,
-        caller: &Caller,
+        context: &RequestContext<RoleServer>,
     ) -> Option<Result<ResourceContents, ServiceError>> {
         if let Some(rest) = uri.strip_prefix(WORKFLOWS).filter(|_| self.shows_definitions) {
             return match rest.strip_suffix(DIAGRAM) {
@@ -86,7 +89,7 @@ impl Project {
         let rest = uri.strip_prefix(RUNS)?;
         match rest.strip_suffix(HISTORY) {
             Some(run) => known(uri, self.history(&decoded(run)?).await),
-            None => known(uri, self.situation(&decoded(rest)?, caller).await),
+            None => known(uri, self.situation(&decoded(rest)?, &leading::caller(&self.service, context)).await),
         }
     }
 

@@ -10,17 +10,13 @@ use std::sync::Arc;
 
 use portolan_runtime::service::{Service, ServiceError};
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, GetPromptRequestParams, Prompt, Resource,
-    ResourceTemplate, ServerConfig, Tool,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
-use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask;
-use super::face::{Answer, Completion, Messages, Text, Toolset};
+use super::face::{Answer, Toolset};
 use super::leading;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
@@ -83,7 +79,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
         let arguments = Arguments::new(request.arguments.clone());
-        let caller = leading::caller(context);
+        let caller = leading::caller(&self.service, context);
         if !self.tools.iter().any(|tool| tool.name == request.name) {
             return Err(leading::unknown(&request.name, self.tools.iter().map(|tool| tool.name.as_ref())));
         }
@@ -113,36 +109,8 @@ impl Toolset for Server {
         self.tools.clone()
     }
 
-    fn resources(&self) -> Vec<Resource> {
-        self.project.resources()
-    }
-
-    fn templates(&self) -> Vec<ResourceTemplate> {
-        self.project.templates()
-    }
-
-    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(async move { self.project.read(uri, &leading::caller(context)).await })
-    }
-
-    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
-        self.project.updates(uri)
-    }
-
-    fn prompts(&self) -> Vec<Prompt> {
-        self.project.prompts()
-    }
-
-    fn prompt<'a>(
-        &'a self,
-        request: &'a GetPromptRequestParams,
-        context: &'a RequestContext<RoleServer>,
-    ) -> Messages<'a> {
-        Box::pin(async move { self.project.prompt(request, &leading::caller(context)).await })
-    }
-
-    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
-        Box::pin(self.project.complete(request))
+    fn project(&self) -> Option<&Project> {
+        Some(&self.project)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
