@@ -310,14 +310,19 @@ impl ServerHandler for Face {
         Ok(())
     }
 
+    /// Returns what of a request can be subscribed to, which may be nothing. `None` if the toolset never notifies.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let has_lists = self.toolset.changes().is_some();
+        let has_resources = self.toolset.about().capabilities.resources.is_some();
+        if !has_lists && !has_resources {
+            return None;
+        }
         let wanted = requested.resource_subscriptions.iter().flatten();
         let uris: Vec<String> = wanted.filter(|uri| self.toolset.updates(uri).is_some()).cloned().collect();
-        let has_lists = self.toolset.changes().is_some();
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = has_lists.then_some(true);
         filter.resource_subscriptions = (!uris.is_empty()).then_some(uris);
-        (filter != SubscriptionFilter::new()).then_some(filter)
+        Some(filter)
     }
 
     /// Serves subscriptions without a session, until they are cancelled.

@@ -190,3 +190,28 @@ fn who_follows_a_run_hears_of_every_move_whoever_makes_it() {
         assert_eq!(wire.request("resources/unsubscribe", json!({ "uri": uri }))["result"], json!({}), "{set}");
     }
 }
+
+#[test]
+fn who_listens_without_a_session_follows_runs_as_well() {
+    let project = Project::new();
+    let mut other = project.client(&[]);
+    let run = other.done("Init", &json!({ "workflowType": "quick-task" }))["run"].as_str().expect("a run").to_owned();
+    let uri = format!("portolan://runs/{run}");
+    let mut wire = project.server(&[]);
+    wire.without_session(&json!({}));
+    // What is asked for in vain is acknowledged as nothing, and is no unknown method.
+    for (wanted, accepted) in [
+        (json!({ "toolsListChanged": true }), json!(null)),
+        (json!({ "resourceSubscriptions": ["portolan://else"] }), json!(null)),
+        (json!({ "resourceSubscriptions": ["portolan://else", uri] }), json!([uri])),
+    ] {
+        wire.ask("subscriptions/listen", json!({ "notifications": wanted }));
+        let acknowledged = wire.next().expect("a notification");
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
+        assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], accepted, "{acknowledged}");
+    }
+    other.done("Start", &json!({ "run": run }));
+    let told = wire.next().expect("a notification");
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    assert_eq!(told["params"]["uri"], json!(uri), "{told}");
+}
