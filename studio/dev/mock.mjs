@@ -58,7 +58,7 @@ const checked = (d, { files = d.files, ...shape } = {}) => check(files, shape, p
 const refuse = (message, help = null) => {
   throw new Refusal(422, "not_editable", message, help);
 };
-const refusal = (code, message, help = "begin anew, with a new challenge", status = 422) => {
+const refusal = (code, message, help = "start again with a new challenge", status = 422) => {
   throw new Refusal(status, code, message, help);
 };
 const stale = () => new Refusal(409, "stale", "the run is at another revision by now", "look again");
@@ -94,8 +94,8 @@ function answer(method, path, query, body) {
         runs.push(made);
         return { run: made.run };
       }
-      if (body.input?.depth === 7) throw new Refusal(422, "bad_input", "the input is not what `inventory` takes: `/depth` must be less than 7 here", "it says what it takes in its `inputSchema`");
-      if (!body.answers && !body.recorded) throw new Refusal(422, "not_trusted", "`inventory.yaml` starts or contacts servers that nobody has trusted yet", "read it, then run `portolan trust inventory.yaml`; the person at this machine decides that");
+      if (body.input?.depth === 7) throw new Refusal(422, "bad_input", "the input is not valid for `inventory`: `/depth` must be less than 7 here", "it says what it takes in its `inputSchema`");
+      if (!body.answers && !body.recorded) throw new Refusal(422, "not_trusted", "`inventory.yaml` starts or contacts servers that are not trusted yet", "read it, then run `portolan trust inventory.yaml`; the person at this machine decides this");
       const made = makeTry(`r-try-${runs.length}`, d, body, emit, refuse);
       runs.push(made);
       return { run: made.run };

@@ -21,15 +21,15 @@ function taken(text, type, content, refuse) {
   const one = open.get(client.challenge);
   open.delete(client.challenge);
   if (client.type !== type) refuse("wrong_passkey", `the passkey was not used for \`${type}\``);
-  if (!one) refuse("unknown_challenge", "this challenge is none of this server's, or was used before");
-  if (Date.now() > one.until) refuse("challenge_expired", "the challenge was good for two minutes, and they are over");
-  if (one.content !== JSON.stringify(content)) refuse("other_answer", "what the passkey was asked to confirm is not what is answered here");
+  if (!one) refuse("unknown_challenge", "this challenge is not from this server, or was used before");
+  if (Date.now() > one.until) refuse("challenge_expired", "the challenge was valid for two minutes and has expired");
+  if (one.content !== JSON.stringify(content)) refuse("other_answer", "what the passkey was asked to confirm differs from this answer");
 }
 
 const contentOf = (run, { passkey: _, ...answer }) => [run, answer];
 
 export function challenge(run, body, refuse) {
-  if (kept.size === 0) refuse("no_passkey", "no passkey is enrolled for this project", "`portolan people passkey` in a terminal enrols one");
+  if (kept.size === 0) refuse("no_passkey", "no passkey is enrolled for this project", "run `portolan people passkey` in a terminal to enrol one");
   return { challenge: begin(contentOf(run, body)), rpId: "localhost", credentials: [...kept.keys()], seconds: SECONDS };
 }
 
@@ -37,14 +37,14 @@ export function confirm(run, body, refuse) {
   const { id, authenticatorData, clientDataJSON, signature } = body.passkey;
   taken(clientDataJSON, "webauthn.get", contentOf(run, body), refuse);
   const one = kept.get(id);
-  if (!one?.key) refuse("unknown_passkey", "this passkey is not enrolled here", "`portolan people passkey` in a terminal enrols one");
+  if (!one?.key) refuse("unknown_passkey", "this passkey is not enrolled here", "run `portolan people passkey` in a terminal to enrol one");
   const signed = Buffer.concat([Buffer.from(authenticatorData, "base64url"), createHash("sha256").update(Buffer.from(clientDataJSON, "base64url")).digest()]);
-  if (!verify(one.algorithm === -8 ? null : "sha256", signed, one.key, Buffer.from(signature, "base64url"))) refuse("wrong_passkey", "the signature is not of the passkey that is enrolled");
+  if (!verify(one.algorithm === -8 ? null : "sha256", signed, one.key, Buffer.from(signature, "base64url"))) refuse("wrong_passkey", "the signature is not from the enrolled passkey");
 }
 
 /** `/passkeys/challenge` and `/passkeys`. */
 export function enrol(what, body, refuse) {
-  if (!ENROLS) refuse("needs_person", "a passkey is not enrolled on the page of this studio, whose token is no person", "a person begins it in a terminal: `portolan people passkey`", 403);
+  if (!ENROLS) refuse("needs_person", "a passkey cannot be enrolled on the page of this studio, whose token does not identify a person", "a person must begin it in a terminal: `portolan people passkey`", 403);
   if (what === "challenge") return { challenge: begin(["enrolment"]), rpId: "localhost", user: { id: "YWRh", name: "ada" }, exclude: [...kept.keys()] };
   taken(body.clientDataJSON, "webauthn.create", ["enrolment"], refuse);
   const key = createPublicKey({ key: Buffer.from(body.publicKey, "base64url"), format: "der", type: "spki" });

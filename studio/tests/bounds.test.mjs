@@ -61,7 +61,7 @@ inPage("a definition of 9,000 nodes opens; one of more than 10,000 says that it 
   await page.goto(studio.at("/definition/many"));
   await graphless(page);
   const told = await page.locator(".pane.middle .notice").textContent();
-  assert.match(told, /the workflow has 10001 nodes, more than the 10000 that are read.*move parts of it into subflows/s);
+  assert.match(told, /the workflow has 10001 nodes, more than the limit of 10000.*move parts of it into subflows/s);
   await soundIn(page, complaints, "too many nodes");
 });
 

@@ -232,7 +232,7 @@ inPage("what was saved and undone is told, and the focus stays where it is of us
   await focused("[data-graph]");
 });
 
-inPage("changes that were kept are taken up again, and that is told", async (page) => {
+inPage("changes that were kept are resumed, and that is told", async (page) => {
   const hands = new Hands(page);
   await hands.at("release", "repair");
   await hands.fill("Agent", "carol");

@@ -151,7 +151,7 @@ inPage("a server's tools are shown, and one is called by hand, by keyboard; budg
   await page.goto(studio.at("/project"));
   const far = page.locator(".trust-entry", { hasText: "no-such-program <img src=x onerror=alert(1)>" });
   await far.waitFor();
-  assert.match(await far.textContent(), /not trusted.*nobody has trusted.*portolan trust/s);
+  assert.match(await far.textContent(), /not trusted.*not trusted yet.*portolan trust/s);
   assert.equal(await far.getByRole("button").count(), 0);
   const show = page.getByRole("button", { name: "Show its tools: echo of echoes" });
   await show.focus();

@@ -111,7 +111,7 @@ inPage("what is wrong stands at its field, and what the server refuses beside th
   await page.getByText("Run it").click();
   const alert = page.locator(".try-foot [role=alert]");
   await alert.waitFor();
-  assert.match(await alert.textContent(), /nobody has trusted.*portolan trust/s);
+  assert.match(await alert.textContent(), /not trusted yet.*portolan trust/s);
   await soundIn(page, complaints, "refused");
   await page.getByText("Answers that are written here").click();
   await page.getByText("Run it").click();

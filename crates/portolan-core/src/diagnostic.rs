@@ -85,7 +85,7 @@ impl Diagnostic {
             self.severity = Severity::Warning;
             self.help = Some(match self.help {
                 Some(help) => format!("{help} (until then {repair})"),
-                None => format!("mend it (until then {repair})"),
+                None => format!("fix it (until then {repair})"),
             });
         }
         self

@@ -40,12 +40,12 @@ const MAX_MESSAGE_CHARS: usize = 2_000;
 /// ```
 pub fn output(reply: &Value, prefer: Prefer) -> Result<Option<Value>, ReplyError> {
     let Value::Object(fields) = reply else {
-        return Err(malformed("the reply is no object"));
+        return Err(malformed("the reply is not an object"));
     };
     let content = match fields.get("content") {
         None | Some(Value::Null) => [].as_slice(),
         Some(Value::Array(items)) => items,
-        Some(_) => return Err(malformed("the `content` of the reply is no list")),
+        Some(_) => return Err(malformed("the `content` of the reply is not a list")),
     };
     if fields.get("isError") == Some(&Value::Bool(true)) {
         return Err(ReplyError { code: "tool-error", message: complaint(content) });
@@ -89,7 +89,7 @@ fn complaint(content: &[Value]) -> String {
     let joined = texts.join("\n");
     let joined = joined.trim();
     match joined.char_indices().nth(MAX_MESSAGE_CHARS) {
-        _ if joined.is_empty() => "the tool failed and said nothing".to_owned(),
+        _ if joined.is_empty() => "the tool failed without a message".to_owned(),
         Some((end, _)) => format!("{}…", &joined[..end]),
         None => joined.to_owned(),
     }
@@ -171,10 +171,10 @@ mod tests {
         let texts = [text_item("no such file"), json!({"type": "image"}), text_item("try another")];
         let reply = json!({"isError": true, "content": texts, "structuredContent": {"a": 1}});
         assert_eq!(told(reply), "tool-error: no such file\ntry another");
-        assert_eq!(told(json!({"isError": true})), "tool-error: the tool failed and said nothing");
+        assert_eq!(told(json!({"isError": true})), "tool-error: the tool failed without a message");
         assert_eq!(
             told(json!({"isError": true, "content": [text_item(" ")]})),
-            "tool-error: the tool failed and said nothing"
+            "tool-error: the tool failed without a message"
         );
         let long = told(json!({"isError": true, "content": [text_item(&"é".repeat(5_000))]}));
         assert_eq!(long.chars().count(), "tool-error: ".len() + MAX_MESSAGE_CHARS + 1);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_is_no_reply_is_an_error() {
-        assert_eq!(told(json!(null)), "malformed-reply: the reply is no object");
-        assert_eq!(told(json!({"content": "hello"})), "malformed-reply: the `content` of the reply is no list");
+        assert_eq!(told(json!(null)), "malformed-reply: the reply is not an object");
+        assert_eq!(told(json!({"content": "hello"})), "malformed-reply: the `content` of the reply is not a list");
     }
 }

@@ -210,9 +210,9 @@ fn said_of_loops(activities: usize, loops: usize) -> Vec<String> {
 fn loops_over_activities_are_written_out_within_bounds() {
     assert!(said_of_loops(9, 2).is_empty());
     let deep = said_of_loops(200, 1);
-    assert_eq!(deep, ["too-large: `a9` stands in more than 8 loops"]);
+    assert_eq!(deep, ["too-large: `a9` is nested in more than 8 loops"]);
     let wide = said_of_loops(8, 30);
-    assert_eq!(wide, ["too-large: with the activities in its loops the workflow has more than 20000 nodes"]);
+    assert_eq!(wide, ["too-large: including the activities in its loops, the workflow has more than 20000 nodes"]);
 }
 
 #[test]

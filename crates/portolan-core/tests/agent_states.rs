@@ -116,8 +116,8 @@ fn without_a_default_what_fits_no_branch_fails() {
         &[json!("no"), json!("maybe"), json!(null)],
         expect![[r#"
         "no": a = "no", bad = "no", end = "no"
-        "maybe": a = no transition of `a` fits: it chose "maybe"
-        null: a = no transition of `a` fits: it chose nothing
+        "maybe": a = no transition of `a` matches: it chose "maybe"
+        null: a = no transition of `a` matches: it chose nothing
     "#]],
     );
 }
@@ -131,7 +131,7 @@ fn an_expression_chooses() {
             {"n":2}: a = {"n":2}, good = {"n":2}, end = {"n":2}
             {"n":1}: a = {"n":1}, bad = {"n":1}, end = {"n":1}
             {}: a = {}, end = {}
-            {"name":"else"}: a = no transition of `a` fits: it chose "else"
+            {"name":"else"}: a = no transition of `a` matches: it chose "else"
         "#]],
     );
     ways(

@@ -212,7 +212,7 @@ fn names_are_those_that_there_are() {
     assert_eq!(names("[x for x in output if x != 'history']"), "output");
     assert_eq!(names("1 < 2"), "");
     let fault = Python::parse_with("output", &["result"]).expect_err("it is not among them");
-    assert_eq!(fault.message, "`output` is no name that a check may read");
+    assert_eq!(fault.message, "`output` is not a name that a check can read");
     let result = Python::parse_with("result + limit", &["result", "limit"]).expect("it can be read");
     let root = json!({ "result": 1, "limit": 2 });
     assert_eq!(result.eval(&Scope::of(&root)), Ok(Some(json!(3))));

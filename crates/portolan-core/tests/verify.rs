@@ -261,10 +261,10 @@ tools:
         graph,
         expect![[r#"
         list by []
-        verify.yaml:1:18 matches-nothing `list` is of the kind `mcp`, at which nothing is checked
-            help: checks belong to tasks, gates, phases, steps and states, and tool rules to all of these but states
-        verify.yaml:1:54 matches-nothing `entry` is of the kind `start`, at which nothing is checked
-            help: checks belong to tasks, gates, phases, steps and states, and tool rules to all of these but states
+        verify.yaml:1:18 matches-nothing `list` is of the kind `mcp`, which takes no checks
+            help: tasks, gates, phases, steps and states take checks, and all of these except states take tool rules
+        verify.yaml:1:54 matches-nothing `entry` is of the kind `start`, which takes no checks
+            help: tasks, gates, phases, steps and states take checks, and all of these except states take tool rules
     "#]],
     );
 }
@@ -283,15 +283,15 @@ fn an_entry_that_matches_nothing_is_told_with_what_was_meant() {
         expect![[r#"
             w by []
             verify.yaml:2:17 matches-nothing no workflow is called `other`
-                help: the list of workflows has their names; `*` stands for any text
+                help: see the list of workflows for their names; `*` matches any text
             verify.yaml:3:17 matches-nothing no workflow is called `v*`
-                help: the list of workflows has their names; `*` stands for any text
+                help: see the list of workflows for their names; `*` matches any text
             verify.yaml:4:13 matches-nothing no step of these workflows is called `implment_*`
                 help: did you mean `implement_it`?
             verify.yaml:5:13 matches-nothing no step of these workflows is called `quite-another`
-                help: the steps there are `plan`, `implement_it` and `verify`
-            verify.yaml:6:13 matches-nothing `start` is of the kind `start`, at which nothing is checked
-                help: checks belong to tasks, gates, phases, steps and states, and tool rules to all of these but states
+                help: their steps are `plan`, `implement_it` and `verify`
+            verify.yaml:6:13 matches-nothing `start` is of the kind `start`, which takes no checks
+                help: tasks, gates, phases, steps and states take checks, and all of these except states take tool rules
         "#]],
     );
 }
@@ -312,19 +312,19 @@ more: 1
 ",
         NAVIGATOR,
         expect![[r#"
-            verify.yaml:2:13 bad-pattern `` in `node` is no pattern of names
-                help: write a name such as `implement`, with `*` for any text, or leave the field out to mean all of them
+            verify.yaml:2:13 bad-pattern `` in `node` is not a name pattern
+                help: write a name such as `implement`, with `*` for any text, or remove the field to match all of them
             verify.yaml:2:35 bad-check `Tests` cannot be the name of a check
-                help: write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`
+                help: write up to 64 lowercase letters, digits, `-` and `_`, as in `unit-tests`
             verify.yaml:2:52 unknown-gate there is no gate `nosuch`
                 help: the gates are `trackingIssueExists`, `branchMatchesPrefix`, `specFileExistsIfRequired`, `typecheckPasses`, `conventionalCommitFormat`, `commitsReferenceIssue`, `prOpenedBeforeIdle`, `pull-request`, `pullRequestMerged`, `removalsMatchIntent`, `treeIsSettled`, `noTampering`, `changed`, `commit`, `pushed`, `tests-touched` and 7 more
-            verify.yaml:3:7 unknown-field the entry has a field `nodes`, which means nothing here
+            verify.yaml:3:7 unknown-field the entry has a field `nodes`, which has no meaning here
                 help: did you mean `node`?
             verify.yaml:4:5 missing-field the entry adds neither checks nor tool rules
                 help: add `accept: [{check: tests}]`, or `deny: [edit]`
-            verify.yaml:5:26 unknown-field an entry has no `allow`: what the file of a workflow allows stays allowed, unless it is denied
-                help: write into `deny` what may not be used
-            verify.yaml:6:19 unknown-field the entry has a field `tools`, which means nothing here
+            verify.yaml:5:26 unknown-field an entry cannot have `allow`: what a workflow file allows stays allowed unless it is denied
+                help: list under `deny` what must not be used
+            verify.yaml:6:19 unknown-field the entry has a field `tools`, which has no meaning here
                 help: the fields here are `workflow`, `node`, `accept` and `deny`
             verify.yaml:7:13 wrong-type `node` of the entry must be a string, but is `7`
                 help: put it in quotes: `"7"`
@@ -332,12 +332,12 @@ more: 1
                 help: write `[{"id": "tests", "run": ["cargo", "test"]}]`
             verify.yaml:8:5 wrong-type the entry must be an object, but is a string
             verify.yaml:9:30 bad-check check `c` runs nothing
-                help: write the program and its arguments, as in `"run": ["cargo", "test"]`; no shell reads them
-            verify.yaml:9:50 bad-check check `f` looks at `../x`, which may lie outside the project
+                help: write the program and its arguments, as in `"run": ["cargo", "test"]`; they are not passed to a shell
+            verify.yaml:9:50 bad-check check `f` refers to `../x`, which may be outside the project
                 help: write a path relative to the project, without `..`
-            verify.yaml:9:97 bad-check `/etc` in `must` is no pattern of paths
+            verify.yaml:9:97 bad-check `/etc` in `must` is not a path pattern
                 help: write a path relative to the repository, with `*` within a name and `**` for any folders
-            verify.yaml:10:1 unknown-field the file has a field `more`, which means nothing here
+            verify.yaml:10:1 unknown-field the file has a field `more`, which has no meaning here
                 help: the fields here are `verify`
             w by []
         "#]],
@@ -385,7 +385,7 @@ fn what_a_node_cannot_take_is_a_fault_of_the_workflow_at_that_node() {
     let told = attached(&verify, NAVIGATOR);
     let fault = told.lines().find(|line| line.contains("too-large")).expect("it is refused");
     expect![
-        "w.yaml:4:3 too-large `implement_it` has 33 checks, with those that the project attaches to it, and may have 32"
+        "w.yaml:4:3 too-large `implement_it` has 33 checks, including those that the project attaches to it, but the limit is 32"
     ]
     .assert_eq(fault);
     let plan = |kind: &str| format!("{{ gate: output, name: plan, schema: {{ type: {kind} }} }}");
@@ -399,8 +399,8 @@ fn what_a_node_cannot_take_is_a_fault_of_the_workflow_at_that_node() {
               + output: Evidence(Evidence { fact: Output { name: "plan", schema: Object {"type": String("array")} }, since: Step })
             verify
               + output: Evidence(Evidence { fact: Output { name: "plan", schema: Object {"type": String("string")} }, since: Step })
-            w.yaml:5:3 bad-check `plan` is a string by the `schema` of a check, and an array elsewhere
-                help: let both say the same, or give the value another name
+            w.yaml:5:3 bad-check `plan` is a string according to the `schema` of a check, but an array elsewhere
+                help: use the same type in both places, or give the value another name
             w by [0, 1]
         "#]],
     );

@@ -90,8 +90,8 @@ pub fn refused(
     guidelines: &Guidelines,
 ) -> Option<String> {
     match who(invariant, guard, guidelines) {
-        Who::Never => Some(format!("nobody may get past {invariant}")),
-        Who::HumanOnly if !by_hand => Some(format!("a bypass of {invariant} counts here only from a person")),
+        Who::Never => Some(format!("{invariant} cannot be bypassed")),
+        Who::HumanOnly if !by_hand => Some(format!("a bypass of {invariant} is accepted here only from a person")),
         Who::HumanOnly | Who::Anyone if guidelines.strict && reason.is_none() => {
             Some(format!("a bypass of {invariant} needs a reason here; set `{REASON}`"))
         }
@@ -106,7 +106,7 @@ pub fn offer(invariant: &str, guard: &str, to_person: bool, guidelines: &Guideli
     let way = || {
         let recorded = format!("`portolan flow override {invariant} --reason \"…\"`");
         let variable = variable(invariant).map(|name| format!("`{name}=1 {REASON}=\"…\"` before the command, or "));
-        format!("to get past {invariant}, on record: {}{recorded}", variable.unwrap_or_default())
+        format!("to bypass {invariant}, on record: {}{recorded}", variable.unwrap_or_default())
     };
     match who(invariant, guard, guidelines) {
         Who::Never => None,

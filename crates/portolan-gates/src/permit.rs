@@ -48,11 +48,12 @@ fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) ->
 }
 
 fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
-    let own = "where this is Portolan's own server, have `portolan install` put it into the host's settings, or allow its tools in the step";
+    let own = "if this is Portolan's own server, add it to the host's settings with `portolan install`, or allow \
+        its tools in the step";
     let own = matches!(tool, Tool::Mcp { .. }).then(|| own.to_owned());
     let remedies = [
         "do what the step asks for with the tools that it allows",
-        "look at the present step, and go on from there when it is done",
+        "check the present step, and continue from there when it is done",
     ];
     Judgement {
         guard: GUARD.to_owned(),

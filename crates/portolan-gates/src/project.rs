@@ -65,14 +65,14 @@ pub fn read(source: &Source) -> (ProjectChecks, Vec<Diagnostic>) {
 
 fn all(tree: &Tree, checks: &mut ProjectChecks, faults: &mut FaultList) {
     let Some(entries) = tree.entries() else {
-        let message = format!("`checks` must be an object of checks by their names, but is {}", tree.describe());
+        let message = format!("`checks` must be an object that maps names to checks, but is {}", tree.describe());
         let help = "write `checks: {tests: {run: [cargo, test]}}`";
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span).help(help));
         return;
     };
     distinct(entries, "`checks`", faults);
     if let Some(extra) = entries.get(MAX_CHECKS) {
-        let message = format!("there are {} checks, more than the {MAX_CHECKS} that a project may have", entries.len());
+        let message = format!("there are {} checks, more than the {MAX_CHECKS} that a project can have", entries.len());
         faults.push(
             Diagnostic::error("too-large", message).at(extra.key.span).help("let one command run several of them"),
         );
@@ -96,7 +96,7 @@ fn one(Entry { key, value }: &Entry, faults: &mut FaultList) -> Option<ProjectCh
             return Some(ProjectCheck::Absent);
         }
         let message = format!("check `{}` is neither a command nor `none`", key.value);
-        let help = "write `{run: [program, argument]}`, or `none` where the project has no such check";
+        let help = "write `{run: [program, argument]}`, or `none` if the project has no such check";
         faults.push(Diagnostic::error("bad-check", message).at(value.span).help(help));
         return None;
     }
@@ -111,7 +111,7 @@ fn one(Entry { key, value }: &Entry, faults: &mut FaultList) -> Option<ProjectCh
     }
     if argv.first().is_none_or(String::is_empty) {
         let message = format!("check `{}` runs nothing", key.value);
-        let help = "write the program and its arguments, as in `run: [cargo, test]`; no shell reads them";
+        let help = "write the program and its arguments, as in `run: [cargo, test]`; they are not run in a shell";
         faults.push(Diagnostic::error("bad-check", message).at(value.span).help(help));
         return None;
     }
@@ -188,10 +188,10 @@ mod tests {
                 "2:3 bad-check: `Tests` cannot be the name of a check",
                 "3:6 bad-check: check `a` is neither a command nor `none`",
                 "4:6 bad-check: check `b` runs nothing",
-                "5:26 bad-duration: `timeout` of check `c` is `soon`, which is no time that can be waited",
+                "5:26 bad-duration: `timeout` of check `c` is `soon`, which is not a valid duration",
                 "6:6 missing-field: check `d` has no `run`",
-                "6:7 unknown-field: check `d` has a field `runs`, which means nothing here",
-                "8:1 unknown-field: the file has a field `more`, which means nothing here",
+                "6:7 unknown-field: check `d` has a field `runs`, which has no meaning here",
+                "8:1 unknown-field: the file has a field `more`, which has no meaning here",
             ]
         );
         assert_eq!(told(""), Vec::<String>::new());

@@ -83,8 +83,8 @@ impl<'a> Tracked<'a> {
             return None;
         }
         Some(Fault {
-            reason: "the message closes an issue with a keyword, which is not done here".to_owned(),
-            help: format!("name the issue without a word that closes it, such as `fixes`: `Refs {written}`"),
+            reason: "the message closes an issue with a keyword, which is not allowed here".to_owned(),
+            help: format!("name the issue without a closing keyword such as `fixes`: `Refs {written}`"),
         })
     }
 

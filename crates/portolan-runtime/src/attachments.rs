@@ -36,7 +36,7 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
 /// The text has faults. A faulty file must not count as an empty one.
 pub fn sound(source: &Source) -> Result<Attachments, ServiceError> {
     let (attachments, faults) = read(source);
-    let help = format!("correct it; `portolan check {FILE}` shows each fault in its place");
+    let help = format!("fix it; `portolan check {FILE}` shows where each fault is");
     match project_folder::faulty(source, &faults, "verify_invalid", &help) {
         Some(error) => Err(error),
         None => Ok(attachments),

@@ -81,8 +81,8 @@ where
 pub(crate) fn too_busy() -> ServiceError {
     ServiceError::refused(
         "stale",
-        "other writers moved this run on again and again",
-        "look at the present situation and choose anew",
+        "other writers repeatedly changed this run in the meantime",
+        "check the current situation and choose again",
     )
 }
 

@@ -347,7 +347,7 @@ impl Control {
             Some(phase) => Err(ServiceError::refused(
                 "out_of_place",
                 format!("cannot {verb} a run that is {}", phase.word()),
-                "look at how it stands first",
+                "check its state first",
             )),
         }
     }
@@ -382,6 +382,6 @@ impl State {
 }
 
 fn not_waiting(phase: Phase) -> ServiceError {
-    let message = format!("a run is changed while it waits before a node, and this one is {}", phase.word());
+    let message = format!("a run can be changed only while it waits before a node, and this one is {}", phase.word());
     ServiceError::refused("out_of_place", message, "pause it first, or fork it with other values")
 }

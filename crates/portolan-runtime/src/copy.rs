@@ -86,14 +86,14 @@ pub fn inside(project: &Path, path: &Path) -> Result<PathBuf, ServiceError> {
     let outside = || {
         ServiceError::refused(
             "outside_project",
-            format!("`{}` lies outside the project", path.display()),
+            format!("`{}` is outside the project", path.display()),
             "name a folder inside the project, without `..`",
         )
     };
     let failed = |error: std::io::Error| {
         ServiceError::failed(
             "unwritable",
-            format!("`{}` cannot be made: {}", path.display(), plain(&error)),
+            format!("`{}` cannot be created: {}", path.display(), plain(&error)),
             "check the folder and its permissions",
         )
     };

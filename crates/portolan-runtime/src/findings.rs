@@ -49,8 +49,8 @@ pub fn find(project: &Path, clock: &Clock) -> Result<Vec<LogFinding>, ServiceErr
 pub fn keep_baseline(project: &Path) -> Result<Baseline, ServiceError> {
     let lines = lines(project)?;
     let Some(baseline) = Baseline::of(&all(&lines)) else {
-        let help = "try again when at least five are over";
-        return Err(ServiceError::refused("too_few", "too few tasks are over to compare others with", help));
+        let help = "try again when at least five have ended";
+        return Err(ServiceError::refused("too_few", "too few tasks have ended to compare others with", help));
     };
     let path = place(project);
     let text = serde_json::to_vec_pretty(&baseline).expect("numbers are JSON");
@@ -74,7 +74,7 @@ fn baseline(project: &Path) -> Result<Option<Baseline>, ServiceError> {
     let path = place(project);
     let damaged = |why: String| {
         let message = format!("`{}` cannot be read: {why}", path.display());
-        ServiceError::failed("baseline_damaged", message, "keep another with `portolan flow findings --baseline`")
+        ServiceError::failed("baseline_damaged", message, "store a new one with `portolan flow findings --baseline`")
     };
     let text = disk::beginning(&path, MAX_BYTES).map_err(|error| damaged(error.to_string()))?;
     text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| damaged(error.to_string()))

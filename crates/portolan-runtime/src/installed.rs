@@ -116,8 +116,8 @@ pub(crate) fn departed(project: &Path) -> Option<Finding> {
         expected,
         found: digest(disk::text(&project.join(rules::FILE), MAX_HOOK)),
         said: format!(
-            "`{0}` is not what was agreed to, and what was agreed to counts; once a person has run \
-             `portolan trust {0}` the file does",
+            "`{0}` differs from the trusted version, and the trusted version applies; a person must run \
+            `portolan trust {0}` for the file to apply",
             rules::FILE
         ),
     })
@@ -129,7 +129,7 @@ fn altered(project: &Path, file: &File) -> Option<Finding> {
     let found = text.as_ref().map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     if found == file.digest || text.as_ref().is_some_and(|text| holds_all(text, &file.parts)) {
         let is_run = file.host != "git" || pins::is_program(&file.file);
-        let said = format!("git passes over the hook in `{place}`, which is not executable");
+        let said = format!("git ignores the hook in `{place}`, which is not executable");
         let found = "not executable".to_owned();
         return (!is_run).then(|| Finding { what: "hook", place, expected: file.digest.clone(), found, said });
     }
@@ -172,7 +172,7 @@ fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
         what: "core.hooksPath",
         place: worktree.common_dir.clone() + "/config",
         expected: expected.display().to_string(),
-        said: format!("`core.hooksPath` leads git to `{found}`, where the installed hooks are not"),
+        said: format!("`core.hooksPath` points git to `{found}`, which does not contain the installed hooks"),
         found,
     })
 }

@@ -136,16 +136,19 @@ impl KeyFile {
             Err(error) => return Err(self.failed("read", &error)),
         };
         if !meta.is_file() || meta.len() > MAX_BYTES {
-            return Err(self.no_keys("is no key file"));
+            return Err(self.no_keys("is not a key file"));
         }
         if is_open_to_others(&meta) {
             let path = self.path.display();
-            return Err(fault(format!("others may read the key file `{path}`"), "close it with `chmod 600`"));
+            return Err(fault(
+                format!("others can read the key file `{path}`"),
+                "restrict its permissions with `chmod 600`",
+            ));
         }
         let mut text = String::new();
         let read = File::open(&self.path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         read.map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => self.no_keys("is no key file"),
+            ErrorKind::InvalidData => self.no_keys("is not a key file"),
             _ => self.failed("read", &error),
         })?;
         let keys: Option<Arc<[Key]>> = text.lines().map(Key::parse).collect();
@@ -178,7 +181,7 @@ impl KeyFile {
     }
 
     fn no_keys(&self, what: &str) -> KeyFault {
-        fault(format!("`{}` {what}", self.path.display()), "put back the key file that runs were kept with")
+        fault(format!("`{}` {what}", self.path.display()), "restore the key file that the runs were stored with")
     }
 }
 
@@ -199,5 +202,5 @@ fn is_open_to_others(_meta: &fs::Metadata) -> bool {
 
 /// Returns the error for missing randomness, which is needed for the same purpose as the keys.
 pub(crate) fn no_chance(needed: &str) -> KeyFault {
-    fault(format!("the system gives no random numbers, and {needed}"), "try again")
+    fault(format!("the system provides no random numbers, and {needed}"), "try again")
 }

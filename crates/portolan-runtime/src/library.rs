@@ -224,8 +224,8 @@ impl Library {
         if !is_plain(id) {
             return Err(ServiceError::refused(
                 "bad_id",
-                format!("`{}` cannot be the id of a workflow", portolan_core::diagnostic::clip(id)),
-                "list the workflows for the ids there are",
+                format!("`{}` is not a valid workflow id", portolan_core::diagnostic::clip(id)),
+                "list the workflows to see the existing ids",
             ));
         }
         if id.contains(':') {
@@ -262,8 +262,8 @@ impl Library {
         ids.extend(lock(&self.external).keys().cloned());
         ids.extend(catalog::all().map(|entry| entry.id.to_owned()));
         let help = match closest(id, ids.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? the list of workflows has them all"),
-            None => "the list of workflows has them all; a file belongs into `.flow/workflows`".to_owned(),
+            Some(near) => format!("did you mean `{near}`? the list of workflows shows them all"),
+            None => "the list of workflows shows them all; a workflow file belongs in `.flow/workflows`".to_owned(),
         };
         let id = portolan_core::diagnostic::clip(id);
         ServiceError::refused("unknown_workflow", format!("workflow `{id}` is not known"), help)
@@ -291,7 +291,7 @@ impl Library {
         let files = workflow_files(folder)?;
         let mut loaded = FolderContents::default();
         for id in only.unwrap_or_default().iter().filter(|id| !files.iter().any(|file| file.id == **id)) {
-            loaded.errors.push((id.clone(), format!("`{}` holds no such workflow", folder.display())));
+            loaded.errors.push((id.clone(), format!("`{}` does not contain this workflow", folder.display())));
         }
         let wanted = |file: &WorkflowFile| only.is_none_or(|only| only.contains(&file.id));
         for file in files.into_iter().filter(wanted) {
@@ -379,7 +379,7 @@ fn faulty(id: &str, source: &Source, faults: &[Diagnostic]) -> ServiceError {
         ErrorKind::InvalidDefinition,
         "invalid_definition",
         format!("workflow `{id}` has {} fault(s): {}", errors.len(), errors.join("; ")),
-        format!("mend them; `portolan check {}` shows each in its place", source.name),
+        format!("fix them; `portolan check {}` shows where each one is", source.name),
     )
 }
 

@@ -69,7 +69,7 @@ pub fn source(tools: &[String]) -> Source {
 }
 
 fn faulty(why: &str) -> ServiceError {
-    let message = format!("the loop cannot be made: {why}");
+    let message = format!("the loop cannot be created: {why}");
     ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "correct the names of the tools")
 }
 

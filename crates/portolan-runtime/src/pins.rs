@@ -139,7 +139,7 @@ impl Stamp {
 
 /// Returns the pins of a record.
 fn read(path: &Path) -> Result<Option<Pins>, String> {
-    let unreadable = || format!("`{}` cannot be read, so that what it pins is not known", path.display());
+    let unreadable = || format!("`{}` cannot be read, so its pins are not known", path.display());
     known(path).and_then(|known| known.pins.clone()).ok_or_else(unreadable)
 }
 
@@ -208,7 +208,9 @@ pub fn program(folder: &Path, name: &str) -> Result<PathBuf, String> {
 /// Returns the message about a missing pinned program, with what to do.
 pub fn gone(path: &Path, name: &str) -> String {
     let path = path.display();
-    format!("`{path}` is pinned as `{name}` and gone; put it back, or have a person run `portolan install git`")
+    format!(
+        "`{path}` is pinned as `{name}` but does not exist; restore it, or have a person run `portolan install git`"
+    )
 }
 
 /// Returns the program of this name on the search path. Skips relative entries, because they depend on the current

@@ -91,8 +91,8 @@ pub fn must_be_trusted(plugins: &Plugins, trust: &Trust) -> Result<(), ServiceEr
     if trust.is_trusted(&digest).map_err(failed)? {
         return Ok(());
     }
-    let message = format!("`{FILE}` names programs or addresses that nobody has trusted yet");
-    let help = format!("a person looks at them and runs `portolan trust {FILE}`");
+    let message = format!("`{FILE}` names programs or addresses that have not been trusted yet");
+    let help = format!("a person must check them and run `portolan trust {FILE}`");
     Err(ServiceError::of(ErrorKind::NeedsPerson, "not_trusted", message, help))
 }
 

@@ -103,7 +103,7 @@ pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsStri
 
 #[cfg(not(unix))]
 pub(crate) async fn ask_raw(question: Question<'_>) -> Result<Raw, FactError> {
-    Err(unknown("not-unix", format!("`{}` is only asked on Unix; ask again there", question.program)))
+    Err(unknown("not-unix", format!("`{}` is run only on Unix; try again there", question.program)))
 }
 
 #[cfg(unix)]
@@ -147,15 +147,15 @@ mod unix {
             ErrorKind::NotFound => {
                 unknown("program-missing", format!("`{name}` was not found on the `PATH`; install it"))
             }
-            _ => unknown("program-not-started", format!("`{name}` cannot be started ({error}); mend that")),
+            _ => unknown("program-not-started", format!("`{name}` cannot be started ({error}); fix that")),
         })?;
         let seconds = question.timeout.as_secs();
         match timeout(question.timeout, finish(running, &question)).await {
             Err(_elapsed) => Err(unknown("timeout", format!("`{name}` took longer than {seconds} s; try again"))),
             Ok(Err(error)) => {
-                Err(unknown("program-lost", format!("how `{name}` ended is unknown ({error}); try again")))
+                Err(unknown("program-lost", format!("it is unknown how `{name}` ended ({error}); try again")))
             }
-            Ok(Ok(None)) => Err(unknown("too-much", format!("`{name}` has more to say than can be looked at"))),
+            Ok(Ok(None)) => Err(unknown("too-much", format!("`{name}` produced more output than can be read"))),
             Ok(Ok(Some(output))) => Ok(output),
         }
     }

@@ -66,7 +66,7 @@ pub(crate) async fn turn_in(project: &Path) -> Result<File, ServiceError> {
     turn(&folder, WAIT).await.map_err(|why| {
         let why = match why {
             NoTurn::Failed(error) => error.to_string(),
-            NoTurn::Late(path) => format!("somebody else keeps `{}`", path.display()),
+            NoTurn::Late(path) => format!("another process holds `{}`", path.display()),
         };
         let message = format!("`{}` cannot be locked: {why}", folder.display());
         ServiceError::failed("not_locked", message, "try again; keep the project on a disk whose files can be locked")
@@ -87,7 +87,7 @@ pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<Strin
         Err(error) => return Err(error.to_string()),
     };
     if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut text = String::new();
     file.take(most + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;

@@ -48,7 +48,7 @@ pub fn source(project: &Path) -> Result<Option<Source>, ServiceError> {
 /// The record of the installation cannot be read.
 pub fn agreed(project: &Path) -> Result<Option<TrustedRules>, ServiceError> {
     let unreadable = |why| {
-        let help = "a person looks at it: `portolan doctor` says what else is wrong";
+        let help = "ask a person to check it: `portolan doctor` shows what else is wrong";
         ServiceError::failed("pins_unreadable", format!("the rules that were agreed to are not known: {why}"), help)
     };
     Ok(Pins::around(project).map_err(unreadable)?.and_then(|(_, pins)| pins.rules))
@@ -77,7 +77,7 @@ pub fn written(project: &Path) -> Result<Option<Source>, ServiceError> {
     let within = |project: std::path::PathBuf| Ok(path.canonicalize()?.starts_with(project));
     match project.canonicalize().and_then(within) {
         Ok(true) => disk::source(&path).map(|text| Some(Source::new(FILE, text))),
-        Ok(false) => Err(unreadable("for it leads out of the project")),
+        Ok(false) => Err(unreadable("because it is outside the project")),
         Err(error) => Err(unreadable(&format!("({error})"))),
     }
 }
@@ -90,7 +90,7 @@ pub fn begin(project: &Path, text: &str) -> Result<(), ServiceError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             let help = "move it away first, or copy what is missing into it";
-            ServiceError::refused("guidelines_exist", format!("`{FILE}` is there already"), help)
+            ServiceError::refused("guidelines_exist", format!("`{FILE}` already exists"), help)
         }
         _ => {
             let message = format!("`{FILE}` cannot be written ({error})");
@@ -104,7 +104,7 @@ pub fn begin(project: &Path, text: &str) -> Result<(), ServiceError> {
 }
 
 fn unreadable(why: &str) -> ServiceError {
-    let help = "make it a file of the project, or delete it to have the usual rules";
+    let help = "make it a file inside the project, or delete it to use the default rules";
     ServiceError::failed("guidelines_unreadable", format!("`{FILE}` cannot be read {why}"), help)
 }
 
@@ -118,7 +118,7 @@ fn faulty(source: &Source, faults: &[&Diagnostic]) -> ServiceError {
         more => format!("; and {more} more"),
     };
     let message = format!("the rules of the project have faults: {}{more}", told.collect::<Vec<_>>().join("; "));
-    let help = format!("mend them; `portolan check {FILE}` shows each in its place");
+    let help = format!("fix them; `portolan check {FILE}` shows where each one is");
     ServiceError::of(ErrorKind::InvalidDefinition, "guidelines_faulty", message, help)
 }
 

@@ -69,7 +69,7 @@ impl Claim {
         let (step, reported, failed, asked) = (&self.step, &self.reported, named(false), named(true));
         match (failed.is_empty(), asked.is_empty()) {
             (true, true) => None,
-            (true, false) => Some(format!("`{step}` was reported {reported}; whether {asked} holds, a person says.")),
+            (true, false) => Some(format!("`{step}` was reported {reported}; a person decides whether {asked} holds.")),
             (false, _) => Some(format!(
                 "Refused: `{step}` was reported {reported}, but {failed} did not hold, so it counts as failed."
             )),

@@ -202,7 +202,7 @@ async fn without_the_key_a_run_is_listed_and_what_is_missing_is_said() {
     assert_eq!(error.code, "store_unavailable");
     assert_eq!(
         told,
-        "run `ID` is sealed and the key file `HOME/data/run.keys` is missing; put it back, or set `PORTOLAN_DATA_DIR` to \
+        "run `ID` is sealed and the key file `HOME/data/run.keys` is missing; restore it, or set `PORTOLAN_DATA_DIR` to \
          the folder that it is in"
     );
     // Another run makes another key, which opens nothing of the first one.

@@ -347,7 +347,7 @@ async fn a_lease_that_is_lost() {
         let refused = other.service.resume_function(&run, Interrupted::Ask, How::default()).await;
         let refused = refused.expect_err("it is driven");
         assert_eq!(refused.code, "under_way");
-        assert_eq!(refused.message, format!("the run `{run}` is under way in machine one"));
+        assert_eq!(refused.message, format!("the run `{run}` is running in machine one"));
         database.take_away(&run);
         run
     };

@@ -37,27 +37,30 @@ fn describe(page: &mut String, command: &Command, name: &str, level: usize) {
 
 #[test]
 fn the_page_of_the_tools_is_current() {
-    let mut page = "# The MCP tools\n\nGenerated from the program. Every answer comes as structured content and as the same JSON in \
-                    text. What stands in bold must be given, or is always there. The `graph` toolset has the tools that its \
-                    files define: see [graphs](tool-graphs.md).\n\n## The `navigate` toolset\n\nA refusal has `isError`, `success: false` and `error`, with a stable \
-                    `code`, a `message` and a `help`, beside the present situation. [Navigation](navigation-api.md) tells how they go \
-                    together. `get_workflow` is there with `--profile author` only.\n"
+    let mut page = "# The MCP tools\n\nGenerated from the program. Every answer comes as structured content and \
+        as the same JSON in text. Names in bold are required in a call, or always present in an answer. The \
+        `graph` toolset has the tools that its files define: see [graphs](tool-graphs.md).\n\n## The `navigate` \
+        toolset\n\nA refusal has `isError`, `success: false` and `error`, with a stable `code`, a `message` and \
+        a `help`, in addition to the present situation. [Navigation](navigation-api.md) describes how they work \
+        together. `get_workflow` is available only with `--profile author`.\n"
         .to_owned();
     tools(&mut page, &mcp::navigate_tools(mcp::Profile::Author));
     page.push_str(
-        "\n## The `gates` toolset\n\nA refusal has `isError`, `success: false`, a `message` and `error`, with a stable `code`, a \
-                    `message` and a `help`. What a phase wants is told by a tick that does not advance: that is no error.\n",
+        "\n## The `gates` toolset\n\nA refusal has `isError`, `success: false`, a `message` and `error`, with a \
+        stable `code`, a `message` and a `help`. A tick that does not advance reports what the phase requires; \
+        this is not an error.\n",
     );
     tools(&mut page, &mcp::gates_tools());
     page.push_str(
-        "\n## The `tasks` toolset\n\nAn error has `isError`, a stable \
-                    `error` code, a `message`, a `help`, and where there is a run the present `situation`.\n",
+        "\n## The `tasks` toolset\n\nAn error has `isError`, a stable `error` code, a `message`, a `help`, and, \
+        if there is a run, the present `situation`.\n",
     );
     tools(&mut page, &mcp::tools());
     page.push_str(
-        "\n## The `author` toolset\n\nAn error has `isError` and `error`, with a stable `code`, a `message`, a `help`, and for \
-         faults of a definition `diagnostics`, each with its place. `getDefinition` and `editDefinition` are there for files of every \
-         format, the others for files of graphs of tool calls. [Writing definitions](authoring.md) tells how they go together.\n",
+        "\n## The `author` toolset\n\nAn error has `isError` and `error`, with a stable `code`, a `message`, a \
+        `help`, and for faults of a definition `diagnostics`, each with its place. `getDefinition` and \
+        `editDefinition` are available for files of every format, the others for files of graphs of tool calls. \
+        [Writing definitions](authoring.md) describes how they work together.\n",
     );
     tools(&mut page, &mcp::author_tools());
     expect_file!["../../../docs/mcp-tools.md"].assert_eq(&page);

@@ -29,6 +29,6 @@ test("a refusal says what to do, and one that is not known is told as the server
     assert.ok(told.help && told.message !== "as it is said to programs", code);
     assert.equal(told.status, 422);
   }
-  const other = new ApiError(422, "wrong_passkey", "the signature is not of the passkey that is enrolled", "begin anew");
+  const other = new ApiError(422, "wrong_passkey", "the signature is not from the enrolled passkey", "begin anew");
   assert.equal(inWords(other), other);
 });

@@ -102,7 +102,7 @@ const nameOf = (error: unknown) => (error instanceof Error || error instanceof D
 const WORDS: Record<string, [message: string, help: string]> = {
   NotAllowedError: [
     "Nothing was confirmed: it was cancelled, or this device has none of the passkeys that are enrolled.",
-    "Try again, perhaps with another device or security key. `portolan people passkey` in a terminal enrols one of this device.",
+    "Try again, perhaps with another device or security key. Run `portolan people passkey` in a terminal to enrol one of this device.",
   ],
   NotMadeError: ["No passkey was made: it was cancelled, or took too long.", "Try again. The device has to be able to make sure that it is you: by PIN, fingerprint or face."],
   AbortError: ["It was cancelled: nothing was sent.", "Confirm it again whenever you like."],

@@ -106,7 +106,7 @@ fn read(tree: &Tree, faults: &mut FaultList) -> Option<Prices> {
                 faults.push(
                     Diagnostic::error("wrong-type", message)
                         .at(name.span)
-                        .help(format!("write it as models are named, such as `openai:{}`", clip(&name.value))),
+                        .help(format!("write it with its provider, such as `openai:{}`", clip(&name.value))),
                 );
             }
             if let Some(price) = price(&entry.value, &name.value, faults) {
@@ -136,8 +136,7 @@ fn dollars(fields: &mut Fields<'_>, key: &'static str, faults: &mut FaultList) -
         _ => None,
     };
     if amount.is_none() {
-        let wanted =
-            "US dollars for a million tokens, a number from 0 to 1000000 with at most 6 digits after the point";
+        let wanted = "US dollars per million tokens, a number from 0 to 1000000 with at most 6 decimal places";
         return fields.wrong(key, wanted, tree, faults);
     }
     amount
@@ -187,17 +186,17 @@ mod tests {
              openai:c: {input: 0.1234567, output: 1e3}\n  openai:c: {input: 1, output: 2}\n  openai:d: 7\nversion: 1\n",
             &expect![[r#"
                 2:3 the model `gpt-4o` has no provider
-                    write it as models are named, such as `openai:gpt-4o`
-                3:21 `input` of the price of `openai:a` must be US dollars for a million tokens, a number from 0 to 1000000 with at most 6 digits after the point, but is `-1`
-                3:33 `output` of the price of `openai:a` must be US dollars for a million tokens, a number from 0 to 1000000 with at most 6 digits after the point, but is a string
+                    write it with its provider, such as `openai:gpt-4o`
+                3:21 `input` of the price of `openai:a` must be US dollars per million tokens, a number from 0 to 1000000 with at most 6 decimal places, but is `-1`
+                3:33 `output` of the price of `openai:a` must be US dollars per million tokens, a number from 0 to 1000000 with at most 6 decimal places, but is a string
                 4:13 the price of `openai:b` has no `input`
                 4:13 the price of `openai:b` has no `output`
-                4:14 the price of `openai:b` has a field `inptu`, which means nothing here
+                4:14 the price of `openai:b` has a field `inptu`, which has no meaning here
                     did you mean `input`?
                 6:3 `prices` has `openai:c` twice
                     keep one of the two: readers disagree on which one counts
                 7:13 the price of `openai:d` must be an object, but is a number
-                8:1 the price file has a field `version`, which means nothing here
+                8:1 the price file has a field `version`, which has no meaning here
                     the fields here are `prices`
             "#]],
         );

@@ -42,7 +42,7 @@ pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
 
 fn read(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Scripted>> {
     let TreeKind::Array(items) = &tree.kind else {
-        let message = format!("a file of answers must be a list of them, but is {}", tree.describe());
+        let message = format!("a file of answers must be a list of answers, but is {}", tree.describe());
         let help = "begin each answer with a dash: `- text: Hello.`";
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(help));
         return None;
@@ -115,7 +115,7 @@ fn conflicts(tree: &Tree, failure: Option<&Tree>, at: usize, faults: &mut FaultL
         (None, []) => format!("answer {} says nothing", at + 1),
         _ => return,
     };
-    let help = "write one of `text`, `json` and `fail`; `tool_calls` may stand alone or beside a text";
+    let help = "write one of `text`, `json` and `fail`; `tool_calls` can be alone or beside a text";
     faults.push(Diagnostic::error("conflict", message).at(tree.head()).help(help));
 }
 
@@ -150,7 +150,7 @@ fn tool_calls(fields: &mut Fields<'_>, calls: &mut usize, faults: &mut FaultList
 }
 
 fn usage(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<Usage> {
-    let mut fields = Fields::of(tree, format!("`usage` of answer {}", at + 1), faults)?;
+    let mut fields = Fields::of(tree, format!("answer {} is empty", at + 1), faults)?;
     let [input, output, cached, reasoning] = ["input", "output", "cached", "reasoning"]
         .map(|key| fields.count(key, 0..=u32::MAX, faults).map(|count| u64::from(count.value)));
     fields.finish(faults);

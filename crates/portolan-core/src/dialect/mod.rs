@@ -179,17 +179,17 @@ fn unknown_format(dialects: &[Dialect], tree: &Tree) -> Diagnostic {
     let shapes = || dialects.iter().map(|dialect| dialect.shape).collect::<Vec<_>>().join("; ");
     let (message, help) = match tree.entries() {
         Some(_) if tree.get("mcpServers").is_some() => (
-            "this names MCP servers, and holds no workflow".to_owned(),
-            "name it with `--mcp` beside a graph that calls the servers, or add `tools`".to_owned(),
+            "this names MCP servers, and contains no workflow".to_owned(),
+            "pass it with `--mcp` together with a graph that calls the servers, or add `tools`".to_owned(),
         ),
         Some(_) if ["steps", "transitions"].iter().any(|key| tree.get(key).is_some()) => (
-            "this is one activity, and no workflow by itself".to_owned(),
+            "this is one activity, not a workflow".to_owned(),
             "check the folder of its workflow; in a workflow it is an item of `activities`".to_owned(),
         ),
         Some(_) => {
             let fields: Vec<String> = dialects.iter().map(|dialect| format!("`{}`", dialect.field)).collect();
             let (last, others) = fields.split_last().expect("there is a dialect");
-            (format!("this is no workflow: it has neither {} nor {last}", others.join(", ")), shapes())
+            (format!("this is not a workflow: it has neither {} nor {last}", others.join(", ")), shapes())
         }
         None => (format!("a definition must be an object, but is {}", tree.describe()), shapes()),
     };

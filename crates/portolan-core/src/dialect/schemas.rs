@@ -22,10 +22,10 @@ pub(super) fn compiled(tree: &Tree, key: &str, whose: &str, faults: &mut FaultLi
         Err(found) => found,
     };
     for fault in found {
-        let message = format!("`{key}` of {whose} is no JSON Schema: {fault}");
+        let message = format!("`{key}` of {whose} is not a valid JSON Schema: {fault}");
         let place = at_pointer(tree, &fault.path).unwrap_or(tree);
         let fault = Diagnostic::error("bad-schema", message).at(place.head());
-        faults.push(fault.help("write it as JSON Schema 2020-12 has it, with all that it refers to under `$defs`"));
+        faults.push(fault.help("write it in JSON Schema 2020-12, with all schemas that it refers to under `$defs`"));
     }
     None
 }

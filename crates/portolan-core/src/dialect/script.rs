@@ -113,7 +113,7 @@ fn cases(tree: &Tree, faults: &mut FaultList) -> Vec<Case> {
         return Vec::new();
     };
     if items.len() > MAX_CASES {
-        let message = format!("there are {} tests, more than the {MAX_CASES} that one file may hold", items.len());
+        let message = format!("there are {} tests, more than the limit of {MAX_CASES} per file", items.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("split the file"));
         return Vec::new();
     }
@@ -196,8 +196,8 @@ fn several(tree: &Tree, faults: &mut FaultList) -> Option<Vec<ScriptedAnswer>> {
     match &items.kind {
         TreeKind::Array(items) if !items.is_empty() => items.iter().map(|item| one(item, faults)).collect(),
         TreeKind::Array(_) => {
-            let fault = Diagnostic::error("wrong-type", "`each` is empty: nothing would be answered").at(items.head());
-            faults.push(fault.help("write one answer for each call; the last one serves all that follow"));
+            let fault = Diagnostic::error("wrong-type", "`each` is empty: it gives no answer").at(items.head());
+            faults.push(fault.help("write one answer for each call; the last one is used for all later calls"));
             None
         }
         _ => wrong("each", "an array of answers", items, faults),
@@ -232,7 +232,7 @@ fn directive(tree: &Tree) -> Option<(&'static str, &Tree)> {
 
 fn wrong<T>(word: &str, wanted: &str, found: &Tree, faults: &mut FaultList) -> Option<T> {
     let message = format!("`{word}` of an answer must be {wanted}, but is {}", found.describe());
-    let help = format!("to answer with an object that has only a field `{word}`, write `result:` around it");
+    let help = format!("to answer with an object whose only field is `{word}`, wrap it in `result:`");
     faults.push(Diagnostic::error("wrong-type", message).at(found.head()).help(help));
     None
 }
@@ -271,7 +271,7 @@ pub fn unknown_answers(answers: &Answers, known: &[&str]) -> Vec<Diagnostic> {
 }
 
 fn unknown_answer(name: &str, span: Span, known: &[&str]) -> Diagnostic {
-    let message = format!("`{}` is no node whose call could be answered", clip(name));
+    let message = format!("`{}` is not a node whose call can be answered", clip(name));
     let help = match known {
         [] => "no node calls a tool".to_owned(),
         known => format!("nodes that call a tool are {}", list(known)),
@@ -357,16 +357,16 @@ mod tests {
             "grahp: g\ncoverage: {edges: 101}\nmock:\n  a: {error: 4}\n  b: {each: []}\n  c: {each: [{each: [1]}]}\ntests:\n  \
              - {name: a, input: 1}\n  - {name: a, expect: 1, expectError: {}}\n  - {inptu: {}}\n",
             expect![[r#"
-                1:1 the test file has a field `grahp`, which means nothing here | did you mean `graph`?
+                1:1 the test file has a field `grahp`, which has no meaning here | did you mean `graph`?
                 2:19 `edges` of `coverage` must be a whole number from 0 to 100, but is `101` | 
-                4:14 `error` of an answer must be a text, or an object with `message` and `code`, but is a number | to answer with an object that has only a field `error`, write `result:` around it
-                5:13 `each` is empty: nothing would be answered | write one answer for each call; the last one serves all that follow
-                6:21 `each` of an answer must be the whole answer of a node, not one of several, but is an array | to answer with an object that has only a field `each`, write `result:` around it
+                4:14 `error` of an answer must be a text, or an object with `message` and `code`, but is a number | to answer with an object whose only field is `error`, wrap it in `result:`
+                5:13 `each` is empty: it gives no answer | write one answer for each call; the last one is used for all later calls
+                6:21 `each` of an answer must be the whole answer of a node, not one of several, but is an array | to answer with an object whose only field is `each`, wrap it in `result:`
                 8:22 `input` of test `a` must be an object, but is `1` | 
                 9:12 two tests are called `a` | rename one of them
                 9:39 a test expects either an output or an error, not both | remove `expect` or `expectError`
                 10:5 test 3 has no `name` | 
-                10:6 test 3 has a field `inptu`, which means nothing here | did you mean `input`?
+                10:6 test 3 has a field `inptu`, which has no meaning here | did you mean `input`?
             "#]],
         );
         check(

@@ -56,7 +56,7 @@ fn of_file(source: &Source, tree: &Tree, faults: &mut FaultList) -> Entries {
     };
     let found = entries.iter().rfind(|entry| entry.key.value == "mcpServers");
     let Some(entry) = found.or_else(|| entries.iter().rfind(|entry| entry.key.value == "servers")) else {
-        let message = "the file has no `mcpServers`, so that it names no server";
+        let message = "the file has no `mcpServers`, so it names no server";
         faults.push(Diagnostic::warning("missing-field", message).at(tree.head()).help(FILE_HELP));
         return Entries::default();
     };
@@ -80,8 +80,8 @@ pub(super) fn read(source: &Source, tree: &Tree, key: &str, faults: &mut FaultLi
         return read;
     };
     if entries.len() > MAX_SERVERS {
-        let message = format!("there are {} servers, more than the {MAX_SERVERS} that are read", entries.len());
-        faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("remove those that nothing calls"));
+        let message = format!("there are {} servers, more than the limit of {MAX_SERVERS}", entries.len());
+        faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("remove those that are not used"));
         return read;
     }
     for entry in distinct(entries, &format!("`{key}`"), faults) {
@@ -101,7 +101,7 @@ fn is_name(name: &Spanned<String>, faults: &mut FaultList) -> bool {
     if !sound {
         let message = format!("`{}` cannot be the name of a server", clip(text));
         faults.push(Diagnostic::error("bad-id", message).at(name.span).help(format!(
-            "a name has 1 to {MAX_NAME_BYTES} bytes and no control characters; letters, digits, `_` and `-` serve best"
+            "a name has 1 to {MAX_NAME_BYTES} bytes and no control characters; prefer letters, digits, `_` and `-`"
         )));
     }
     sound
@@ -125,8 +125,7 @@ fn read_server(source: &Source, name: &Spanned<String>, tree: &Tree, faults: &mu
         && time.value < LIKELY_SECONDS
     {
         let message = format!("server `{}` has a timeout of {} milliseconds", clip(&name.value), time.value);
-        let help =
-            format!("a bare number counts milliseconds, as in most clients: write `{}s` for seconds", time.value);
+        let help = format!("a bare number is in milliseconds, as in most clients: write `{}s` for seconds", time.value);
         entry.faults.push(Diagnostic::warning("short-timeout", message).at(time.span).help(help));
     }
     entry.foreign(&mut fields);
@@ -174,7 +173,7 @@ impl Entry<'_> {
         let way = match ways.as_slice() {
             [way] => Some(*way),
             [] => {
-                self.bad(tree.head(), "says neither how it is started nor where it is", HOW);
+                self.bad(tree.head(), "says neither how to start it nor how to reach it", HOW);
                 None
             }
             _ => {
@@ -190,7 +189,7 @@ impl Entry<'_> {
         let fits = match (said, way) {
             (Some(TransportType::Stdio), Some("url")) => Err("is of the type `stdio`, but has a `url`"),
             (Some(TransportType::Http | TransportType::Sse), Some("command")) => {
-                Err("has a `command`, but its type is one of a `url`")
+                Err("has a `command`, but a type that requires a `url`")
             }
             (Some(_), Some("builtin")) => Err("is built in, and needs no `type`"),
             _ => Ok(()),
@@ -227,8 +226,8 @@ impl Entry<'_> {
         let url = self.text(fields, "url").filter(|url| {
             let sound = ["http://", "https://", "${"].iter().any(|start| url.value.starts_with(start));
             if !sound {
-                let what = format!("has the url `{}`, which is none of HTTP", clip(&url.value));
-                self.bad(url.span, &what, "write it from `https://` or `http://` on");
+                let what = format!("has the url `{}`, which is not an HTTP URL", clip(&url.value));
+                self.bad(url.span, &what, "begin it with `https://` or `http://`");
             }
             sound
         });
@@ -257,7 +256,7 @@ impl Entry<'_> {
                 None
             }
             (false, Some(root)) => {
-                self.bad(root.span, "has a `root`, which `echo` has no use for", "remove it");
+                self.bad(root.span, "has a `root`, which `echo` does not use", "remove it");
                 None
             }
             (false, None) => Some(Builtin::Echo),
@@ -270,8 +269,9 @@ impl Entry<'_> {
         for key in FOR_OTHERS {
             if let Some(tree) = fields.optional(key) {
                 let message =
-                    format!("`{key}` of server `{}` steers other clients, not this one", clip(&self.name.value));
-                let help = "which servers may be started is asked once and remembered; remove the field if no other client reads it";
+                    format!("`{key}` of server `{}` controls other clients, not this one", clip(&self.name.value));
+                let help = "permission to start servers is asked for once and remembered; remove the field if no \
+                    other client reads it";
                 self.faults.push(Diagnostic::warning("inert-field", message).at(tree.head()).help(help));
             }
         }
@@ -306,8 +306,8 @@ impl Entry<'_> {
         let mut map = IndexMap::new();
         for (name, tree) in texts {
             if !is_key(&name.value) {
-                let what = format!("has `{}` in its `{key}`, which cannot be a name there", clip(&name.value));
-                self.bad(name.span, &what, "letters, digits, `_` and `-` serve best");
+                let what = format!("has `{}` in its `{key}`, which is not a valid name there", clip(&name.value));
+                self.bad(name.span, &what, "use letters, digits, `_` and `-`");
             }
             self.variables(tree);
             let text = tree.as_str().unwrap_or_default();
@@ -342,11 +342,13 @@ impl Entry<'_> {
             }
             let help = match inner.and_then(|inner| inner.strip_prefix("env:")).filter(|name| is_variable(name)) {
                 Some(name) => format!("write `${{{name}}}`"),
-                None => "write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`".to_owned(),
+                None => "write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has \
+                    letters, digits and `_`"
+                    .to_owned(),
             };
             let what = match inner {
-                Some(inner) => format!("names the variable `${{{}}}`, which cannot be one", clip(inner)),
-                None => "has a `${` without its `}`".to_owned(),
+                Some(inner) => format!("names the variable `${{{}}}`, which is not a valid name", clip(inner)),
+                None => "has a `${` without a closing `}`".to_owned(),
             };
             let start = offset_in(self.source, tree, at);
             let end = if start == tree.span.start && at > 0 { tree.span.end } else { (start + 2).min(tree.span.end) };
@@ -355,7 +357,7 @@ impl Entry<'_> {
     }
 }
 
-const HOW: &str = "give it one of `command`, the program to start, `url`, where it answers, or `builtin`";
+const HOW: &str = "give it one of `command` (the program to start), `url` (its address) and `builtin`";
 
 fn is_variable(name: &str) -> bool {
     let mut chars = name.chars();

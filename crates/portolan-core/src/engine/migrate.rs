@@ -14,8 +14,7 @@ use crate::run::{Change, Frame, FramePath, Place, Run};
 /// Why it cannot be migrated: its present node is gone or has another kind, a variable does not accept its value, or a
 /// check, a gate or a question on the path so far was added, changed or removed.
 pub fn migrate(then: &Workflow, now: &Workflow, run: &Run) -> Result<Run, String> {
-    fits(now, run)
-        .map_err(|misfit| format!("there is no such place as `{}` in `{}` any more", misfit.node, misfit.flow))?;
+    fits(now, run).map_err(|misfit| format!("`{}` no longer exists in `{}`", misfit.node, misfit.flow))?;
     unchanged_so_far(then, now, &run.root)?;
     let mut run = run.clone();
     carry(then, now, &mut run.root, true)?;
@@ -45,13 +44,13 @@ fn carry(then: &Workflow, now: &Workflow, frame: &mut Frame, owns_variables: boo
     let was = then.flow(&frame.flow).step(node).node.kind.word();
     let is = now.flow(&frame.flow).step(node).node.kind.word();
     if was != is {
-        return Err(format!("`{node}` was one of the {was}s, and is one of the {is}s now"));
+        return Err(format!("the kind of `{node}` has changed from {was} to {is}"));
     }
     if let (Kind::Loop(was), Kind::Loop(is)) =
         (&then.flow(&frame.flow).step(node).node.kind, &now.flow(&frame.flow).step(node).node.kind)
         && discriminant(&was.kind) != discriminant(&is.kind)
     {
-        return Err(format!("the loop `{node}` goes by something else now"));
+        return Err(format!("the loop `{node}` is now of another kind"));
     }
     if owns_variables {
         variables(then, now, frame)?;
@@ -70,7 +69,7 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
             Some(variable) => return Err(format!("`{name}` is {} now", variable.kind.described())),
             // Variables that a dialect creates itself are not declared.
             None if before.variable(name).is_none() => {}
-            None => return Err(format!("there is no variable `{name}` any more")),
+            None => return Err(format!("the variable `{name}` no longer exists")),
         }
     }
     let lacks = |it: &&Variable| {
@@ -79,7 +78,7 @@ fn variables(then: &Workflow, now: &Workflow, frame: &mut Frame) -> Result<(), S
             && frame.data.as_ref().is_none_or(|data| !data.variables.contains_key(&it.name.value))
     };
     if let Some(lacking) = flow.variables.iter().find(lacks) {
-        return Err(format!("`{}` is required now, and the run has none", lacking.name.value));
+        return Err(format!("`{}` is now required, and the run has no value for it", lacking.name.value));
     }
     let new = flow.variables.iter().filter_map(|it| Some((it.name.value.clone(), it.default.clone()?)));
     let new: Vec<_> = new.collect();

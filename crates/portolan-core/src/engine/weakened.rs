@@ -17,23 +17,23 @@ pub(super) fn unchanged_so_far(then: &Workflow, now: &Workflow, frame: &Frame) -
         match is.steps.get(*id) {
             Some(step) => same(then, now, &was.step(id).node, &step.node)?,
             None if then.holds_back(&was.step(id).node) => {
-                return Err(format!("`{id}`, which is on the way so far, is gone"));
+                return Err(format!("`{id}`, which is on the path so far, no longer exists"));
             }
             None => {}
         }
     }
     let added = self::passed(is, frame);
     if let Some(id) = added.difference(&passed).find(|id| now.holds_back(&is.step(id).node)) {
-        return Err(format!("`{id}` is on the way so far now, and the run did not come by it"));
+        return Err(format!("`{id}` is now on the path so far, but the run did not pass it"));
     }
     let at = frame.place.node();
     if !is.is_reached(at) {
-        return Err(format!("no way leads from the start to `{at}` now"));
+        return Err(format!("`{at}` can no longer be reached from the start"));
     }
     let unavoidable = |id: &&&NodeId| is.must_come_through(id, at) && !was.must_come_through(id, at);
     let mut holding = added.iter().filter(|id| now.holds_back(&is.step(id).node));
     if let Some(id) = holding.find(unavoidable) {
-        return Err(format!("every way so far comes through `{id}` now, and the run may have come by another"));
+        return Err(format!("every path so far now passes `{id}`, but the run may have taken another"));
     }
     frame.inner().try_for_each(|(_, inner)| unchanged_so_far(then, now, inner))
 }
@@ -66,14 +66,14 @@ fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), St
     let (before, after) = (checks(was), checks(is));
     let is_among = |all: &[_], one| all.contains(one);
     if let Some((check, ..)) = before.iter().find(|check| !is_among(&after, *check)) {
-        return Err(format!("the check `{check}` of `{id}` was changed or taken away"));
+        return Err(format!("the check `{check}` of `{id}` was changed or removed"));
     }
     if let Some((check, ..)) = after.iter().find(|check| !is_among(&before, *check)) {
-        return Err(format!("`{id}` has the check `{check}` now, which the run was not held to"));
+        return Err(format!("`{id}` now has the check `{check}`, which was not required of the run"));
     }
     let may_be_skipped = |node: &Node| node.seat.is_some() && outputs(node).any(|outcome| outcome.as_str() == SKIPPED);
     if !was.accept.is_empty() && may_be_skipped(was) != may_be_skipped(is) {
-        return Err(format!("whether `{id}`, which is on the way so far, may be skipped was changed"));
+        return Err(format!("whether `{id}`, which is on the path so far, may be skipped has changed"));
     }
     let asks = |node: &Node| match &node.kind {
         Kind::Checkpoint { .. } => Some(node.kind.clone()),
@@ -81,7 +81,7 @@ fn same(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result<(), St
         _ => None,
     };
     if asks(was) != asks(is) {
-        return Err(format!("`{id}` is a {} that asks for something else now", is.kind.word()));
+        return Err(format!("`{id}` is a {} that now asks for something else", is.kind.word()));
     }
     same_inside(then, now, was, is)
 }
@@ -106,11 +106,11 @@ fn same_inside(then: &Workflow, now: &Workflow, was: &Node, is: &Node) -> Result
     let (before, after) = match (runs(then, was), runs(now, is)) {
         (Some(before), Some(after)) => (before, after),
         (None, None) => return Ok(()),
-        _ => return Err(format!("`{}` runs a workflow in one of the two only", was.id)),
+        _ => return Err(format!("`{}` runs a workflow in only one of the two versions", was.id)),
     };
     let ids: BTreeSet<&NodeId> = before.steps.keys().chain(after.steps.keys()).collect();
     ids.into_iter().try_for_each(|id| match (before.steps.get(id), after.steps.get(id)) {
         (Some(before), Some(after)) => same(then, now, &before.node, &after.node),
-        _ => Err(format!("`{id}`, in what `{}` runs, is in one of the two only", was.id)),
+        _ => Err(format!("`{id}`, in what `{}` runs, is in only one of the two versions", was.id)),
     })
 }

@@ -49,12 +49,13 @@ impl Condition {
         if value.is_array() || value.is_object() {
             let kind = if value.is_array() { "an array" } else { "an object" };
             return Err(fault(
-                format!("`{comparison}` compares single values, and {kind} is none"),
+                format!("`{comparison}` compares single values, but {kind} is not one"),
                 "compare with a text, a number, `true`, `false` or `null`",
             ));
         }
         if comparison.is_relation() && !value.is_number() {
-            let message = format!("`{comparison}` compares numbers, and {} is none", quoted(&value.to_string()));
+            let message =
+                format!("`{comparison}` compares numbers, but {} is not a number", quoted(&value.to_string()));
             let help = match &value {
                 Value::String(text) if text.trim().parse::<f64>().is_ok() => "write the number without quotes",
                 _ => "write a number, or compare with `==` or `!=`",
@@ -130,7 +131,7 @@ impl Condition {
     fn of(truth: Truth, nesting: usize) -> Result<Condition, ParseFault> {
         if nesting >= Condition::MAX_NESTING {
             let message = format!("the condition nests deeper than {} levels", Condition::MAX_NESTING);
-            return Err(fault(message, "write it flatter"));
+            return Err(fault(message, "reduce the nesting"));
         }
         Ok(Condition(Arc::new(Built { truth, nesting })))
     }
@@ -151,8 +152,8 @@ fn read_path(text: &str) -> Result<Vec<String>, ParseFault> {
     if path.iter().all(is_name) {
         return Ok(path);
     }
-    let help = "name a variable, and with dots what is inside it, as in `review.state`";
-    Err(fault(format!("{} is no path to a value", quoted(text)), help))
+    let help = "name a variable, with dots for nested values, as in `review.state`";
+    Err(fault(format!("{} is not a path to a value", quoted(text)), help))
 }
 
 fn fault(message: impl Into<String>, help: impl Into<String>) -> ParseFault {
@@ -238,18 +239,18 @@ mod tests {
         };
         assert_eq!(
             said("a", Comparison::Greater, json!("3")),
-            "`>` compares numbers, and `\"3\"` is none (write the number without quotes)"
+            "`>` compares numbers, but `\"3\"` is not a number (write the number without quotes)"
         );
         assert_eq!(
             said("a", Comparison::Less, json!(null)),
-            "`<` compares numbers, and `null` is none (write a number, or compare with `==` or `!=`)"
+            "`<` compares numbers, but `null` is not a number (write a number, or compare with `==` or `!=`)"
         );
         assert_eq!(
             said("a", Comparison::Equal, json!([])),
-            "`==` compares single values, and an array is none (compare with a text, a number, `true`, `false` or `null`)"
+            "`==` compares single values, but an array is not one (compare with a text, a number, `true`, `false` or `null`)"
         );
         for path in ["", "a..b", ".a", "a b", "a == b", "-a", "$a", "xs.0"] {
-            assert!(said(path, Comparison::Equal, json!(1)).contains("is no path to a value"), "{path}");
+            assert!(said(path, Comparison::Equal, json!(1)).contains("is not a path to a value"), "{path}");
         }
     }
 

@@ -65,7 +65,7 @@ impl Language {
 
 fn rule(text: &str) -> Result<Expr, ParseFault> {
     let rule: Value = serde_json::from_str(text).map_err(|error| ParseFault {
-        message: "a rule of JSON Logic is JSON, and this is none".to_owned(),
+        message: "a JSON Logic rule must be JSON, but this is not".to_owned(),
         help: Some("write it like `{\">\": [{\"var\": \"add.sum\"}, 10]}`".to_owned()),
         offset: Some(offset(text, error.line(), error.column())),
         code: None,

@@ -49,12 +49,12 @@ impl When {
             let rest = &text[reader.at..];
             let word: String = rest.chars().take_while(|c| !c.is_whitespace()).collect();
             let help = match rest.as_bytes() {
-                [b'=', ..] => "a comparison is written `==`",
+                [b'=', ..] => "write a comparison with `==`",
                 [b'&', ..] => "both conditions: `&&`",
                 [b'|', ..] => "either condition: `||`",
-                _ => "join conditions with `&&` or `||`; text with blanks stands in quotes",
+                _ => "join conditions with `&&` or `||`; write text with spaces in quotes",
             };
-            return Err(fault(reader.at, format!("{} cannot stand here", quoted(&word)), help));
+            return Err(fault(reader.at, format!("{} is not allowed here", quoted(&word)), help));
         }
         Ok(When(Arc::new(Parsed { text: text.to_owned(), truth })))
     }
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
                 return Err(fault(
                     at,
                     "`&&` and `||` are mixed without parentheses",
-                    "say with parentheses what belongs together",
+                    "group the conditions with parentheses",
                 ));
             }
             parts.push(part);
@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
         } else if self.takes("(") {
             let inner = self.any()?;
             if !self.takes(")") {
-                return Err(fault(at, "the parenthesis is not closed", "write `)` where the group ends"));
+                return Err(fault(at, "the parenthesis is not closed", "write `)` at the end of the group"));
             }
             inner
         } else {
@@ -205,7 +205,7 @@ impl<'t> Reader<'t> {
                 let found = found.map_or("the end".to_owned(), |found| format!("`{}`", found.escape_debug()));
                 return Err(fault(
                     at,
-                    format!("{wanted} is expected, and {found} is there"),
+                    format!("expected {wanted}, found {found}"),
                     "compare a name with a value, as in `state == done`",
                 ));
             }
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
         let segments: Vec<String> = word.split('.').map(str::to_owned).collect();
         let is_name = |segment: &String| segment.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
         if !segments.iter().all(is_name) {
-            let help = "a name is letters, digits, `_` and `-`, with dots between; other text stands in quotes";
+            let help = "write a name with letters, digits, `_` and `-`, with dots between its parts; write other text in quotes";
             return Err(fault(at, format!("{} is neither a name nor a whole number", quoted(word)), help));
         }
         Ok(Side::Path(segments))
@@ -253,7 +253,7 @@ impl<'t> Reader<'t> {
                 _ => text.push(c),
             }
         }
-        Err(fault(open, "the text is not closed", format!("write `{quote}` where it ends")))
+        Err(fault(open, "the text is not closed", format!("write `{quote}` at its end")))
     }
 }
 
@@ -351,15 +351,15 @@ mod tests {
         let cases = [
             ("a && b || c", 7, "`&&` and `||` are mixed without parentheses"),
             ("a || b && c", 2, "`&&` and `||` are mixed without parentheses"),
-            ("", 0, "a name is expected, and the end is there"),
-            ("a == ", 5, "a value is expected, and the end is there"),
-            ("a = b", 2, "`=` cannot stand here"),
+            ("", 0, "expected a name, found the end"),
+            ("a == ", 5, "expected a value, found the end"),
+            ("a = b", 2, "`=` is not allowed here"),
             ("(a", 0, "the parenthesis is not closed"),
             ("é == 'x", 6, "the text is not closed"),
-            ("a == b c", 7, "`c` cannot stand here"),
+            ("a == b c", 7, "`c` is not allowed here"),
             ("a == 1.5", 5, "`1.5` is neither a name nor a whole number"),
             ("a..b", 0, "`a..b` is neither a name nor a whole number"),
-            ("a && ~b", 5, "a name is expected, and `~` is there"),
+            ("a && ~b", 5, "expected a name, found `~`"),
         ];
         for (text, offset, message) in cases {
             let fault = When::parse(text).expect_err(text);

@@ -129,12 +129,13 @@ impl Fact {
     fn told(&self) -> String {
         match self {
             Fact::Changed { must, may, must_not } => {
-                let must = (!must.is_empty()).then(|| format!("files have changed that are {}", quoted(must, " and ")));
+                let must = (!must.is_empty()).then(|| format!("files matching {} have changed", quoted(must, " and ")));
                 let may = may.as_ref().map(|may| match may.as_slice() {
-                    [] => "no other has".to_owned(),
-                    may => format!("of others only {}", quoted(may, " or ")),
+                    [] => "no other file has changed".to_owned(),
+                    may => format!("no other file has changed except files matching {}", quoted(may, " or ")),
                 });
-                let must_not = (!must_not.is_empty()).then(|| format!("none that is {}", quoted(must_not, " or ")));
+                let must_not = (!must_not.is_empty())
+                    .then(|| format!("no file matching {} has changed", quoted(must_not, " or ")));
                 let told: Vec<String> = [must, may, must_not].into_iter().flatten().collect();
                 if told.is_empty() { "a file has changed".to_owned() } else { told.join(", ") }
             }

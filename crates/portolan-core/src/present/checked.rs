@@ -30,12 +30,12 @@ impl Checked {
             Verdict::Held => (true, None, None),
             Verdict::Shown { reason, .. } => (true, Some(reason.clone()), None),
             Verdict::Excused { reason, bypass } => {
-                (true, Some(format!("got past by `{bypass}`, though: {reason}")), None)
+                (true, Some(format!("does not hold, but is bypassed by `{bypass}`: {reason}")), None)
             }
             Verdict::Broken { reason, output } => {
                 (false, Some(reason.clone()), Some(output.clone()).filter(|text| !text.is_empty()))
             }
-            Verdict::ForPerson { reason } => (false, Some(format!("a person's to say: {reason}")), None),
+            Verdict::ForPerson { reason } => (false, Some(format!("for a person to decide: {reason}")), None),
             Verdict::Unknown { reason } if reason.starts_with(Verdict::CANNOT_VERIFY) => {
                 (false, Some(reason.clone()), None)
             }

@@ -12,7 +12,7 @@ pub fn sentence(talk: &ModelState) -> String {
     let attempt = format!("attempt {}", talk.attempt + 1);
     match &talk.doing {
         ModelActivity::Asking(patience) if patience.failures > 0 => {
-            format!("{attempt}: the model does not answer, and is asked again ({})", patience.failures)
+            format!("{attempt}: the model does not answer and is asked again ({})", patience.failures)
         }
         ModelActivity::Asking(_) => format!("{attempt}: asking"),
         ModelActivity::Using { settled, .. } => {
@@ -20,7 +20,7 @@ pub fn sentence(talk: &ModelState) -> String {
             format!("{attempt}: {} of {asked} tools are done", settled.len())
         }
         ModelActivity::Checking { settled, .. } => {
-            format!("{attempt}: checking what is outside ({} done)", settled.len())
+            format!("{attempt}: running the checks outside the run ({} done)", settled.len())
         }
         ModelActivity::Judging { votes, .. } => {
             let said = votes.iter().flatten().count();
@@ -51,8 +51,8 @@ pub(super) fn completed(vote: Option<u32>, reply: &Completion) -> String {
     let who = vote.map_or_else(|| "the model".to_owned(), |vote| format!("judge {}", vote + 1));
     match reply {
         Completion::Answer(answer) => format!("heard {who}{}", took(answer)),
-        Completion::Output { .. } => "took what a function came to".to_owned(),
-        Completion::Unanswered(why) => format!("had no answer of {who}: {}", clip(&why.message)),
+        Completion::Output { .. } => "took the result of a function".to_owned(),
+        Completion::Unanswered(why) => format!("got no answer from {who}: {}", clip(&why.message)),
     }
 }
 
@@ -67,19 +67,19 @@ fn took(answer: &ModelAnswer) -> String {
 
 pub(super) fn tool_done(call: &str, done: &Done) -> String {
     match done {
-        Done::Output(_) => format!("used the tool of `{call}`"),
-        Done::Failed(why) => format!("could not use the tool of `{call}`: {}", clip(why)),
-        Done::Breaks(_) => format!("used the tool of `{call}`, which stops the run"),
-        Done::Waits(_) => format!("used the tool of `{call}`, which waits for an answer"),
+        Done::Output(_) => format!("used the tool of call `{call}`"),
+        Done::Failed(why) => format!("could not use the tool of call `{call}`: {}", clip(why)),
+        Done::Breaks(_) => format!("used the tool of call `{call}`, which stops the run"),
+        Done::Waits(_) => format!("used the tool of call `{call}`, which waits for an answer"),
     }
 }
 
 pub(super) fn resumed(with: &Resume) -> String {
     match with {
         Resume::Answer(answer) => format!("answered {}", clip(&answer.to_string())),
-        Resume::GoOn => "let it go on".to_owned(),
+        Resume::GoOn => "let it continue".to_owned(),
         Resume::Accept => "accepted the best attempt".to_owned(),
-        Resume::GiveUp => "gave it up".to_owned(),
+        Resume::GiveUp => "gave up".to_owned(),
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn said(said: &ModelStateChange) -> Option<String> {
         | ModelStateChange::Message(_)
         | ModelStateChange::Asked { .. }
         | ModelStateChange::ToolDone { .. } => return None,
-        ModelStateChange::WorkflowBegun { frame, .. } => format!("`{}` began, as a tool", frame.flow),
+        ModelStateChange::WorkflowBegun { frame, .. } => format!("`{}` began as a tool", frame.flow),
         ModelStateChange::Settled { .. } | ModelStateChange::Voted { .. } | ModelStateChange::Spent(_) => return None,
         ModelStateChange::Allowed { attempts } => format!("{attempts} attempts are allowed"),
         ModelStateChange::Granted { of, .. } => format!("more `{of}` may be used"),

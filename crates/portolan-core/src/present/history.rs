@@ -53,9 +53,9 @@ fn what(event: &EventKind) -> String {
         EventKind::Resumed { frame, with, .. } => format!("{}{}", conversation::resumed(with), at(frame)),
         EventKind::Noted { values, .. } => format!("gave {}", names(values)),
         EventKind::Bypassed { invariant, node, reason, .. } => {
-            format!("got past `{invariant}` at `{node}`: {}", clip(reason))
+            format!("bypassed `{invariant}` at `{node}`: {}", clip(reason))
         }
-        EventKind::Used { bypass } => format!("let a tool call happen by `{bypass}`"),
+        EventKind::Used { bypass } => format!("allowed a tool call by `{bypass}`"),
         EventKind::Cancelled { reason, outcome } => {
             let outcome = outcome.as_ref().map_or_else(String::new, |outcome| format!(" as {outcome}"));
             format!("cancelled the run{outcome}: {reason}")
@@ -71,7 +71,7 @@ fn names(values: &Value) -> String {
 fn settled(effect: &EffectId, result: &EffectResult) -> String {
     let at = at(&effect.frame);
     match (&effect.part, result) {
-        (EffectPart::Timer, _) => format!("waited long enough for an answer{at}"),
+        (EffectPart::Timer, _) => format!("timed out waiting for an answer{at}"),
         (_, EffectResult::Due) => "went on".to_owned(),
         (EffectPart::Check(check), EffectResult::Verdict(verdict)) => {
             format!("checked `{check}` of `{}`: it {}", effect.node, found(verdict))
@@ -85,7 +85,7 @@ fn settled(effect: &EffectId, result: &EffectResult) -> String {
         (EffectPart::Tool(call), EffectResult::Tool { done, .. }) => {
             format!("{}{at}", conversation::tool_done(call, done))
         }
-        (_, EffectResult::Verdict(_) | EffectResult::Tool { .. }) => format!("took a result that is of no use{at}"),
+        (_, EffectResult::Verdict(_) | EffectResult::Tool { .. }) => format!("took a result that cannot be used{at}"),
     }
 }
 
@@ -93,9 +93,9 @@ fn found(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Held => "held".to_owned(),
         Verdict::Shown { reason, .. } => format!("held: {reason}"),
-        Verdict::Excused { reason, bypass } => format!("was got past by `{bypass}`: {reason}"),
+        Verdict::Excused { reason, bypass } => format!("was bypassed by `{bypass}`: {reason}"),
         Verdict::Broken { reason, .. } => format!("did not hold: {reason}"),
-        Verdict::ForPerson { reason } => format!("is a person's to say: {reason}"),
+        Verdict::ForPerson { reason } => format!("is for a person to decide: {reason}"),
         Verdict::Unknown { reason } => format!("could not be checked: {reason}"),
     }
 }
@@ -122,20 +122,20 @@ fn change(change: &Change) -> Option<String> {
         }),
         Change::Executed { node, fault: None, .. } => Some(format!("executed `{node}`")),
         Change::Executed { node, fault: Some(fault), .. } => Some(format!("`{node}` failed: {}", clip(&fault.message))),
-        Change::Altered { frame, node, .. } => Some(format!("`{node}` has another output{}", at(frame))),
+        Change::Altered { frame, node, .. } => Some(format!("the output of `{node}` was replaced{}", at(frame))),
         Change::Raised { .. } => None,
         Change::Set { name, .. } => Some(format!("set `{name}`")),
         Change::Skipped { activities, .. } => {
             let activities: Vec<&str> = activities.iter().map(crate::value::NodeId::as_str).collect();
-            Some(format!("will pass over {}", list(&activities)))
+            Some(format!("will skip {}", list(&activities)))
         }
-        Change::Led { over: Some(over), .. } => Some(format!("passed over `{over}`: its condition does not hold")),
+        Change::Led { over: Some(over), .. } => Some(format!("skipped `{over}`: its condition does not hold")),
         Change::Led { node, to, .. } => Some(format!("`{node}` leads to `{to}`")),
         Change::Looped { node, passes, by, .. } => {
             let by = match by {
                 LoopEnd::Done => "done",
                 LoopEnd::Broken => "its break condition holds",
-                LoopEnd::Limit => "it may make no more",
+                LoopEnd::Limit => "no more passes are allowed",
             };
             Some(format!("`{node}` ended after {passes} passes: {by}"))
         }
@@ -158,7 +158,7 @@ fn moved(place: &Place) -> String {
         },
         Place::Each { node, items, .. } => format!("{} items of `{node}`", items.len()),
         Place::Waiting { node, on, .. } => match on {
-            WaitingFor::Unchecked => format!("`{node}` waits for a person: nothing says how it is checked"),
+            WaitingFor::Unchecked => format!("`{node}` waits for a person: nothing defines how to check it"),
             WaitingFor::Raised => format!("`{node}` waits for an answer"),
             WaitingFor::Answer => format!("`{node}` asks a person"),
             WaitingFor::Budget => format!("`{node}` waits for a person: retries spent"),

@@ -70,8 +70,8 @@ pub fn diagram_markdown(workflow: &Workflow, current: Option<&NodeId>) -> String
     // No line of the chart has a backtick, so none can close the fence.
     page += &format!("### Diagram\n\n```mermaid\n{}```\n\n", mermaid(workflow, current));
     if legend(flow).is_some() {
-        page += "At steps with ✓ something is checked before they are left; at steps with ○ nothing is, and whoever works \
-                 there is believed.\n\n";
+        page += "Steps with ✓ are checked before they are left; steps with ○ are not checked, and the reported \
+            outcome is believed.\n\n";
     }
     page += "### Step Instructions\n\n";
     page += "| Stage | Step | Name | Agent | Instructions |\n|-------|------|------|-------|--------------|\n";

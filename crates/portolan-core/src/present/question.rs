@@ -170,7 +170,7 @@ impl<'r> Here<'r> {
     /// Returns the meaning of an answer without a text in the definition.
     fn meaning(&self, on: WaitingFor, answer: &Outcome) -> String {
         match (on, answer.as_str()) {
-            (_, CANCELLED) => "call the run off".to_owned(),
+            (_, CANCELLED) => "cancel the run".to_owned(),
             (WaitingFor::Budget | WaitingFor::Progress, FAILED) => format!("give `{}` up", self.node.name),
             (WaitingFor::Budget | WaitingFor::Progress, _) => "the obstacle is removed: try again".to_owned(),
             (_, other) => other.to_owned(),
@@ -187,11 +187,13 @@ impl<'r> Here<'r> {
             WaitingFor::Answer | WaitingFor::Raised => None,
             WaitingFor::Unchecked => self.frame.raised.as_ref().map(|raised| raised.question.clone()),
             WaitingFor::Budget if matches!(self.node.kind, Kind::Loop(_)) => {
-                Some(format!("`{name}` has made all the passes that it may, and is not done."))
+                Some(format!("`{name}` has made all its allowed passes and is not done."))
             }
             WaitingFor::Budget => Some(format!("`{name}` failed and its retries are spent.")),
-            WaitingFor::Progress if says_why => Some(format!("The workflow does not say how to go on from `{name}`.")),
-            WaitingFor::Progress => Some(format!("The workflow came back to `{name}` without any work between.")),
+            WaitingFor::Progress if says_why => {
+                Some(format!("The workflow does not say how to continue from `{name}`."))
+            }
+            WaitingFor::Progress => Some(format!("The workflow came back to `{name}` without any work in between.")),
         }
     }
 

@@ -237,7 +237,7 @@ impl Story<'_> {
     fn copied(&self, step: &Step) -> Vec<String> {
         let node = &self.workflow.flow(&step.flow).step(&step.node).node;
         let copied = sets(node).filter(|(_, value)| is_copied(value));
-        copied.map(|(name, value)| format!("`{name}` is what `{}` sets it to: {value}", node.id)).collect()
+        copied.map(|(name, value)| format!("`{name}` has the value that `{}` sets: {value}", node.id)).collect()
     }
 
     /// Describes the values that a report must have and for which no sample is found.
@@ -365,7 +365,7 @@ fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
         Act::Begin => "the work begins".to_owned(),
         Act::Report(outcome) => format!("the agent reports `{outcome}`{with}"),
         Act::Answer(outcome) => format!("a person answers `{outcome}`{with}"),
-        Act::TimeOut => "nobody answers in time".to_owned(),
+        Act::TimeOut => "no answer is given in time".to_owned(),
         Act::Checks(true) => "its checks hold".to_owned(),
         Act::Checks(false) => "a check does not hold".to_owned(),
         Act::Advance => "passed".to_owned(),

@@ -102,8 +102,8 @@ impl Bound {
         match self {
             Bound::States(most) => format!("more than {most} states, raise `--states`"),
             Bound::Bytes(most) => format!("more than {} MB", most >> 20),
-            Bound::Ways => "one choice depends on too much at once".to_owned(),
-            Bound::Time => "the time was up, raise `--seconds`".to_owned(),
+            Bound::Ways => "one choice depends on too many combinations".to_owned(),
+            Bound::Time => "the time limit was reached, raise `--seconds`".to_owned(),
             Bound::Size(_) => "the definition is too large".to_owned(),
             Bound::NeverOpened => "no run of it can be opened".to_owned(),
         }
@@ -166,14 +166,14 @@ fn trapped(workflow: &Workflow, trap: &Trap) -> ProofFinding {
     let names: Vec<String> = trap.round.iter().map(|place| named(workflow, place)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = match trap.goes_round {
-        true => format!("a run can come to where it never finishes, and only goes round: {}", list(&names)),
-        false => format!("a run can come to `{}` and never goes on from there", named(workflow, &trap.at)),
+        true => format!("a run can reach a cycle that it never leaves: {}", list(&names)),
+        false => format!("a run can reach `{}` and never continue from there", named(workflow, &trap.at)),
     };
     let read: BTreeSet<&str> = trap.round.iter().filter_map(|place| step(workflow, place)).flat_map(read).collect();
     let read: Vec<&str> = read.into_iter().collect();
     let help = match read.as_slice() {
-        [] => "let another way lead out".to_owned(),
-        read => format!("let something on the way round change {}, or let another way lead out", list(read)),
+        [] => "add an edge that leads out".to_owned(),
+        read => format!("let a step in the cycle change {}, or add an edge that leads out", list(read)),
     };
     let place = trap.round.iter().find_map(|place| span(workflow, place)).or(span(workflow, &trap.at));
     // The activities format does not define the targets of ways, and its own program accepts cycles.
@@ -199,8 +199,8 @@ fn read(step: &Step) -> Vec<&str> {
 fn no_way(workflow: &Workflow, place: &NodeRef) -> Diagnostic {
     let read = step(workflow, place).map(read).unwrap_or_default();
     let what = if read.is_empty() { String::new() } else { format!(", depending on {}", list(&read)) };
-    let message = format!("it may be that no way leads on from `{}`{what}", named(workflow, place));
-    let help = "add a way without a condition, or give what it reads a `default`";
+    let message = format!("a run may be unable to continue from `{}`{what}", named(workflow, place));
+    let help = "add an edge without a condition, or give what it reads a `default`";
     at(Diagnostic::warning("may-have-no-way", message).help(help), span(workflow, place))
 }
 
@@ -262,9 +262,9 @@ impl<'p, 'w> Unseen<'p, 'w> {
             Dead::Node(place) if !self.told.contains(place) => return None,
             Dead::Node(place) => {
                 let (why, help) = self.why(place);
-                (place, format!("`{}` is never come to: {why}", place.node), help)
+                (place, format!("`{}` is never reached: {why}", place.node), help)
             }
-            Dead::Outcome(place, outcome) => (place, format!("`{}` is never left by `{outcome}`", place.node), MEND),
+            Dead::Outcome(place, outcome) => (place, format!("`{}` never ends with `{outcome}`", place.node), MEND),
             // An unreachable node is reported at the node itself.
             Dead::Way(place, to) if self.nodes.contains(&NodeRef { flow: place.flow.clone(), node: to.clone() }) => {
                 return None;
@@ -281,7 +281,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
     /// Explains why a node is never reached, and what to do.
     fn why(&self, place: &NodeRef) -> (String, &'static str) {
         match self.leading.get(place).and_then(|leading| leading.first()) {
-            None => ("no way leads there from the start".to_owned(), "add the way that is to lead there, or remove it"),
+            None => ("no edge leads there from the start".to_owned(), "add the missing edge to it, or remove it"),
             Some(from) if from.exits.guards.iter().any(|(_, to)| *to == place.node) => {
                 (never_decide(from, &place.node), MEND)
             }
@@ -290,13 +290,13 @@ impl<'p, 'w> Unseen<'p, 'w> {
             {
                 (format!("`{}` never holds there", clip(&looping.condition().text())), MEND)
             }
-            Some(from) => (format!("`{}` never leads on to it", from.node.id), MEND),
+            Some(from) => (format!("`{}` never leads to it", from.node.id), MEND),
         }
     }
 }
 
 /// The help for what never happens.
-const MEND: &str = "correct the conditions on the way to it, or remove it";
+const MEND: &str = "correct the conditions on the path to it, or remove it";
 
 /// Returns the targets of a step.
 fn targets<'s>(step: &'s Step, flow: &'s WorkflowId) -> impl Iterator<Item = NodeRef> + 's {
@@ -309,6 +309,6 @@ fn never_decide(from: &Step, to: &NodeId) -> String {
     let texts: Vec<String> = guards.iter().filter(|(_, on)| on == to).map(|(guard, _)| clip(&guard.text())).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let holds = if texts.len() == 1 { "holds" } else { "hold" };
-    let before = if guards.first().is_some_and(|(_, on)| on == to) { "" } else { ", or another before does" };
+    let before = if guards.first().is_some_and(|(_, on)| on == to) { "" } else { ", or an earlier condition does" };
     format!("{} never {holds} there{before}", list(&texts))
 }

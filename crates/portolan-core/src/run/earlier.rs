@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for AnyFormat {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EventKind, A::Error> {
-        let kind: String = map.next_key()?.ok_or_else(|| de::Error::custom("an event has a kind"))?;
+        let kind: String = map.next_key()?.ok_or_else(|| de::Error::custom("an event must have a kind"))?;
         match kind.as_str() {
             "settled" => map.next_value::<Settled>().map(EventKind::from),
             "returned" => map.next_value::<Returned>().map(EventKind::from),
@@ -167,7 +167,7 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Content<A> {
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _len: usize, _visitor: V) -> Result<V::Value, A::Error> {
-        Err(de::Error::custom("no kind of event is a list"))
+        Err(de::Error::custom("an event kind cannot be a list"))
     }
 
     fn struct_variant<V: Visitor<'de>>(

@@ -170,12 +170,12 @@ impl WaitReason {
                     (true, None) => "the run",
                     (true, Some(_)) => "the workflow",
                     (false, None) => "the state",
-                    (false, Some(_)) => "the state around it",
+                    (false, Some(_)) => "the enclosing state",
                 };
                 format!("{whose} has used {used} of {limit} `{of}`")
             }
             WaitReason::Unanswered { why } => why.message.clone(),
-            WaitReason::Exhausted => "no attempt is left, and a person decides".to_owned(),
+            WaitReason::Exhausted => "no attempts are left; a person decides".to_owned(),
         }
     }
 }

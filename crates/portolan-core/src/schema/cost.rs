@@ -186,8 +186,10 @@ fn look(root: &Value, value: &Value, path: &str, sound: &mut BTreeSet<String>, f
                 }
             }
             Value::String(text) if key == "$id" && path != "/$id" => {
-                let message =
-                    format!("gives a part of the schema the address `{}`, which is not read: remove it", clip(text));
+                let message = format!(
+                    "gives a part of the schema the address `{}`, which is not supported: remove it",
+                    clip(text)
+                );
                 faults.push(SchemaFault { path, message });
             }
             Value::Object(inner) if NAMED.contains(&key.as_str()) => {
@@ -205,14 +207,14 @@ fn look(root: &Value, value: &Value, path: &str, sound: &mut BTreeSet<String>, f
 fn reference_fault(root: &Value, reference: &str) -> Option<String> {
     if !reference.starts_with('#') {
         return Some(format!(
-            "refers to `{}`, and nothing is fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`",
+            "refers to `{}`, but schemas are not fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`",
             clip(reference)
         ));
     }
     match resolve(root, reference) {
-        None => Some(format!("refers to `{}`, which is not there", clip(reference))),
+        None => Some(format!("refers to `{}`, which does not exist", clip(reference))),
         Some(target) if !target.is_object() && !target.is_boolean() => {
-            Some(format!("refers to `{}`, which is no schema", clip(reference)))
+            Some(format!("refers to `{}`, which is not a schema", clip(reference)))
         }
         Some(_) => None,
     }

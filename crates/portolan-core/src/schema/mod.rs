@@ -96,11 +96,11 @@ impl Schema {
         let fault =
             |path: &str, message: &str| vec![SchemaFault { path: path.to_owned(), message: message.to_owned() }];
         if !value.is_object() && !value.is_boolean() {
-            return Err(fault("", "is no schema: a schema is an object, `true` or `false`"));
+            return Err(fault("", "is not a schema: a schema is an object, `true` or `false`"));
         }
         let size = size(value, MAX_DEPTH).ok_or_else(|| fault("", &format!("nests deeper than {MAX_DEPTH} levels")))?;
         if size > MAX_SCHEMA_NODES {
-            return Err(fault("", &format!("is made of more than {MAX_SCHEMA_NODES} values")));
+            return Err(fault("", &format!("has more than {MAX_SCHEMA_NODES} values")));
         }
         let mut faults: Vec<SchemaFault> =
             rules(value).iter_errors(value).take(MAX_FAULTS).map(|error| words::of_schema(&error)).collect();
@@ -131,7 +131,7 @@ impl Schema {
             return whole(format!("nests deeper than the {MAX_DEPTH} levels that are checked"));
         }
         let Some(steps) = cost::of(&self.0.value, value) else {
-            return whole("takes more steps to check against its schema than are made".to_owned());
+            return whole("takes too many steps to check against its schema".to_owned());
         };
         let told = |error: &jsonschema::ValidationError<'_>| words::of_value(&self.0.value, error);
         if steps > MAX_THOROUGH_STEPS {

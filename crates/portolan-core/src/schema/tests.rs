@@ -50,16 +50,16 @@ fn every_fault_of_a_value_is_told_in_its_place() {
     });
     expect![[r#"
         it has no `owner`
-        it has `unknown` and `much-too-long`, which it cannot have
+        it must not have `unknown` and `much-too-long`
         it has a field `much-too-long`, whose name must have at most 10 characters
         `/a~1b~0c` must be a boolean, but is `3`
         `/either` must be a string or a number, but is an array
         `/fixed` must be an object, but is `2`
         `/kind` must be one of `file`, `folder` and `3`, but is `"link"`
-        `/never` cannot be there
+        `/never` is not allowed
         `/path` must have at least 3 characters
         `/path` must match `^/`, but is `"x"`
-        `/shape` fits none of 3 alternatives; of the nearest, it has no `radius`
+        `/shape` does not fit any of the 3 alternatives; for the closest, it has no `radius`
         `/size` must be at most 9, but is `11`
         `/size` must be a multiple of 2, but is `11`
         `/tags` must have at most 2 items
@@ -71,7 +71,7 @@ fn every_fault_of_a_value_is_told_in_its_place() {
         it must be an object, but is `"text"`
     "#]]
     .assert_eq(&check(&schema, &json!("text")));
-    assert_eq!(check(&schema, &json!({"path": "/tmp", "owner": 1})), "it has `owner`, which it cannot have\n");
+    assert_eq!(check(&schema, &json!({"path": "/tmp", "owner": 1})), "it must not have `owner`\n");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_is_no_schema_is_refused_with_all_its_faults() {
         "type": "objct", "properties": {"a": {"type": 12}, "b": 3}, "required": "a", "minLength": -1, "pattern": "("
     })));
     expect![[r#"
-        it is no schema: a schema is an object, `true` or `false`
+        it is not a schema: a schema is an object, `true` or `false`
     "#]]
     .assert_eq(&refused(&json!(12)));
     expect![[r#"
@@ -153,13 +153,13 @@ fn what_is_no_schema_is_refused_with_all_its_faults() {
 #[test]
 fn nothing_is_fetched() {
     expect![[r#"
-        `/properties/a/$ref` refers to `https://example.com/schema.json`, and nothing is fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
-        `/properties/b/$ref` refers to `file:///etc/passwd`, and nothing is fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
-        `/properties/c/$ref` refers to `other.json#/x`, and nothing is fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
-        `/properties/d/$ref` refers to `#/$defs/nowhere`, which is not there
-        `/properties/f/$ref` refers to `#nobody`, which is not there
-        `/properties/g/$id` gives a part of the schema the address `https://example.com/g`, which is not read: remove it
-        `/properties/x~1y/items/$dynamicRef` refers to `https://x`, and nothing is fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
+        `/properties/a/$ref` refers to `https://example.com/schema.json`, but schemas are not fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
+        `/properties/b/$ref` refers to `file:///etc/passwd`, but schemas are not fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
+        `/properties/c/$ref` refers to `other.json#/x`, but schemas are not fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
+        `/properties/d/$ref` refers to `#/$defs/nowhere`, which does not exist
+        `/properties/f/$ref` refers to `#nobody`, which does not exist
+        `/properties/g/$id` gives a part of the schema the address `https://example.com/g`, which is not supported: remove it
+        `/properties/x~1y/items/$dynamicRef` refers to `https://x`, but schemas are not fetched: copy that schema under `$defs` and refer to it as `#/$defs/…`
     "#]].assert_eq(&refused(&json!({
         "properties": {
             "a": {"$ref": "https://example.com/schema.json"}, "b": {"$ref": "file:///etc/passwd"},
@@ -212,7 +212,7 @@ fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, _| json!({"a": inner}))
 }
 
-const BOUNDED: &str = "it takes more steps to check against its schema than are made\n";
+const BOUNDED: &str = "it takes too many steps to check against its schema\n";
 
 #[test]
 fn a_small_schema_cannot_take_for_ever() {
@@ -234,7 +234,7 @@ fn a_small_schema_cannot_take_for_ever() {
 #[test]
 fn patterns_are_bounded() {
     expect![[r#"
-        `/properties/a/pattern` is no regular expression, or too large a one
+        `/properties/a/pattern` is not a regular expression, or is too large
     "#]]
     .assert_eq(&refused(&json!({"properties": {"a": {"pattern": "(x{1000}){1000}"}, "b": {"pattern": "a{100000}"}}})));
     let text = "a".repeat(5_000) + "!";

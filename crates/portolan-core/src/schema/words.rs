@@ -18,7 +18,7 @@ pub(super) fn of_schema(error: &ValidationError<'_>) -> SchemaFault {
     let path = error.instance_path().as_str().to_owned();
     let message = match error.kind() {
         Kind::Referencing(fault) => format!("cannot be resolved: {}", clip(&fault.to_string().to_lowercase())),
-        Kind::Format { format } if format == "regex" => "is no regular expression, or too large a one".to_owned(),
+        Kind::Format { format } if format == "regex" => "is not a regular expression, or is too large".to_owned(),
         Kind::AnyOf { .. } if path.ends_with("/type") || path == "/type" => format!(
             "must be one of {}, but is {}",
             list(&["array", "boolean", "integer", "null", "number", "object", "string"]),
@@ -37,7 +37,7 @@ fn said(error: &ValidationError<'_>, hides: bool) -> String {
         Kind::Required { property } => format!("has no `{}`", clip(property.as_str().unwrap_or_default())),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let names: Vec<&str> = unexpected.iter().map(String::as_str).collect();
-            format!("has {}, which it cannot have", list(&names))
+            format!("must not have {}", list(&names))
         }
         Kind::Enum { options } => but(&format!("one of {}", choices(options))),
         Kind::Constant { expected_value } => but(&shown(expected_value, false)),
@@ -53,18 +53,18 @@ fn said(error: &ValidationError<'_>, hides: bool) -> String {
         Kind::MinProperties { limit } => format!("must have at least {}", counted(*limit, "field")),
         Kind::MaxProperties { limit } => format!("must have at most {}", counted(*limit, "field")),
         Kind::AdditionalItems { limit } => format!("must have at most {}", counted(*limit as u64, "item")),
-        Kind::UnevaluatedItems { .. } => "has items that it cannot have".to_owned(),
+        Kind::UnevaluatedItems { .. } => "has items that are not allowed".to_owned(),
         Kind::UniqueItems => "has the same item twice".to_owned(),
-        Kind::Contains => "has no item of the kind that it must have".to_owned(),
+        Kind::Contains => "has no item of the required kind".to_owned(),
         Kind::Pattern { pattern } => format!("must match `{}`, but is {}", clip(pattern), found()),
         Kind::Format { format } => but(&format!("written as `{}`", clip(format))),
         Kind::PropertyNames { error } => {
             format!("has a field `{}`, whose name {}", shown_name(error.instance(), hides), said(error, hides))
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => alternatives(context, error, hides),
-        Kind::OneOfMultipleValid { .. } => "fits more than one of the alternatives of which it must fit one".to_owned(),
-        Kind::Not { .. } => "is of the kind that it must not be".to_owned(),
-        Kind::FalseSchema => "cannot be there".to_owned(),
+        Kind::OneOfMultipleValid { .. } => "fits more than one alternative, but must fit exactly one".to_owned(),
+        Kind::Not { .. } => "is of a kind that is not allowed".to_owned(),
+        Kind::FalseSchema => "is not allowed".to_owned(),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
             "takes too long to match against the pattern of its schema".to_owned()
         }
@@ -104,9 +104,9 @@ fn alternatives(context: &[Vec<ValidationError<'_>>], whole: &ValidationError<'_
             let path = error.instance_path().as_str();
             let place = path.strip_prefix(whole.instance_path().as_str()).unwrap_or(path);
             let place = if place.is_empty() { "it".to_owned() } else { format!("`{}`", clip(place)) };
-            format!("fits none of {count} alternatives; of the nearest, {place} {}", said(error, hides))
+            format!("does not fit any of the {count} alternatives; for the closest, {place} {}", said(error, hides))
         }
-        _ => format!("fits none of {count} alternatives"),
+        _ => format!("does not fit any of the {count} alternatives"),
     }
 }
 

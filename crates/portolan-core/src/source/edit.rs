@@ -111,7 +111,7 @@ pub fn edited(source: &Source, edits: &[Edit]) -> Result<String, SpliceError> {
 }
 
 fn nowhere() -> SpliceError {
-    SpliceError("there is no such place in it".to_owned())
+    SpliceError("it has no such place".to_owned())
 }
 
 /// Applies the edit to a value. A rename is applied by `renamed` instead.
@@ -126,7 +126,7 @@ fn change(root: &mut Value, edit: &Edit) -> Result<(), SpliceError> {
         Edit::Insert { at, before, value } => match parted(root, at)? {
             Parent::Object(object, key) => {
                 if object.contains_key(key) {
-                    return Err(SpliceError(format!("there is a `{key}` already")));
+                    return Err(SpliceError(format!("`{key}` already exists")));
                 }
                 insert_before(object, key, before.as_deref(), value);
             }
@@ -206,7 +206,7 @@ fn renamed(source: &Source, tree: &Tree, at: &[PathStep], to: &str) -> Result<St
     let object = found(tree, way).ok_or_else(nowhere)?;
     let entries = object.entries().ok_or_else(nowhere)?;
     if key != to && entries.iter().any(|entry| entry.key.value == to) {
-        return Err(SpliceError(format!("there is a `{to}` already")));
+        return Err(SpliceError(format!("`{to}` already exists")));
     }
     let mut named = entries.iter().filter(|entry| entry.key.value == *key);
     let (Some(entry), None) = (named.next(), named.next()) else { return Err(nowhere()) };
@@ -219,7 +219,7 @@ fn renamed(source: &Source, tree: &Tree, at: &[PathStep], to: &str) -> Result<St
         .into_iter()
         .map(|spelling| [&text[..start], &spelling, &text[end..]].concat())
         .find(|text| says(source, text, &wanted))
-        .ok_or_else(|| SpliceError("the changed text would not say what was meant".to_owned()))
+        .ok_or_else(|| SpliceError("the changed text would not have the intended value".to_owned()))
 }
 
 /// Returns the text with an item moved, together with the comments above it and at the end of its lines. `None` if
@@ -407,13 +407,8 @@ mod tests {
     #[test]
     fn what_cannot_be_done_says_why() {
         let taken = Edit::Rename { at: way("nodes.fix"), to: "check".to_owned() };
-        check("a.yaml", YAML, &[taken], expect!["unfit: there is a `check` already"]);
-        check(
-            "a.yaml",
-            YAML,
-            &[Edit::Remove { at: way("nodes.none") }],
-            expect!["unfit: there is no such place in it"],
-        );
+        check("a.yaml", YAML, &[taken], expect!["unfit: `check` already exists"]);
+        check("a.yaml", YAML, &[Edit::Remove { at: way("nodes.none") }], expect!["unfit: it has no such place"]);
         check("a.yaml", "a: [", &[Edit::Remove { at: way("a") }], expect!["unfit: its text cannot be read"]);
     }
 

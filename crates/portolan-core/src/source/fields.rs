@@ -131,7 +131,7 @@ impl<'t> Fields<'t> {
             Some(value) => Some(Spanned { value, span: tree.span }),
             None => {
                 let written = tree.as_str().map_or_else(|| shown(tree), |text| format!("`{}`", clip(text)));
-                let message = format!("`{key}` of {} is {written}, which is no time that can be waited", self.what);
+                let message = format!("`{key}` of {} is {written}, which is not a valid duration", self.what);
                 faults.push(
                     Diagnostic::error("bad-duration", message)
                         .at(tree.span)
@@ -235,7 +235,7 @@ impl<'t> Fields<'t> {
         for entry in self.entries {
             let key = &entry.key.value;
             if !self.known.contains(&key.as_str()) {
-                let message = format!("{} has a field `{}`, which means nothing here", self.what, clip(key));
+                let message = format!("{} has a field `{}`, which has no meaning here", self.what, clip(key));
                 let fault = Diagnostic::error("unknown-field", message)
                     .at(entry.key.span)
                     .help(format!("the fields here are {}", list(&self.known)))

@@ -32,9 +32,10 @@ pub fn parse_json(source: &Source) -> Result<Tree, Diagnostic> {
             .at(Span { start: range.start, end: range.end })
     })?;
     if let Some((at, found)) = beyond_json(&source.text) {
-        let message = format!("not valid JSON: the character `{}` cannot stand here", found.escape_debug());
+        let message = format!("not valid JSON: the character `{}` is not allowed here", found.escape_debug());
         return Err(Diagnostic::error("syntax", message).at(Span { start: at, end: at + found.len_utf8() }).help(
-            "in a string write `\\n` for a line break and `\\t` for a tab; between values only plain blanks may stand",
+            "in a string write `\\n` for a line break and `\\t` for a tab; between values use only plain spaces, \
+            tabs and line breaks",
         ));
     }
     let value = parsed.value.as_ref().ok_or_else(|| Diagnostic::error("syntax", "the file is empty".to_owned()))?;

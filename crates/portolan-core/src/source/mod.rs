@@ -270,11 +270,8 @@ fn parse_with(source: &Source, parse_yaml: ReadYaml<'_>) -> (Option<Tree>, Vec<D
 fn too_large(source: &Source) -> Option<Diagnostic> {
     let size = source.text.len();
     (size > MAX_SOURCE_BYTES).then(|| {
-        Diagnostic::error(
-            "too-large",
-            format!("the file has {size} bytes, more than the {MAX_SOURCE_BYTES} that are read"),
-        )
-        .help("split it: a subflow can stand in a file of its own")
+        Diagnostic::error("too-large", format!("the file has {size} bytes, more than the {MAX_SOURCE_BYTES} allowed"))
+            .help("split it: a subflow can be in a file of its own")
     })
 }
 
@@ -282,7 +279,7 @@ fn too_large(source: &Source) -> Option<Diagnostic> {
 fn beyond_numbers(text: &str, span: Span) -> Option<Diagnostic> {
     let sound = serde_json::from_str::<serde_json::Number>(text).is_ok();
     (!sound).then(|| {
-        Diagnostic::error("syntax", format!("the number `{}` is larger than any that can be computed with", clip(text)))
+        Diagnostic::error("syntax", format!("the number `{}` is too large to compute with", clip(text)))
             .at(span)
             .help("write it as a string, in double quotes")
     })

@@ -47,9 +47,9 @@ pub fn convert(source: &Source, spelling: Format) -> Result<String, Vec<Diagnost
 }
 
 fn cannot_say(tree: &Tree) -> Diagnostic {
-    Diagnostic::error("bad-spelling", "the other spelling cannot say what stands here")
+    Diagnostic::error("bad-spelling", "the other spelling cannot represent what is written here")
         .at(tree.head())
-        .help("look for very long keys, and for very deep nesting")
+        .help("check for very long keys and very deep nesting")
 }
 
 /// Returns whether two trees have the same value, ignoring spans.

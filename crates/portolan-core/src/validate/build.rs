@@ -209,7 +209,7 @@ fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
     }
     if used {
         let kind = Kind::End { result: EndResult::Blocked, escalation: None };
-        steps.insert(end.clone(), invented(&end, "The workflow has no way on from here", kind, Vec::new()));
+        steps.insert(end.clone(), invented(&end, "The workflow has no next step from here", kind, Vec::new()));
     }
 }
 

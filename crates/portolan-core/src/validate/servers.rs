@@ -27,7 +27,7 @@ pub fn servers(graph: &Graph, known: &[&str]) -> Vec<Diagnostic> {
             [] => "define it under `mcpServers`, or name a file that does with `--mcp`".to_owned(),
             known => format!("define it under `mcpServers` or in the file of `--mcp`; there are {}", list(known)),
         };
-        let message = format!("`{}` calls a tool on the server `{}`, which nobody defines", node.id, clip(name));
+        let message = format!("`{}` calls a tool on the server `{}`, which is not defined", node.id, clip(name));
         let fault = Diagnostic::error("unknown-server", message).at(call.server.span).help(help);
         let guessed = faults.len() < MAX_GUESSES;
         faults.push(if guessed { fault.did_you_mean(name, known.iter().copied()) } else { fault });

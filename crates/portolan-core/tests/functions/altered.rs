@@ -98,7 +98,7 @@ fn the_run_goes_on_with_the_other_value() {
     assert_eq!(told.until("").output(), json!({"n": 9}));
     let mut told = Told::begun();
     let line = told.until("inner").given(ada(), &[], json!({"double": {"n": 10}})).expect("it is taken");
-    assert_eq!(line, "person ada (studio) changed `double` → `double` has another output");
+    assert_eq!(line, "person ada (studio) changed `double` → the output of `double` was replaced");
     assert_eq!(told.until("").output(), json!({"n": 21}));
 }
 
@@ -116,13 +116,17 @@ fn what_cannot_be_changed_is_refused() {
     let before = told.run();
     let mut refused = |by: Actor, values: Value| told.given(by, &[], values).expect_err("it is refused").to_string();
     let sum = refused(ada(), json!({"double": 1, "sum": 1}));
-    assert_eq!(sum, "`sum` has come to nothing yet that could be changed; let the run go on past it first");
+    assert_eq!(sum, "`sum` has no output yet that could be changed; let the run continue past it first");
     let nothing = refused(ada(), json!({"nothing": 1}));
     assert_eq!(nothing, "there is no node and no variable `nothing`; name a node that was executed, or a variable");
-    assert!(refused(ada(), json!([])).starts_with("the values are no object"));
-    assert!(refused(Actor::Agent("a".to_owned()), json!({"double": 1})).starts_with("only a person may"));
+    assert!(refused(ada(), json!([])).starts_with("the values are not an object"));
+    assert!(refused(Actor::Agent("a".to_owned()), json!({"double": 1})).starts_with("only a person is allowed"));
     assert_eq!(told.run(), before);
     assert!(
-        told.until("").given(ada(), &[], json!({"double": 1})).expect_err("it is over").to_string().contains("over")
+        told.until("")
+            .given(ada(), &[], json!({"double": 1}))
+            .expect_err("it is over")
+            .to_string()
+            .contains("the run has ended")
     );
 }

@@ -44,8 +44,8 @@ fn the_input_is_held_against_its_schema() {
         json!({"directory": 7}),
         "",
         expect![[r#"
-        refused bad_input: the input is not what `count_files` takes: `/directory` must be a string, but is `7`; `count_files` says what it takes in its `inputSchema`
-    "#]],
+            refused bad_input: the input is not valid for `count_files`: `/directory` must be a string, but is `7`; see the `inputSchema` of `count_files`
+        "#]],
     );
 }
 
@@ -61,8 +61,8 @@ fn the_output_is_held_against_its_schema() {
           filesystem.list_directory {"path":"/"}
         list = {"content":""}
         count = {"number":1}
-        exit ! bad-output the output is not what `outputSchema` says: it has no `count`
-        failed {"node":"exit","code":"bad-output","message":"the output is not what `outputSchema` says: it has no `count`"}
+        exit ! bad-output the output does not match `outputSchema`: it has no `count`
+        failed {"node":"exit","code":"bad-output","message":"the output does not match `outputSchema`: it has no `count`"}
     "#]],
     );
 }

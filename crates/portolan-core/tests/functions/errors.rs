@@ -139,7 +139,7 @@ tools:
             which = "again"
             again = 1
             which = "again"
-            failed {"node":"again","code":"limit-nodes","message":"the run has executed 5 nodes, and `maxNodeExecutions` is 5","detail":"mend a loop that does not end, or raise `executionLimits`"}
+            failed {"node":"again","code":"limit-nodes","message":"the run has executed 5 nodes, and `maxNodeExecutions` is 5","detail":"fix a loop that does not end, or raise `executionLimits`"}
         "#]],
     );
 }
@@ -157,7 +157,7 @@ fn the_time_of_a_run_is_limited() {
             entry = {}
               echo.get {}
             get = {}
-            failed {"node":"exit","code":"limit-time","message":"the run has taken 10 ms, and `maxExecutionTimeMs` is 10","detail":"see with `--trace` which node takes its time, or raise `executionLimits`"}
+            failed {"node":"exit","code":"limit-time","message":"the run has taken 10 ms, and `maxExecutionTimeMs` is 10","detail":"use `--trace` to see which node takes so long, or raise `executionLimits`"}
         "#]],
     );
 }

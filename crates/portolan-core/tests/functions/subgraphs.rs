@@ -73,8 +73,8 @@ fn a_fault_names_the_way_to_it() {
         "",
         expect![[r#"
         entry = {"n":1}
-        inner ! bad-input the input is not what `double` takes: `/n` must be a number, but is `"many"`
-        failed {"node":"inner","code":"bad-input","message":"the input is not what `double` takes: `/n` must be a number, but is `\"many\"`"}
+        inner ! bad-input the input is not valid for `double`: `/n` must be a number, but is `"many"`
+        failed {"node":"inner","code":"bad-input","message":"the input is not valid for `double`: `/n` must be a number, but is `\"many\"`"}
     "#]],
     );
 }
@@ -134,10 +134,10 @@ fn an_item_that_fails_fails_the_node() {
               echo.echo {"n":2}
             0/call = {"n":2}
             0/exit = {"n":2}
-            inner ! bad-input the input is not what `double` takes: `/n` must be a number, but is `"two"`
-            result = {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not what `double` takes: `/n` must be a number, but is `\"two\"`"}}}
-            exit = {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not what `double` takes: `/n` must be a number, but is `\"two\"`"}}}
-            success {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not what `double` takes: `/n` must be a number, but is `\"two\"`"}}}
+            inner ! bad-input the input is not valid for `double`: `/n` must be a number, but is `"two"`
+            result = {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not valid for `double`: `/n` must be a number, but is `\"two\"`"}}}
+            exit = {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not valid for `double`: `/n` must be a number, but is `\"two\"`"}}}
+            success {"inner":{"error":{"node":"inner","code":"bad-input","message":"the input is not valid for `double`: `/n` must be a number, but is `\"two\"`"}}}
         "#]],
     );
 }

@@ -105,7 +105,7 @@ fn a_run_is_not_carried_over_to_where_no_way_leads() {
     let (then, now) = (repaired(&[file("work")]).expect("it runs"), repaired(&[file("done")]).expect("it runs"));
     let mut walk = Walk::open(&then, Rules::default());
     walk.happen(&by_agent(EventKind::Begun { revision: None })).expect("it begins");
-    assert_eq!(migrate(&then, &now, &walk.run), Err("no way leads from the start to `work` now".to_owned()));
+    assert_eq!(migrate(&then, &now, &walk.run), Err("`work` can no longer be reached from the start".to_owned()));
 }
 
 impl Adversary {

@@ -38,7 +38,10 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
         && !follows(pattern, branch, prefix, claims)
     {
         let help = "rename it: `git branch -m <name>`";
-        return fails("wrong-pattern", format!("{} is not named like {}; {help}", quoted(branch), quoted(pattern)));
+        return fails(
+            "wrong-pattern",
+            format!("{} does not match the pattern {}; {help}", quoted(branch), quoted(pattern)),
+        );
     }
     let reason = format!("Branch \"{branch}\" matches prefix \"{prefix}\".");
     CheckFinding { sets: Some(("branchPrefix", prefix.to_owned())), ..holds("prefix-matches", reason) }
@@ -57,7 +60,7 @@ pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, B
         None => match facts.operation {
             Some(operation) => fails(
                 "operation-in-progress",
-                format!("a {operation} is in progress; finish it or abort it, so that {shown} is checked out"),
+                format!("a {operation} is in progress; finish or abort it to get back to {shown}"),
             ),
             None => fails("detached-head", format!("no branch is checked out; run `git switch` to get to {shown}")),
         },
@@ -66,7 +69,7 @@ pub(super) fn stands<'c>(claims: &'c Claims, facts: &Facts) -> Result<&'c str, B
             format!("{} is checked out, not {shown}; switch to it, or claim the other", quoted(head)),
         ),
         Some(_) if facts.branch.is_none() && facts.head.oid.is_some() => {
-            fails("branch-missing", format!("there is no branch {shown}; make it, or claim another"))
+            fails("branch-missing", format!("there is no branch {shown}; create it, or claim another"))
         }
         Some(_) => return Ok(branch),
     };
@@ -80,7 +83,7 @@ fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -
     if let Some(claimed) = &claims.branch_prefix
         && !allowed.contains(claimed)
     {
-        let reason = format!("{} is no allowed prefix; the prefixes are {}", quoted(claimed), list(&words));
+        let reason = format!("{} is not an allowed prefix; the prefixes are {}", quoted(claimed), list(&words));
         return Err(Box::new(fails("unknown-prefix", reason)));
     }
     let fits = |prefix: &&str| branch.strip_prefix(*prefix).is_some_and(|rest| !rest.is_empty());
@@ -94,10 +97,7 @@ fn prefix<'g>(branch: &'g str, claims: &'g Claims, guidelines: &'g Guidelines) -
         None => format!("any of {}", list(&words)),
     };
     let reason = || {
-        format!(
-            "{} does not begin with {wanted}, with a name behind it; rename it: `git branch -m <name>`",
-            quoted(branch)
-        )
+        format!("{} does not begin with {wanted} followed by a name; rename it: `git branch -m <name>`", quoted(branch))
     };
     found.ok_or_else(|| Box::new(fails("wrong-prefix", reason())))
 }

@@ -23,7 +23,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
     };
     let tracked = claims.tracked(facts, guidelines);
     if !tracked.is_claimed() {
-        return fails("no-issue", "no issue is claimed that commits could name; claim it");
+        return fails("no-issue", "no issue is claimed for the commits to name; claim it");
     }
     let wanted = tracked.written();
     let ruled = ruled(commits, guidelines);

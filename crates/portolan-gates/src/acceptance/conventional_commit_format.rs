@@ -25,10 +25,10 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
     judged("not-conventional", faults.collect(), || {
         let passed_over = match commits.len() - ruled.len() {
             0 => String::new(),
-            some => format!(", and {some} that git wrote are passed over"),
+            some => format!(", and {some} written by git are skipped"),
         };
         let verb = if ruled.len() == 1 { "is" } else { "are" };
-        format!("{} {verb} written by Conventional Commits{passed_over}", counted(ruled.len()))
+        format!("{} {verb} in Conventional Commits format{passed_over}", counted(ruled.len()))
     })
 }
 

@@ -15,23 +15,23 @@ const MOST_NAMED: usize = 5;
 /// and none of `must_not`. Without patterns any changed file is accepted. The paths are relative to the project.
 pub fn changed(must: &[String], may: Option<&[String]>, must_not: &[String], paths: &[&str]) -> CheckFinding {
     if must.is_empty() && may.is_none() && must_not.is_empty() && paths.is_empty() {
-        return fails("nothing-changed", "no file has changed; do the work, or report what keeps you from it");
+        return fails("nothing-changed", "no file has changed; do the work, or report what prevents it");
     }
     let fit = |pattern: &str| paths.iter().any(|path| matches(pattern, path));
     let missing: Vec<&str> = must.iter().map(String::as_str).filter(|pattern| !fit(pattern)).collect();
     if !missing.is_empty() {
-        let reason = format!("nothing has changed that is {}; {}", named(&missing), have_changed(paths));
+        let reason = format!("no file matching {} has changed; {}", named(&missing), have_changed(paths));
         return fails("not-changed", reason);
     }
     let is_in = |patterns: &[String], path: &str| patterns.iter().any(|pattern| matches(pattern, path));
     let forbidden: Vec<&str> = paths.iter().copied().filter(|path| is_in(must_not, path)).collect();
     if !forbidden.is_empty() {
-        return fails("changed-too-much", format!("{} must not change here; take it back", named(&forbidden)));
+        return fails("changed-too-much", format!("{} must not change here; undo the change", named(&forbidden)));
     }
     let beyond = |path: &&str| may.is_some_and(|may| !is_in(may, path) && !is_in(must, path));
     let beyond: Vec<&str> = paths.iter().copied().filter(beyond).collect();
     if !beyond.is_empty() {
-        return fails("changed-too-much", format!("{} is not to change here; take it back", named(&beyond)));
+        return fails("changed-too-much", format!("{} is not allowed to change here; undo the change", named(&beyond)));
     }
     holds("changed", have_changed(paths))
 }
@@ -60,8 +60,8 @@ pub fn tests_touched(diff: &Diff) -> CheckFinding {
         return holds("tests-touched", format!("{} has changed", quoted(&change.path)));
     }
     match tests_gained(diff).first() {
-        Some(name) => holds("tests-touched", format!("the test {} has come or asserts more", quoted(name))),
-        None => fails("tests-untouched", "no test has come and none has changed; write the test, or extend one"),
+        Some(name) => holds("tests-touched", format!("the test {} is new or asserts more", quoted(name))),
+        None => fails("tests-untouched", "no test was added or changed; write the test, or extend one"),
     }
 }
 
@@ -74,18 +74,18 @@ pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
         some => format!(" ({some} more)"),
     };
     let told = first.told();
-    let reason = format!("{}:{}: {told}{others}; bring it back, or say why it goes", first.path, first.line);
+    let reason = format!("{}:{}: {told}{others}; restore it, or say why it is dropped", first.path, first.line);
     fails("tests-weakened", reason)
 }
 
 /// Checks that no conflict markers are left. Each marker is a path and a line.
 pub fn no_conflict_marks(marks: &[(String, u64)]) -> CheckFinding {
-    let Some((path, line)) = marks.first() else { return holds("no-marks", "no marks of conflicts are left") };
+    let Some((path, line)) = marks.first() else { return holds("no-marks", "no conflict markers are left") };
     let others = match marks.len() - 1 {
         0 => String::new(),
         some => format!(" ({some} more)"),
     };
-    fails("conflict-marks", format!("{}:{line} has the marks of a conflict{others}; resolve it", quoted(path)))
+    fails("conflict-marks", format!("{}:{line} has a conflict marker{others}; resolve the conflict", quoted(path)))
 }
 
 fn have_changed(paths: &[&str]) -> String {
@@ -126,12 +126,12 @@ mod tests {
             ("", "-", "", "", "Fails nothing-changed"),
             ("", "-", "", "a", "Holds changed: `a` has changed"),
             ("", "", "", "", "Holds changed: no file has changed"),
-            ("", "", "", "a", "Fails changed-too-much: `a` is not to change"),
+            ("", "", "", "a", "Fails changed-too-much: `a` is not allowed to change here"),
             ("", "-", "src/**", "", "Holds changed: no file has changed"),
-            ("src/**", "-", "", "README.md", "Fails not-changed: nothing has changed that is `src/**`"),
-            ("src/** tests/**", "-", "", "src/a", "Fails not-changed: nothing has changed that is `tests/**`"),
+            ("src/**", "-", "", "README.md", "Fails not-changed: no file matching `src/**` has changed"),
+            ("src/** tests/**", "-", "", "src/a", "Fails not-changed: no file matching `tests/**` has changed"),
             ("src/**", "-", "**/*.lock", "src/a x/y.lock", "Fails changed-too-much: `x/y.lock` must not"),
-            ("src/**", "", "", "src/a b", "Fails changed-too-much: `b` is not to change"),
+            ("src/**", "", "", "src/a b", "Fails changed-too-much: `b` is not allowed to change here"),
             ("src/**", "docs/**", "", "src/a docs/b/c", "Holds changed: 2 files"),
             ("", "docs/**", "", "docs/b ../out", "Fails changed-too-much: `../out`"),
         ];

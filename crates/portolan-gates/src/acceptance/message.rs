@@ -10,7 +10,10 @@ pub(super) fn fault(subject: &str, body: &str, rules: &Commits) -> Option<String
 
 fn header(subject: &str, rules: &Commits) -> Option<String> {
     let form = || {
-        Some("write `type(scope): description`; the scope is optional, `!` before the colon marks a break".to_owned())
+        Some(
+            "write `type(scope): description`; the scope is optional, `!` before the colon marks a breaking change"
+                .to_owned(),
+        )
     };
     let Some((head, description)) = subject.split_once(':') else { return form() };
     let head = head.strip_suffix('!').unwrap_or(head);
@@ -43,7 +46,7 @@ fn too_long(subject: &str, most: Option<usize>) -> Option<String> {
 /// Checks body and footers. A breaking-change footer is recognized by capitals, so other spellings of it are faults.
 fn below(body: &str) -> Option<String> {
     if body.lines().next().is_some_and(|line| !line.trim().is_empty()) {
-        return Some("leave a blank line behind the first one".to_owned());
+        return Some("leave a blank line after the first one".to_owned());
     }
     let mut before_blank = true;
     let mut in_footers = false;
@@ -57,7 +60,7 @@ fn below(body: &str) -> Option<String> {
             return Some("write `BREAKING CHANGE` in capitals".to_owned());
         }
         if breaks && value.trim().is_empty() {
-            return Some("say what breaks behind `BREAKING CHANGE:`".to_owned());
+            return Some("say what breaks after `BREAKING CHANGE:`".to_owned());
         }
     }
     None

@@ -138,14 +138,14 @@ pub fn weighed(names: &[&str], guidelines: &Guidelines, look: impl FnOnce() -> C
     if guidelines.level(names) != Level::Warn || found.standing == CheckStatus::Holds {
         return found;
     }
-    let reason = format!("{}; passed, for `policies.{}` is `warn`", found.reason, policy(names, guidelines));
+    let reason = format!("{}; passed because `policies.{}` is `warn`", found.reason, policy(names, guidelines));
     CheckFinding { standing: CheckStatus::Holds, code: WARNED, reason, ..found }
 }
 
 /// Returns the finding for these names if the guidelines switch them off.
 pub fn switched_off(names: &[&str], guidelines: &Guidelines) -> Option<CheckFinding> {
     let policy = policy(names, guidelines);
-    let off = || holds(OFF, format!("not looked at: `policies.{policy}` is `off`"));
+    let off = || holds(OFF, format!("not checked: `policies.{policy}` is `off`"));
     (guidelines.level(names) == Level::Off).then(off)
 }
 
@@ -189,13 +189,13 @@ fn unverified(unknown: &FactError) -> CheckFinding {
 fn of_another(what: &str, elsewhere: &ForeignRepository) -> CheckFinding {
     let own: Vec<&str> = elsewhere.own.iter().map(String::as_str).collect();
     let found = quoted(&elsewhere.found);
-    let reason = format!("{what} is one of {found}, and this project is {}; claim one of its own", list(&own));
+    let reason = format!("{what} belongs to {found}, but this project is {}; claim one of its own", list(&own));
     fails("another-repository", reason)
 }
 
 /// Returns the finding for a fact that this check needs and that the snapshot lacks.
 fn not_asked(what: &str) -> CheckFinding {
-    found(CheckStatus::Unverified, "not-asked", format!("cannot verify: nobody looked at {what}; ask again"))
+    found(CheckStatus::Unverified, "not-asked", format!("cannot verify: no information about {what}; ask again"))
 }
 
 /// Quotes an external text for a reason: short, on one line, and unable to end its backticks.

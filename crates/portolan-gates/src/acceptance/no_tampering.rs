@@ -11,15 +11,15 @@ pub(super) const KIND: CheckKind =
 fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
     let wire = match (&facts.trouble, &facts.tripwire) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
-        (None, Answer::NotAsked | Answer::Missing) => return not_asked("traces of work past the guards"),
+        (None, Answer::NotAsked | Answer::Missing) => return not_asked("whether the guards were circumvented"),
         (None, Answer::Found(wire)) => wire,
     };
     if let Some(place) = wire.hooks_path.as_deref().filter(|_| !wire.hooks_exist) {
-        let help = "put it right: `git config --unset core.hooksPath`";
-        return fails("hooks-path", format!("hooks are looked for in {}, which is no folder; {help}", quoted(place)));
+        let help = "fix it: `git config --unset core.hooksPath`";
+        return fails("hooks-path", format!("git looks for hooks in {}, which is not a folder; {help}", quoted(place)));
     }
     if let Some(altered) = wire.altered.first() {
-        let help = "a person looks at it, and installs them again with `portolan install`";
+        let help = "a person must check this and reinstall the guards with `portolan install`";
         let more = wire.altered.len() - 1;
         let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
         return fails("guards-altered", format!("{altered}{more}; {help}"));
@@ -28,8 +28,8 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         let count = wire.unseen.len();
         let which =
             if count == 1 { quoted(short(oid)) } else { format!("{} and {} more", quoted(short(oid)), count - 1) };
-        let help = "make them again with git's hooks in place: `git rebase --exec 'git commit --amend --no-edit'`";
-        return fails("unseen-commits", format!("no hook of git has seen {which}, which was made here; {help}"));
+        let help = "recreate them with git's hooks in place: `git rebase --exec 'git commit --amend --no-edit'`";
+        return fails("unseen-commits", format!("no git hook has seen {which}, which was made here; {help}"));
     }
     match wire.ahead.first().filter(|_| !guidelines.commit_directly) {
         Some((branch, count)) => {
@@ -40,7 +40,7 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         }
         None => holds(
             "untouched",
-            "the guards are as they were left, and integration branches hold only what their remotes hold",
+            "the guards are unchanged, and integration branches contain only what their remotes contain",
         ),
     }
 }

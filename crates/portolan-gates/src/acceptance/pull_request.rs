@@ -62,13 +62,16 @@ fn ready(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         let mergeable = mergeable.or((request.state == RequestState::Merged).then_some(true));
         if mergeable == Some(false) {
             let base = quoted(&request.base);
-            let reason = format!("pull request #{number} conflicts with {base}; bring that in, resolve it, and push");
+            let reason = format!(
+                "pull request #{number} conflicts with {base}; merge that branch in, resolve \
+                the conflicts, and push"
+            );
             return Err(fails("conflicting", reason));
         }
         let passed = have_passed(number, checks)?;
         if mergeable.is_none() {
-            let why = "the forge has not said yet whether anything conflicts; ask again in a moment";
-            let reason = format!("cannot verify: of pull request #{number} {why}");
+            let why = "the forge has not yet reported whether there are conflicts; ask again in a moment";
+            let reason = format!("cannot verify: for pull request #{number}, {why}");
             return Err(found(super::CheckStatus::Unverified, "mergeable-unknown", reason));
         }
         Ok(holds("pull-request-ready", format!("{open}, nothing conflicts, and {passed}")))
@@ -83,7 +86,7 @@ fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, CheckFindin
     };
     let failed: Vec<String> = checks.iter().filter_map(failed).collect();
     if !failed.is_empty() {
-        let reason = format!("checks of pull request #{number} did not pass: {}; mend that, and push", named(&failed));
+        let reason = format!("checks of pull request #{number} did not pass: {}; fix that, and push", named(&failed));
         return Err(fails("checks-failed", reason));
     }
     let is_running = |check: &&ForgeCheck| check.state == ForgeCheckState::Running;
@@ -146,7 +149,7 @@ fn judged(
         };
     };
     let Some(branch) = claims.branch.as_deref() else {
-        return fails("no-branch", "no branch is claimed that a pull request could bring; claim it");
+        return fails("no-branch", "no branch is claimed that a pull request could merge; claim one");
     };
     let request = match (&facts.trouble, &facts.pull_request) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
@@ -158,11 +161,11 @@ fn judged(
     };
     let finding = match request {
         PullRequest::Record { path, blank: true } => {
-            fails("blank-record", format!("{} is blank; write down the review", quoted(path)))
+            fails("blank-record", format!("{} is blank; write the review in it", quoted(path)))
         }
         PullRequest::Record { path, .. } => {
             let reason =
-                format!("{} stands for a pull request, for there is no forge (`pullRequests.forge`)", quoted(path));
+                format!("{} serves as the pull request because there is no forge (`pullRequests.forge`)", quoted(path));
             holds("review-record", reason)
         }
         PullRequest::Forge(request) => common(number, branch, request, guidelines)
@@ -189,18 +192,18 @@ fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidel
     if request.from_fork {
         return Err(fails(
             "from-fork",
-            format!("pull request #{number} brings {head} of another repository; open one for this"),
+            format!("pull request #{number} is for {head} of another repository; open one for this repository"),
         ));
     }
     if request.head != branch {
-        let reason = format!("pull request #{number} brings {head}, not {}; open one for this branch", quoted(branch));
+        let reason = format!("pull request #{number} is for {head}, not {}; open one for this branch", quoted(branch));
         return Err(fails("another-branch", reason));
     }
     if !guidelines.integrates(&request.base) {
         let base = quoted(&request.base);
         return Err(fails(
             "wrong-base",
-            format!("pull request #{number} goes to {base}, which is no integration branch; change its base"),
+            format!("pull request #{number} targets {base}, which is not an integration branch; change its base"),
         ));
     }
     Ok(())
@@ -235,6 +238,6 @@ fn by_record(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFi
             CheckFinding { code: "merged-locally", reason, ..record }
         }
         (Answer::Unknown(unknown), _) => unverified(unknown),
-        _ => fails("not-merged", "there are commits that no integration branch has; merge them, and try again"),
+        _ => fails("not-merged", "some commits are not on any integration branch; merge them, and try again"),
     }
 }

@@ -35,10 +35,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
     };
     let shown = quoted(path);
     if !is_below(path) {
-        return fails(
-            "outside",
-            format!("{shown} does not stay in the project; claim a path relative to it, without `..`"),
-        );
+        return fails("outside", format!("{shown} is not a relative path inside the project; claim one without `..`"));
     }
     match (&facts.trouble, &facts.spec) {
         (Some(unknown), _) | (_, Answer::Unknown(unknown)) => unverified(unknown),
@@ -47,10 +44,10 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
         (_, Answer::Found(files)) => match files.as_slice() {
             [] => missing(&shown),
             [file] => fault(file, guidelines, claims, facts).unwrap_or_else(|| {
-                let reason = format!("{} is there, tracked and not blank", quoted(&file.path));
+                let reason = format!("{} exists, is tracked and is not blank", quoted(&file.path));
                 CheckFinding { sets: Some(("specPath", file.path.clone())), ..holds("spec-exists", reason) }
             }),
-            several => fails("ambiguous", format!("{shown} means {} files; claim one of them", several.len())),
+            several => fails("ambiguous", format!("{shown} matches {} files; claim one of them", several.len())),
         },
     }
 }
@@ -66,18 +63,18 @@ fn fault(file: &Spec, guidelines: &Guidelines, claims: &Claims, facts: &Facts) -
         file.path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
     };
     let (code, says) = match &file.text {
-        _ if !file.inside => ("outside", "leads out of the worktree; put the file itself there"),
+        _ if !file.inside => ("outside", "resolves to a path outside the worktree; put the file itself inside"),
         _ if !file.regular => ("not-a-file", "is not a file; claim a file"),
-        _ if file.ignored => ("ignored", "is ignored by git; take it out of the ignored paths"),
+        _ if file.ignored => ("ignored", "is ignored by git; remove it from the ignored paths"),
         _ if !file.tracked => ("untracked", "is not tracked; add it with `git add`"),
         _ if !rules.folders.is_empty() && !rules.folders.iter().any(in_folder) => {
-            ("wrong-folder", "lies in none of the folders for specifications (`specs.folders`); move it there")
+            ("wrong-folder", "is not in any of the folders for specifications (`specs.folders`); move it to one")
         }
         _ if rules.pattern.as_ref().is_some_and(|wanted| !pattern::matches(wanted, &file.path)) => {
-            ("wrong-pattern", "is not named as specifications are (`specs.pattern`); rename it")
+            ("wrong-pattern", "does not match the naming pattern for specifications (`specs.pattern`); rename it")
         }
-        None => ("not-text", "is no text; write it as UTF-8"),
-        Some(text) if text.trim().is_empty() => ("blank", "is blank; write what is to be done"),
+        None => ("not-text", "is not text; write it as UTF-8"),
+        Some(text) if text.trim().is_empty() => ("blank", "is blank; describe what has to be done"),
         Some(text) => return content(text, &shown, guidelines, claims, facts),
     };
     Some(fails(code, format!("{shown} {says}")))

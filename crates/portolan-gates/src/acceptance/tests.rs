@@ -152,10 +152,10 @@ fn levels_decide_what_a_failure_comes_to() {
     rules.levels.insert("I-4".into(), Level::Warn);
     let warned = decide("branchMatchesPrefix", &claims(), &detached, &rules);
     assert_eq!((warned.standing, warned.code), (CheckStatus::Holds, WARNED));
-    assert!(warned.reason.ends_with("passed, for `policies.I-4` is `warn`"), "{}", warned.reason);
+    assert!(warned.reason.ends_with("passed because `policies.I-4` is `warn`"), "{}", warned.reason);
     rules.levels.insert("branchMatchesPrefix".into(), Level::Off);
     let off = decide("branchMatchesPrefix", &claims(), &detached, &rules);
-    assert_eq!((off.code, off.reason.as_str()), (OFF, "not looked at: `policies.branchMatchesPrefix` is `off`"));
+    assert_eq!((off.code, off.reason.as_str()), (OFF, "not checked: `policies.branchMatchesPrefix` is `off`"));
 }
 
 #[test]
@@ -384,13 +384,13 @@ fn a_pull_request_is_ready_where_nothing_conflicts_and_all_checks_have_passed() 
         Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and its 2 checks have passed
         Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and the forge has run no checks
         Fails checks-running: checks of pull request #7 are still running: `slow`; try again once they have ended
-        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); mend that, and push
+        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); fix that, and push
         Fails checks-running: checks of pull request #7 are still running: `0`, `1`, `2`, `3`, `4` and 3 more; try again once they have ended
-        Fails conflicting: pull request #7 conflicts with `main`; bring that in, resolve it, and push
-        Unverified mergeable-unknown: cannot verify: of pull request #7 the forge has not said yet whether anything conflicts; ask again in a moment
+        Fails conflicting: pull request #7 conflicts with `main`; merge that branch in, resolve the conflicts, and push
+        Unverified mergeable-unknown: cannot verify: for pull request #7, the forge has not yet reported whether there are conflicts; ask again in a moment
         Fails checks-running: checks of pull request #7 are still running: `slow`; try again once they have ended
         Holds pull-request-ready: pull request #7 to `main` is merged and has every commit, nothing conflicts, and its one check has passed
-        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); mend that, and push
+        Fails checks-failed: checks of pull request #7 did not pass: `li'nt\n` (`timed_out`); fix that, and push
         Fails closed: pull request #7 was closed without being merged; reopen it, or claim another
         Fails draft: pull request #7 is a draft; mark it as ready: `gh pr ready`
         Fails not-pushed: pull request #7 does not have every commit; push first: `git push`

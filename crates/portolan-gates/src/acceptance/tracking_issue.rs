@@ -21,7 +21,7 @@ fn look(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding
         Answer::Found(rivals) if !rivals.is_empty() => {
             let names: Vec<&str> = rivals.iter().map(String::as_str).collect();
             let help = "finish that one first, claim another issue, or let tasks share them (`issues.allowShared`)";
-            fails("claimed-twice", format!("the issue is claimed by the task {} as well; {help}", list(&names)))
+            fails("claimed-twice", format!("the issue is also claimed by the task {}; {help}", list(&names)))
         }
         Answer::Found(_) | Answer::Missing | Answer::NotAsked => found,
     }
@@ -34,7 +34,7 @@ fn exists(claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindi
         IssueProvider::GitHub | IssueProvider::Files { .. } => match claims.issue {
             None | Some(0) => fails(
                 "no-issue",
-                "no issue is claimed; open one, or find the one that this belongs to, and claim its number",
+                "no issue is claimed; open one, or find the one that this work belongs to, and claim its number",
             ),
             Some(number) => asked(number, &facts.issue, guidelines),
         },
@@ -69,20 +69,23 @@ fn key(key: Option<&str>, projects: &[String]) -> CheckFinding {
     };
     let project = key.split('-').next().unwrap_or_default();
     match is_key(key) {
-        false => fails("not-a-key", format!("{} is no tracker's key; write it like `ABC-12`", quoted(key))),
+        false => fails("not-a-key", format!("{} is not a tracker key; write it like `ABC-12`", quoted(key))),
         true if !projects.is_empty() && !projects.iter().any(|known| known == project) => {
             let known: Vec<&str> = projects.iter().map(String::as_str).collect();
             let known = list(&known);
-            fails("another-project", format!("{} is of another project; the projects here are {known}", quoted(key)))
+            fails(
+                "another-project",
+                format!("{} belongs to another project; the projects here are {known}", quoted(key)),
+            )
         }
-        true => holds("key-only", format!("{} has the form of a key; nobody looked whether it exists", quoted(key))),
+        true => holds("key-only", format!("{} has the form of a key; its existence was not checked", quoted(key))),
     }
 }
 
 fn offline(claims: &Claims) -> CheckFinding {
     match (claims.issue, &claims.issue_key) {
         (Some(number @ 1..), _) => {
-            holds("not-looked-up", format!("issue #{number} is claimed; nobody looked whether it exists"))
+            holds("not-looked-up", format!("issue #{number} is claimed; its existence was not checked"))
         }
         (_, Some(claimed)) => key(Some(claimed), &[]),
         _ => fails("no-issue", "no issue is claimed; claim its number or its key"),

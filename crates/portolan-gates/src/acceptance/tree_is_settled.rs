@@ -14,7 +14,7 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         (None, Answer::Found(tree)) => tree,
     };
     if tree.unmerged > 0 {
-        return fails("unmerged", format!("{} with conflicts; resolve them and commit", paths(tree.unmerged)));
+        return fails("unmerged", format!("{} in conflict; resolve the conflicts and commit", paths(tree.unmerged)));
     }
     if let Some(operation) = facts.operation {
         return fails("operation-in-progress", format!("a {operation} is in progress; finish it or abort it"));
@@ -30,8 +30,8 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
     match guidelines.commits.clean_tree {
         _ if left == 0 => holds("clean", "everything is committed"),
         Level::Block => fails("not-clean", format!("{told}; commit it, or ignore it")),
-        Level::Warn => holds(WARNED, format!("{told}; passed, for `commits.cleanTree` is `warn`")),
-        Level::Off => holds("no-conflicts", "nothing has conflicts; the rest is not looked at (`commits.cleanTree`)"),
+        Level::Warn => holds(WARNED, format!("{told}; passed because `commits.cleanTree` is `warn`")),
+        Level::Off => holds("no-conflicts", "there are no conflicts; the rest is not checked (`commits.cleanTree`)"),
     }
 }
 

@@ -23,15 +23,15 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
             holds("not-configured", "no type checker is configured, and the project's files suggest none")
         }
         TypecheckOutcome::NotRun { command } => {
-            fails("not-run", format!("{} has not seen the files as they are; {again}", quoted(command)))
+            fails("not-run", format!("{} has not checked the current files; {again}", quoted(command)))
         }
         TypecheckOutcome::Judged { command, passed: false, summary, .. } => {
-            fails("typecheck-failed", format!("{} failed: {}; mend it and {again}", quoted(command), quoted(summary)))
+            fails("typecheck-failed", format!("{} failed: {}; fix it and {again}", quoted(command), quoted(summary)))
         }
         TypecheckOutcome::Judged { command, age_seconds, .. } => match guidelines.typecheck.max_age_seconds {
             Some(most) if *age_seconds > most => fails(
                 "too-old",
-                format!("what {} said is {age_seconds} s old, more than {most}; {again}", quoted(command)),
+                format!("the result of {} is {age_seconds} s old, more than {most}; {again}", quoted(command)),
             ),
             _ => holds("typecheck-passed", format!("{} passed on exactly these files", quoted(command))),
         },

@@ -30,13 +30,15 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
         (Some("guard" | "hook"), _) => Some(of_hooks()),
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
-        (Some("install"), _) if has("--uninstall") => Some(for_a_person("takes the gates away")),
+        (Some("install"), _) if has("--uninstall") => Some(for_a_person("removes the gates")),
         // An installation pins the present state of the files.
         (Some("install"), _) => Some(for_a_person("records what the gates rely on")),
         (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
-        (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets what a person is known by")),
+        (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets how a person is identified")),
         (Some("flow"), Some("override")) => overriding(judged, arguments),
-        (Some("flow"), Some("attach")) => Some(for_a_person("chooses the steps that say which tools may be used")),
+        (Some("flow"), Some("attach")) => {
+            Some(for_a_person("chooses the steps that determine which tools may be used"))
+        }
         (Some("supervisor"), Some("budget"))
             if words[2..].iter().any(|word| word.known().is_none_or(|w| w == "raise")) =>
         {
@@ -68,8 +70,8 @@ fn operands(arguments: &[Word]) -> Vec<&Word> {
 }
 
 fn for_a_person(what: &str) -> Finding {
-    Finding::block("", format!("this command {what}; only a person runs it"))
-        .remedy("ask the person whom you work for to run it in a terminal of theirs")
+    Finding::block("", format!("this command {what}; only a person is allowed to run it"))
+        .remedy("ask the person whom you work for to run it in their own terminal")
 }
 
 fn of_hooks() -> Finding {
@@ -84,17 +86,17 @@ fn overriding(judged: &JudgedCall<'_>, arguments: &[Word]) -> Option<Finding> {
         arguments.iter().filter_map(Word::known).map(|word| word.split_once('=').map_or(word, |(_, rule)| rule));
     let rules = guidelines::known();
     if known.into_iter().any(|word| rules.contains(&word) && kept_from(word)) {
-        return Some(for_a_person("gets past a rule that only a person may get past"));
+        return Some(for_a_person("bypasses a rule that only a person is allowed to bypass"));
     }
     if arguments.iter().any(|word| word.known().is_none()) && rules.iter().any(|rule| kept_from(rule)) {
-        return Some(Finding::ask(judged, "", "it is unclear which rule this command gets past"));
+        return Some(Finding::ask(judged, "", "it is unclear which rule this command bypasses"));
     }
-    Some(Finding::allow("", "anyone may get past this rule here, on record"))
+    Some(Finding::allow("", "anyone is allowed to bypass this rule here, on record"))
 }
 
 fn kept(judged: &JudgedCall<'_>, invariant: &str, what: &str) -> Option<Finding> {
     match bypass::who(invariant, invariant, judged.guidelines) {
-        Who::Anyone => Some(Finding::allow("", format!("anyone may get past {invariant} here, on record"))),
+        Who::Anyone => Some(Finding::allow("", format!("anyone is allowed to bypass {invariant} here, on record"))),
         Who::HumanOnly | Who::Never => Some(for_a_person(what)),
     }
 }
@@ -103,11 +105,11 @@ fn kept(judged: &JudgedCall<'_>, invariant: &str, what: &str) -> Option<Finding>
 fn answering(judged: &JudgedCall<'_>, words: &[&Word]) -> Option<Finding> {
     let questions = &judged.scene.human_questions;
     if words.iter().any(|word| word.known().is_some_and(|word| questions.contains(word))) {
-        return Some(for_a_person("answers a question that is put to a person"));
+        return Some(for_a_person("answers a question that is addressed to a person"));
     }
     let invocation = words.first().is_some_and(|word| word.known().is_some());
     if questions.is_empty() || invocation {
-        return Some(Finding::allow("", "the question is not one that only a person may answer"));
+        return Some(Finding::allow("", "the question is not one that only a person is allowed to answer"));
     }
     Some(Finding::ask(judged, "", "it is unclear which question this command answers"))
 }

@@ -52,8 +52,8 @@ pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: 
                 (!own).then_some(Effect::Current { what: "this would merge into", better: Some("git pull --ff-only") });
             look.fetch(refspecs).into_iter().chain(pulled).collect()
         }
-        Action::Replay(Replay { branch: Some(branch), .. }) => look.named("this would make anew", branch),
-        Action::Replay(_) => current("this would put other commits on"),
+        Action::Replay(Replay { branch: Some(branch), .. }) => look.named("this would rewrite", branch),
+        Action::Replay(_) => current("this would change the commits on"),
         Action::Reset { target: Some(target), paths } if paths.is_empty() && !look.follows(target) => {
             current("this would move")
         }
@@ -69,7 +69,7 @@ pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: 
         Action::Files { restores: true, .. } => Vec::new(),
         Action::Files { .. } => vec![Effect::Files("files would change")],
         Action::Rewrite(names) if names.is_empty() => {
-            vec![Effect::Named("this would write anew", "every branch".to_owned())]
+            vec![Effect::Named("this would rewrite", "every branch".to_owned())]
         }
         Action::Rewrite(names) => names.iter().flat_map(|name| look.reference("write", name, None)).collect(),
     }
@@ -176,14 +176,14 @@ impl Look<'_> {
     }
 
     fn sent(&self, refspec: &Refspec) -> Vec<Effect> {
-        let what = if refspec.source.is_some() { PUSHES } else { "this would delete, on the remote," };
+        let what = if refspec.source.is_some() { PUSHES } else { "this would delete the remote branch" };
         let unknown = |what: &str| vec![Effect::Unknowable(what.to_owned())];
         match refspec.target.known() {
             // It goes to the checked-out branch.
             None if refspec.source.as_ref().is_some_and(is_head) => vec![PRESENT],
-            None => unknown("the branch that is written is only known when it runs"),
+            None => unknown("the branch that it writes is known only at run time"),
             Some(":") => vec![Effect::Named(what, "every branch that both sides have".to_owned())],
-            Some("HEAD" | "@") => unknown("it is unclear which branch `HEAD` is on the other side"),
+            Some("HEAD" | "@") => unknown("it is unclear which branch `HEAD` refers to on the other side"),
             Some(target) if target.starts_with('^') => Vec::new(),
             Some(_) => self.named(what, &refspec.target),
         }
@@ -214,7 +214,7 @@ impl Look<'_> {
             return None;
         }
         Some(Effect::Elsewhere(format!(
-            "this would write `{}` of `{repository}`, which is no remote of this repository: its rules are not known here",
+            "this would write `{}` of `{repository}`, which is not a remote of this repository: its rules are not known here",
             target.unwrap_or("a branch")
         )))
     }

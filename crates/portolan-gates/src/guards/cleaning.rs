@@ -24,7 +24,7 @@ pub(super) fn look(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Fi
 }
 
 fn settings(judged: &JudgedCall<'_>, program: &str) -> Finding {
-    Finding::ask(judged, "", format!("`{program}` changes what a person has set for git"))
+    Finding::ask(judged, "", format!("`{program}` changes the git settings of a person"))
 }
 
 /// Checks whether a switch is given: alone, in a bundle, or by its long name, which may be abbreviated.
@@ -42,7 +42,7 @@ fn cleaned(arguments: &[Word]) -> Option<Finding> {
         return None;
     }
     let block = Finding::block("", "`git clean -x` deletes ignored files, and the gates depend on some of them");
-    Some(block.remedy("name the folder that is to be emptied: git clean -fdx target/"))
+    Some(block.remedy("name the folder to empty: git clean -fdx target/"))
 }
 
 fn stashed(arguments: &[Word]) -> Option<Finding> {

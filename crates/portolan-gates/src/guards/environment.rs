@@ -47,7 +47,7 @@ fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         }
     };
     let name = &call.set().find(reaches)?.name;
-    Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` does, and every program that it starts")))
+    Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` and every program that it starts do")))
 }
 
 /// Reports a copy of a program that the gates depend on, under an unknown name.
@@ -57,7 +57,7 @@ fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     }
     let unknown = call.command.words.iter().any(|word| word.known().is_none());
     if let Some(program) = judged.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name)) {
-        return Some(Finding::ask(judged, "", format!("`{program}` is not known by another name")));
+        return Some(Finding::ask(judged, "", format!("`{program}` is not recognised under another name")));
     }
     let sources: Vec<&str> = call.command.words.iter().skip(1).filter_map(Word::known).collect();
     let (_, sources) = sources.split_last()?;
@@ -67,7 +67,7 @@ fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         })
     };
     let program = sources.iter().find(is_program)?;
-    Some(Finding::ask(judged, "", format!("`{program}` is not known by another name")))
+    Some(Finding::ask(judged, "", format!("`{program}` is not recognised under another name")))
 }
 
 /// Reports a program that is found on a `PATH` that the text sets.
@@ -81,6 +81,6 @@ fn shadowed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> 
     let program = command.program().filter(|program| shell::lists(PROGRAMS, program))?;
     let reads = call.git.as_ref().is_some_and(|invocation| matches!(invocation.action, Action::Reads));
     (call.sets("PATH") && !reads).then(|| {
-        Finding::ask(judged, "", format!("which `{program}` is run depends on the `PATH` that is set before it"))
+        Finding::ask(judged, "", format!("which `{program}` runs depends on the `PATH` that is set before it"))
     })
 }

@@ -43,7 +43,7 @@ impl Finding {
     pub(super) fn ask(judged: &JudgedCall<'_>, invariant: &'static str, reason: impl Into<String>) -> Finding {
         let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
         Finding::new(decision, invariant, reason)
-            .remedy("write it out in plain words, without variables in the place of programs, branches and files")
+            .remedy("write it out literally, without variables for programs, branches and files")
     }
 
     pub(super) fn at(mut self, at: usize) -> Finding {
@@ -121,7 +121,7 @@ fn of_finding(judged: &JudgedCall<'_>, guard: &str, rule: &str, level: Level, fi
     match past(judged, guard, rule, finding.at) {
         Ok(Some(bypass)) => {
             judgement.decision = Decision::Allow;
-            judgement.reason = format!("{}; `{}` gets past it: {}", judgement.reason, bypass.identifier, bypass.reason);
+            judgement.reason = format!("{}; bypassed by `{}`: {}", judgement.reason, bypass.identifier, bypass.reason);
             judgement.remedies.clear();
             judgement.bypassed_by = Some(bypass);
         }

@@ -120,10 +120,9 @@ fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
         ForgeAction::Merges(Some(number)) if judged.scene.blocked.contains_key(&number) => {
             let decision = if judged.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
             let why = judged.scene.blocked.get(&number).map_or("", String::as_str);
-            let reason =
-                format!("the merge gate has blocked the pull request {number}, by its latest ruling on record: {why}");
+            let reason = format!("the merge gate blocked pull request {number} in its latest recorded ruling: {why}");
             Finding::new(decision, "I-2", reason)
-                .remedy("put that right and push it")
+                .remedy("fix that and push it")
                 .remedy(format!("portolan merge-gate --base origin/main --head HEAD --pr {number}"))
         }
         ForgeAction::Merges(_) => {

@@ -35,8 +35,8 @@ pub(super) fn touched(from: &str, invocation: &Invocation) -> Vec<Option<String>
 pub(super) fn look(judged: &JudgedCall<'_>, invocation: &Invocation) -> Option<Finding> {
     if let Some(other) = &invocation.index_file {
         // Changes to another index alone touch no file.
-        let what = other.known().unwrap_or("a file whose name is only known when it runs");
-        let reason = format!("files are written as the index in `{what}` has them");
+        let what = other.known().unwrap_or("a file whose name is known only at run time");
+        let reason = format!("files would be written from the index in `{what}`");
         return matches!(invocation.action, Action::Files { .. }).then(|| Finding::ask(judged, "", reason));
     }
     let unknown = invocation.action == Action::Free
@@ -50,7 +50,7 @@ pub(super) fn look(judged: &JudgedCall<'_>, invocation: &Invocation) -> Option<F
     let folders: Vec<Option<String>> =
         invocation.folders.iter().map(|folder| judged_call::absolute(&judged.intent.folder, folder)).collect();
     let covers = |path: &Word| folders.iter().any(|folder| covers(judged, folder.as_deref(), tree, path));
-    let reason = format!("what this takes from `{tree}` may be files that the gates depend on");
+    let reason = format!("what this takes from `{tree}` may include files that the gates depend on");
     (unknown || paths.iter().any(covers)).then(|| Finding::ask(judged, "", reason))
 }
 

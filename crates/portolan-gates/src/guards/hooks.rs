@@ -30,8 +30,8 @@ fn replaced(judged: &JudgedCall<'_>, rule: &'static str, command: &Command, invo
         || invocation.config.iter().any(|(key, _)| names(key))
         || set.any(|given| given.name.starts_with("GIT_CONFIG") || given.name == "GIT_EXEC_PATH");
     if sure {
-        return Finding::block(rule, "other hooks would be run than those of the repository")
+        return Finding::block(rule, "hooks other than those of the repository would run")
             .remedy("run it again without `core.hooksPath`, `include.path` and `GIT_CONFIG_…`");
     }
-    Finding::ask(judged, rule, "configuration is given that is not to be seen, which may replace the hooks")
+    Finding::ask(judged, rule, "the given configuration cannot be inspected and may replace the hooks")
 }

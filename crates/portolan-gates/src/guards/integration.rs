@@ -21,7 +21,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     if judged.guidelines.commit_directly {
         for finding in &mut found {
             finding.decision = Decision::Allow;
-            "here, work is committed on the integration branch itself".clone_into(&mut finding.reason);
+            "work here is committed on the integration branch itself".clone_into(&mut finding.reason);
         }
     }
     found
@@ -30,20 +30,20 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
 fn edit(judged: &JudgedCall<'_>, path: &str) -> Finding {
     let absolute = judged_call::absolute(&judged.intent.folder, &path.into()).unwrap_or_default();
     let Some(place) = judged.place(&absolute) else {
-        return Finding::ask(judged, "I-1", format!("it is unclear where `{path}` lies"));
+        return Finding::ask(judged, "I-1", format!("it is unclear where `{path}` is"));
     };
     match (harmless(place), &place.worktree) {
         (Some(why), _) => Finding::allow("I-1", format!("`{path}` {why}")),
         (None, Some(worktree)) => on_file(judged, path, &[super::judged_call::present(worktree)]),
-        (None, None) => Finding::allow("I-1", format!("`{path}` lies in no repository")),
+        (None, None) => Finding::allow("I-1", format!("`{path}` is not in a repository")),
     }
 }
 
 /// Returns why a write to this place does not edit a branch.
 pub(super) fn harmless(place: &Place) -> Option<&'static str> {
     match &place.worktree {
-        None => Some("lies in no repository"),
-        Some(_) if place.of_git => Some("is git's own"),
+        None => Some("is not in a repository"),
+        Some(_) if place.of_git => Some("belongs to git"),
         Some(_) if place.ignored => Some("is ignored by git"),
         Some(_) => None,
     }
@@ -51,14 +51,15 @@ pub(super) fn harmless(place: &Place) -> Option<&'static str> {
 
 fn on_file(judged: &JudgedCall<'_>, path: &str, on: &[CheckedOut]) -> Finding {
     if let Some(branch) = integration(judged, on) {
-        let reason =
-            format!("`{path}` would be written while `{branch}` is checked out, which takes work by review only");
+        let reason = format!(
+            "`{path}` would be written while `{branch}` is checked out, which accepts changes through review only"
+        );
         return Finding::block("I-1", reason).remedies(own_branch(judged));
     }
     if on.contains(&CheckedOut::Unknown) {
         return Finding::ask(judged, "I-1", format!("it is unclear which branch `{path}` would be written on"));
     }
-    Finding::allow("I-1", format!("`{path}` is written on no integration branch"))
+    Finding::allow("I-1", format!("`{path}` is not written on an integration branch"))
 }
 
 /// Returns the integration branch among those that may be checked out.
@@ -85,9 +86,9 @@ fn writes(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Vec<Finding>
         let finding = match path.as_deref().map(|path| (path, judged.place(path))) {
             Some((path, Some(place))) => match (harmless(place), place.worktree.as_deref()) {
                 (None, Some(worktree)) => on_file(judged, path, &judged.heads(at, worktree)),
-                (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("lies in no repository"))),
+                (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("is not in a repository"))),
             },
-            Some((path, None)) => Finding::ask(judged, "I-1", format!("it is unclear where `{path}` lies")),
+            Some((path, None)) => Finding::ask(judged, "I-1", format!("it is unclear where `{path}` is")),
             None => somewhere(judged, at, command),
         };
         found.push(finding.at(at));
@@ -104,12 +105,11 @@ fn somewhere(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Finding {
     let on: Vec<CheckedOut> = grounds.flat_map(|ground| ground.on).collect();
     match integration(judged, &on) {
         Some(branch) => {
-            let reason = format!(
-                "the name of a file that is written is only known when it runs, while `{branch}` is checked out"
-            );
+            let reason =
+                format!("the name of a file that it writes is known only at run time, and `{branch}` is checked out");
             Finding::ask(judged, "I-1", reason).remedies(own_branch(judged))
         }
-        None => Finding::allow("I-1", "the name of a file that is written is only known when it runs"),
+        None => Finding::allow("I-1", "the name of a file that it writes is known only at run time"),
     }
 }
 
@@ -131,14 +131,15 @@ fn finding(judged: &JudgedCall<'_>, on: &[CheckedOut], effect: Effect) -> Findin
     match effect {
         Effect::Current { what, better } => match integration(judged, on) {
             Some(branch) => {
-                let block = Finding::block("I-2", format!("{what} `{branch}`, which takes work by review only"));
+                let block =
+                    Finding::block("I-2", format!("{what} `{branch}`, which accepts changes through review only"));
                 match better {
                     Some(better) => block.remedy(better),
                     None => block.remedies(own_branch(judged)),
                 }
             }
             None if on.contains(&CheckedOut::Unknown) => {
-                Finding::ask(judged, "I-2", format!("{what} a branch that is only known when it runs"))
+                Finding::ask(judged, "I-2", format!("{what} a branch that is known only at run time"))
             }
             None => Finding::allow("I-2", format!("{what} no integration branch")),
         },
@@ -147,12 +148,12 @@ fn finding(judged: &JudgedCall<'_>, on: &[CheckedOut], effect: Effect) -> Findin
                 Finding::block("I-1", format!("{what} while `{branch}` is checked out")).remedies(own_branch(judged))
             }
             None if on.contains(&CheckedOut::Unknown) => {
-                Finding::ask(judged, "I-1", format!("{what} on a branch that is only known when it runs"))
+                Finding::ask(judged, "I-1", format!("{what} on a branch that is known only at run time"))
             }
-            None => Finding::allow("I-1", format!("{what} on no integration branch")),
+            None => Finding::allow("I-1", format!("{what}, but not on an integration branch")),
         },
         Effect::Named(what, branch) => {
-            Finding::block("I-2", format!("{what} `{branch}`, which takes work by review only"))
+            Finding::block("I-2", format!("{what} `{branch}`, which accepts changes through review only"))
                 .remedies(own_branch(judged))
         }
         Effect::Unknowable(what) => Finding::ask(judged, "I-2", what),

@@ -121,7 +121,7 @@ fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
     }
     let program = command.program().unwrap_or_default();
     asked.map(|folder| {
-        let reason = format!("what `{program}` brings into `{folder}` may replace files that the gates depend on");
+        let reason = format!("what `{program}` puts into `{folder}` may replace files that the gates depend on");
         Finding::ask(judged, "", reason)
     })
 }
@@ -199,14 +199,14 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
         return Some(Finding::ask(
             judged,
             "",
-            format!("`{path}` stands for another file, which is only known when it runs"),
+            format!("`{path}` refers to another file, which is known only at run time"),
         ));
     }
     let nowhere = command.folders.iter().any(|folder| folder.known().is_none());
     let written =
         || command.writes.iter().filter_map(Word::known).map(str::to_owned).chain(named_paths::arguments(command));
     if nowhere && let Some(path) = written().find(|path| !path.starts_with('/') && named_paths::may_hold(path)) {
-        let reason = format!("`{path}` may be a file that the gates depend on: its folder is only known when it runs");
+        let reason = format!("`{path}` may be a file that the gates depend on: its folder is known only at run time");
         return Some(Finding::ask(judged, "", reason));
     }
     let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
@@ -216,7 +216,7 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     Some(Finding::ask(
         judged,
         "",
-        format!("the name of a file that is written is only known when it runs, and the gates depend on `{path}`"),
+        format!("the name of a file that it writes is known only at run time, and the gates depend on `{path}`"),
     ))
 }
 
@@ -264,7 +264,7 @@ fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding>
 pub(super) fn block(path: &str) -> Finding {
     Finding::block(
         "",
-        format!("`{path}` is protected, because the gates or the repository depend on it; only a person changes it"),
+        format!("`{path}` is protected because the gates or the repository depend on it; only a person is allowed to change it"),
     )
     .remedy("ask the person whom you work for to change it")
 }

@@ -26,8 +26,8 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
             continue;
         }
         if let Some(what) = unseen {
-            let reason = format!("{what} would be committed, and no type check is asked about it");
-            let remedy = "have it in the files, run `portolan qa typecheck`, and commit it with `git commit`";
+            let reason = format!("{what} would be committed without a type check");
+            let remedy = "put it into the files, run `portolan qa typecheck`, and commit it with `git commit`";
             found.push(Finding::ask(judged, RULE, reason).remedy(remedy).at(at));
         }
         if commits {
@@ -43,7 +43,7 @@ pub(super) fn past_the_check(command: &Command, invocation: &Invocation) -> Opti
     let words = || arguments.iter().filter_map(Word::known);
     if MAKING.contains(&name) {
         let goes_on = words().any(|word| matches!(word, "--abort" | "--quit" | "--show-current-patch"));
-        return (!goes_on).then(|| format!("what `git {name}` is given"));
+        return (!goes_on).then(|| format!("the input of `git {name}`"));
     }
     let writes_object = name == "hash-object" && words().any(|word| word.contains("commit"));
     if writes_object {
@@ -64,10 +64,10 @@ pub(super) fn past_the_check(command: &Command, invocation: &Invocation) -> Opti
             | "pull"
     );
     if takes && words().any(|word| is_stash(word.split([':', '^', '~']).next().unwrap_or_default())) {
-        return Some("what was stashed".to_owned());
+        return Some("stashed content".to_owned());
     }
     let other_index = matches!(invocation.action, Action::Commit(_)) && invocation.index_file.is_some();
-    other_index.then(|| "what another index has".to_owned())
+    other_index.then(|| "the content of another index".to_owned())
 }
 
 fn verdict(judged: &JudgedCall<'_>) -> Finding {
@@ -76,10 +76,10 @@ fn verdict(judged: &JudgedCall<'_>) -> Finding {
         TypecheckVerdict::Passed => Finding::allow(RULE, "the present content passed the type check"),
         TypecheckVerdict::NotConfigured => Finding::allow(RULE, "no type checker is configured"),
         TypecheckVerdict::Failed(why) => Finding::block(RULE, format!("the type check failed: {why}"))
-            .remedy("put right what it says")
+            .remedy("fix what it reports")
             .remedy(run)
             .remedy("then commit again"),
-        TypecheckVerdict::Unknown => Finding::block(RULE, "nobody ran the type check on the present content")
+        TypecheckVerdict::Unknown => Finding::block(RULE, "the type check has not been run on the present content")
             .remedy(run)
             .remedy("then commit again"),
     }

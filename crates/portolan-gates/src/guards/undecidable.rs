@@ -37,20 +37,20 @@ fn doubt(judged: &JudgedCall<'_>, given: &Doubt) -> Finding {
     let what = &given.what;
     let (decision, reason) = match given.why {
         Why::TooLong => (Decision::Ask, "the command is too long to be read".to_owned()),
-        Why::TooDeep => (Decision::Ask, "the command nests too deep to be read".to_owned()),
+        Why::TooDeep => (Decision::Ask, "the command is nested too deeply to be read".to_owned()),
         Why::Hidden => (Decision::Ask, format!("a command may hide in `{what}`")),
         Why::Unparsed => (Decision::Ask, format!("`{what}` cannot be parsed as a shell command")),
-        Why::DynamicCommand => (Decision::Ask, format!("which program `{what}` runs is only known when it runs")),
-        Why::DynamicText => (Decision::Ask, format!("what `{what}` runs is only known when it runs")),
-        Why::Redefined => (Decision::Ask, format!("after `{what}` a name may mean something else")),
+        Why::DynamicCommand => (Decision::Ask, format!("which program `{what}` runs is known only at run time")),
+        Why::DynamicText => (Decision::Ask, format!("what `{what}` runs is known only at run time")),
+        Why::Redefined => (Decision::Ask, format!("after `{what}`, a name may mean something else")),
         Why::UnknownOption => (Decision::Ask, format!("which program `{what}` starts is unclear")),
-        Why::AliasLoop => (Decision::Ask, format!("the alias `{what}` of git never ends")),
+        Why::AliasLoop => (Decision::Ask, format!("the git alias `{what}` never terminates")),
         Why::Script if is_file(what) => {
-            (Decision::Allow, format!("`{what}` is a script; its effects are noticed afterwards"))
+            (Decision::Allow, format!("`{what}` is a script; its effects are detected afterwards"))
         }
-        Why::Script => (Decision::Ask, format!("`{what}` runs a text that cannot be seen")),
+        Why::Script => (Decision::Ask, format!("`{what}` runs a text that cannot be inspected")),
         Why::RunsPrograms => {
-            (Decision::Allow, format!("`{what}` runs other programs; their effects are noticed afterwards"))
+            (Decision::Allow, format!("`{what}` runs other programs; their effects are detected afterwards"))
         }
     };
     match decision {
@@ -84,12 +84,16 @@ fn is_input(path: &str) -> bool {
 fn unclear(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation) -> Option<Finding> {
     match &invocation.action {
         Action::Unknown(name) if name.is_empty() => {
-            Some(Finding::ask(judged, "", "which command of git runs is only known when it runs"))
+            Some(Finding::ask(judged, "", "the git command is known only at run time"))
         }
         Action::Unknown(name) => Some(unknown(judged, at, invocation, name)),
         Action::Reads | Action::Free | Action::Files { .. } | Action::NewRepository => None,
         _ if invocation.unclear.is_empty() => None,
-        _ => Some(Finding::ask(judged, "", format!("what `{}` means to git is unclear", invocation.unclear.join(" ")))),
+        _ => Some(Finding::ask(
+            judged,
+            "",
+            format!("it is unclear what `{}` means to git", invocation.unclear.join(" ")),
+        )),
     }
 }
 

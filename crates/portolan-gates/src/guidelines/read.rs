@@ -29,7 +29,7 @@ const MAX_AGE: u32 = 31_536_000;
 ///
 /// let (rules, faults) = read(&Source::new("guidelines.yaml", "policies: {I-4: warn, I-44: off}"));
 /// assert_eq!(rules.level(&["I-4"]), Level::Warn);
-/// assert_eq!(faults[0].message, "`policies` names `I-44`, which is no rule");
+/// assert_eq!(faults[0].message, "`policies` names `I-44`, which is not a rule");
 /// ```
 pub fn read(source: &Source) -> (Guidelines, Vec<Diagnostic>) {
     let mut rules = Guidelines::default();
@@ -108,9 +108,11 @@ fn integration(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut Fau
         _ => texts(fields, "integration", words::branch, faults).unwrap_or_default(),
     };
     if !branches.iter().any(|branch| !branch.contains(['*', '?'])) {
-        let message = "`integration` names no branch that work begins from";
+        let message = "`integration` does not name a branch that work can begin from";
         faults.push(
-            Diagnostic::error("no-integration", message).at(tree.head()).help("name one, such as `main`; not a glob"),
+            Diagnostic::error("no-integration", message)
+                .at(tree.head())
+                .help("name one that is not a glob, such as `main`"),
         );
         return;
     }
@@ -125,12 +127,13 @@ fn branches(fields: &mut Fields<'_>, rules: &mut Branches, faults: &mut FaultLis
 fn issues(fields: &mut Fields<'_>, rules: &mut Issues, faults: &mut FaultList) {
     let providers = [("github", 0), ("file", 1), ("pattern", 2), ("offline", 3)];
     let provider = fields.choice("provider", &providers, faults).unwrap_or(0);
-    let folder = belongs(fields, "folder", provider == 1, "only files have one; set `provider: file`", faults)
+    let folder = belongs(fields, "folder", provider == 1, "it applies only to files; set `provider: file`", faults)
         .then(|| one_text(fields, "folder", words::folder, faults))
         .flatten();
-    let projects = belongs(fields, "projects", provider == 2, "only keys have them; set `provider: pattern`", faults)
-        .then(|| texts(fields, "projects", words::tracker, faults))
-        .flatten();
+    let projects =
+        belongs(fields, "projects", provider == 2, "it applies only to keys; set `provider: pattern`", faults)
+            .then(|| texts(fields, "projects", words::tracker, faults))
+            .flatten();
     rules.provider = match provider {
         1 => IssueProvider::Files { folder: folder.unwrap_or_else(|| ISSUES.to_owned()) },
         2 => IssueProvider::Pattern { projects: projects.unwrap_or_default() },
@@ -149,7 +152,7 @@ fn specs(fields: &mut Fields<'_>, rules: &mut Specs, prefixes: &[String], faults
     for exempt in fields.strings("exempt", faults) {
         let known = prefixes.is_empty() || prefixes.iter().any(|prefix| exempt.value.starts_with(prefix.as_str()));
         if !known {
-            let message = format!("`exempt` names `{}`, which no branch begins with", clip(&exempt.value));
+            let message = format!("`exempt` names `{}`, but no branch can begin with it", clip(&exempt.value));
             let fault = Diagnostic::error("unknown-prefix", message).at(exempt.span);
             let words: Vec<&str> = prefixes.iter().map(String::as_str).collect();
             let fault = fault.help(format!("the prefixes of `branches` are {}", list(&words)));
@@ -175,7 +178,7 @@ fn commits(fields: &mut Fields<'_>, rules: &mut Commits, faults: &mut FaultList)
 
 fn requests(fields: &mut Fields<'_>, rules: &mut PullRequests, faults: &mut FaultList) {
     let files = fields.choice("forge", &[("github", false), ("file", true)], faults).unwrap_or(false);
-    let folder = belongs(fields, "folder", files, "only files have one; set `forge: file`", faults)
+    let folder = belongs(fields, "folder", files, "it applies only to files; set `forge: file`", faults)
         .then(|| one_text(fields, "folder", words::folder, faults))
         .flatten();
     rules.forge = match files {
@@ -223,9 +226,9 @@ fn no_command(tree: &Tree) -> Diagnostic {
     let help = match tree.as_str() {
         Some(line) if !line.contains(['"', '\'', '|', '&', ';', '$', '<', '>', '`', '\\']) => {
             let words: Vec<&str> = line.split_whitespace().collect();
-            format!("there is no shell; write `- [{}]`", clip(&words.join(", ")))
+            format!("commands are not run in a shell; write `- [{}]`", clip(&words.join(", ")))
         }
-        _ => "there is no shell; write `- [cargo, check, --workspace]`".to_owned(),
+        _ => "commands are not run in a shell; write `- [cargo, check, --workspace]`".to_owned(),
     };
     Diagnostic::error("wrong-type", message).at(tree.span).help(help)
 }
@@ -239,7 +242,7 @@ fn belongs(
     faults: &mut FaultList,
 ) -> bool {
     if !means_something && let Some(tree) = fields.optional(key) {
-        let message = format!("`{key}` means nothing here");
+        let message = format!("`{key}` does not apply here");
         faults.push(Diagnostic::error("unknown-field", message).at(tree.head()).help(help));
     }
     // Marked as known, so that it is not reported twice.
@@ -256,8 +259,7 @@ fn table<T: Copy + PartialEq>(
     faults: &mut FaultList,
 ) -> BTreeMap<String, T> {
     let Some(entries) = tree.entries() else {
-        let message =
-            format!("`{key}` must be an object from the name of a rule to a word, but is {}", tree.describe());
+        let message = format!("`{key}` must be an object that maps rule names to words, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.head()));
         return BTreeMap::new();
     };
@@ -265,18 +267,20 @@ fn table<T: Copy + PartialEq>(
     for entry in distinct(entries, &format!("`{key}`"), faults) {
         let name = &entry.key.value;
         if !known.contains(&name.as_str()) {
-            let message = format!("`{key}` names `{}`, which is no rule", clip(name));
+            let message = format!("`{key}` names `{}`, which is not a rule", clip(name));
             let fault = Diagnostic::error("unknown-rule", message).at(entry.key.span);
-            let fault = fault.help("rules go by the names of checks, of guards, and `I-1` to `I-15`");
+            let fault = fault.help("a rule is the name of a check or a guard, or one of `I-1` to `I-15`");
             faults.push(fault.did_you_mean(name, known.iter().copied()));
             continue;
         }
         let written = entry.value.as_str().unwrap_or_default();
         match choices.iter().find(|(word, _)| *word == written) {
             Some((_, choice)) if name == KEPT && *choice != kept => {
-                let fault =
-                    Diagnostic::error("always-kept", format!("nothing gets past `{KEPT}`: bypasses are on record"));
-                faults.push(fault.at(entry.value.span).help("take the line out"));
+                let fault = Diagnostic::error(
+                    "always-kept",
+                    format!("`{KEPT}` cannot be relaxed: bypasses are always recorded"),
+                );
+                faults.push(fault.at(entry.value.span).help("remove the line"));
             }
             Some((_, choice)) => drop(found.insert(name.clone(), *choice)),
             None => faults.push(no_choice(&format!("`{name}` of `{key}`"), &entry.value, choices)),
@@ -323,7 +327,7 @@ fn sound(key: &str, texts: Vec<Spanned<String>>, fault: fn(&str) -> Fault, fault
         match fault(&text.value) {
             None => kept.push(text.value),
             Some(help) => {
-                let message = format!("`{key}` has `{}`, which cannot be", clip(&text.value));
+                let message = format!("`{key}` contains the invalid value `{}`", clip(&text.value));
                 faults.push(Diagnostic::error("bad-value", message).at(text.span).help(help));
             }
         }

@@ -164,17 +164,17 @@ fn all_faults_are_told_at_once() {
         "specs: {require: true, pattern: 'specs/{a,b}.md'}\nintegraton: main\nstrict: yes\n\
          policies:\n  I-16: off\n  noverify: warn\n  I-6: of\n  I-4: false\nbypass: {I-13: agent, I-3: human, other: never}\n",
         expect![[r#"
-            1:9 unknown-field: `specs` has a field `require`, which means nothing here; did you mean `required`?
-            1:33 bad-value: `pattern` has `specs/{a,b}.md`, which cannot be; only `*`, `?` and `**` stand for something here; write a glob such as `specs/**/*.md`
-            2:1 unknown-field: the file has a field `integraton`, which means nothing here; did you mean `integration`?
+            1:9 unknown-field: `specs` has a field `require`, which has no meaning here; did you mean `required`?
+            1:33 bad-value: `pattern` contains the invalid value `specs/{a,b}.md`; only `*`, `?` and `**` are wildcards here; write a glob such as `specs/**/*.md`
+            2:1 unknown-field: the file has a field `integraton`, which has no meaning here; did you mean `integration`?
             3:9 wrong-type: `strict` of the file must be `true` or `false`, but is a string; -
-            5:3 unknown-rule: `policies` names `I-16`, which is no rule; did you mean `I-1`?
-            6:3 unknown-rule: `policies` names `noverify`, which is no rule; did you mean `no-verify`?
+            5:3 unknown-rule: `policies` names `I-16`, which is not a rule; did you mean `I-1`?
+            6:3 unknown-rule: `policies` names `noverify`, which is not a rule; did you mean `no-verify`?
             7:8 unknown-value: `I-6` of `policies` is `of`, which is not one of its values; did you mean `off`?
             8:8 unknown-value: `I-4` of `policies` is a boolean, which is not one of its values; write one of `block`, `warn` and `off`
-            9:16 always-kept: nothing gets past `I-13`: bypasses are on record; take the line out
+            9:16 always-kept: `I-13` cannot be relaxed: bypasses are always recorded; remove the line
             9:28 unknown-value: `I-3` of `bypass` is `human`, which is not one of its values; did you mean `human-only`?
-            9:35 unknown-rule: `bypass` names `other`, which is no rule; did you mean `others`?
+            9:35 unknown-rule: `bypass` names `other`, which is not a rule; did you mean `others`?
         "#]],
     );
 }
@@ -186,22 +186,22 @@ fn what_cannot_be_meant_is_told() {
          issues: {provider: github, folder: x, projects: [abc]}\nspecs: {folders: [/etc, ../x], exempt: [docs]}\n\
          commits: {types: ['a b'], scopes: [''], maxHeader: 0}\npullRequests: {folder: x}\n",
         expect![[r#"
-            1:14 no-integration: `integration` names no branch that work begins from; name one, such as `main`; not a glob
-            1:28 bad-value: `integration` has `a b`, which cannot be; write the name of a branch, or a glob such as `release/*`
-            2:30 bad-value: `prefixes` has ``, which cannot be; write what the name of a branch can begin with, such as `feat/`
-            2:34 bad-value: `prefixes` has `-x`, which cannot be; write what the name of a branch can begin with, such as `feat/`
-            2:40 bad-value: `prefixes` has `a..b/`, which cannot be; write what the name of a branch can begin with, such as `feat/`
-            2:49 bad-value: `prefixes` has `feat `, which cannot be; write what the name of a branch can begin with, such as `feat/`
-            2:68 bad-value: `pattern` has `{prefix}{nr}`, which cannot be; make it of `{prefix}`, `{issue}`, `{slug}` and what the name of a branch may hold
-            3:36 unknown-field: `folder` means nothing here; only files have one; set `provider: file`
-            3:49 unknown-field: `projects` means nothing here; only keys have them; set `provider: pattern`
-            4:19 bad-value: `folders` has `/etc`, which cannot be; write a folder relative to the project, without `..`
-            4:25 bad-value: `folders` has `../x`, which cannot be; write a folder relative to the project, without `..`
-            4:41 unknown-prefix: `exempt` names `docs`, which no branch begins with; the prefixes of `branches` are `feat/`
-            5:19 bad-value: `types` has `a b`, which cannot be; write one word, such as `feat`
-            5:36 bad-value: `scopes` has ``, which cannot be; write what stands between the parentheses
+            1:14 no-integration: `integration` does not name a branch that work can begin from; name one that is not a glob, such as `main`
+            1:28 bad-value: `integration` contains the invalid value `a b`; write a branch name, or a glob such as `release/*`
+            2:30 bad-value: `prefixes` contains the invalid value ``; write text that a branch name can begin with, such as `feat/`
+            2:34 bad-value: `prefixes` contains the invalid value `-x`; write text that a branch name can begin with, such as `feat/`
+            2:40 bad-value: `prefixes` contains the invalid value `a..b/`; write text that a branch name can begin with, such as `feat/`
+            2:49 bad-value: `prefixes` contains the invalid value `feat `; write text that a branch name can begin with, such as `feat/`
+            2:68 bad-value: `pattern` contains the invalid value `{prefix}{nr}`; build it from `{prefix}`, `{issue}`, `{slug}` and characters that a branch name can contain
+            3:36 unknown-field: `folder` does not apply here; it applies only to files; set `provider: file`
+            3:49 unknown-field: `projects` does not apply here; it applies only to keys; set `provider: pattern`
+            4:19 bad-value: `folders` contains the invalid value `/etc`; write a folder relative to the project, without `..`
+            4:25 bad-value: `folders` contains the invalid value `../x`; write a folder relative to the project, without `..`
+            4:41 unknown-prefix: `exempt` names `docs`, but no branch can begin with it; the prefixes of `branches` are `feat/`
+            5:19 bad-value: `types` contains the invalid value `a b`; write one word, such as `feat`
+            5:36 bad-value: `scopes` contains the invalid value ``; write only what goes between the parentheses
             5:52 wrong-type: `maxHeader` of `commits` must be a whole number from 10 to 1000, but is `0`; -
-            6:24 unknown-field: `folder` means nothing here; only files have one; set `forge: file`
+            6:24 unknown-field: `folder` does not apply here; it applies only to files; set `forge: file`
         "#]],
     );
 }
@@ -211,23 +211,23 @@ fn commands_are_words_and_no_lines() {
     says(
         "typecheck: {commands: npm run check, timeoutSeconds: 601}",
         expect![[r#"
-            1:23 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [npm, run, check]`
+            1:23 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; commands are not run in a shell; write `- [npm, run, check]`
             1:54 wrong-type: `timeoutSeconds` of `typecheck` must be a whole number from 1 to 600, but is `601`; -
         "#]],
     );
     says(
         "review: {model: gpt-4o}",
         expect![[r#"
-            1:17 bad-value: `model` has `gpt-4o`, which cannot be; write it as `provider:model`, such as `anthropic:claude-sonnet-4-5`
+            1:17 bad-value: `model` contains the invalid value `gpt-4o`; write it as `provider:model`, such as `anthropic:claude-sonnet-4-5`
         "#]],
     );
     says(
         "typecheck: {commands: ['tsc | cat', [], [''], [make, 1]]}",
         expect![[r#"
-            1:24 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [cargo, check, --workspace]`
-            1:37 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [cargo, check, --workspace]`
-            1:41 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [cargo, check, --workspace]`
-            1:47 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; there is no shell; write `- [cargo, check, --workspace]`
+            1:24 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; commands are not run in a shell; write `- [cargo, check, --workspace]`
+            1:37 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; commands are not run in a shell; write `- [cargo, check, --workspace]`
+            1:41 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; commands are not run in a shell; write `- [cargo, check, --workspace]`
+            1:47 wrong-type: `commands` of `typecheck` must be a list of commands, each a list of strings; commands are not run in a shell; write `- [cargo, check, --workspace]`
         "#]],
     );
 }
@@ -287,17 +287,17 @@ fn the_rules_of_xcoder_are_taken_over() {
         format!("{place} {}; {}\n", note.message, note.help.as_deref().unwrap_or("-"))
     });
     expect![[r#"
-        .claude/settings.json:1:48 `workflow.type` is not taken over; it has no counterpart here
-        .claude/settings.json:2:48 `workflow.qaLoop` is not taken over; it has no counterpart here
-        .claude/settings.json:2:90 `quality.minQaScore` is not taken over; it has no counterpart here
-        .xcoder/guidelines.yaml:1:53 `specify.specPattern` is not taken over; only `*`, `?` and `**` stand for something here; write a glob such as `specs/**/*.md`
-        .xcoder/guidelines.yaml:2:14 `prioritize.source` is not taken over; it has no counterpart here
-        .xcoder/guidelines.yaml:4:69 `commit.issueRefPatterns` is not taken over; `#1`, `GH-1`, addresses of issues and keys such as `ABC-1` are known here without patterns
-        .xcoder/guidelines.yaml:4:97 `commit.allowEmpty` is not taken over; it has no counterpart here
-        .xcoder/guidelines.yaml:5:35 `qa.test` is not taken over; give a phase an acceptance check that runs it
-        .xcoder/guidelines.yaml:5:73 `qa.coverageMin` is not taken over; give a phase an acceptance check that runs it
-        .xcoder/guidelines.yaml:6:12 `maintain.refactorLocThreshold` is not taken over; it has no counterpart here
-        .xcoder/guidelines.yaml:8:62 `policies.some-other` is not taken over; there is no such rule here that could be kept less closely
+        .claude/settings.json:1:48 `workflow.type` is not imported; it has no counterpart here
+        .claude/settings.json:2:48 `workflow.qaLoop` is not imported; it has no counterpart here
+        .claude/settings.json:2:90 `quality.minQaScore` is not imported; it has no counterpart here
+        .xcoder/guidelines.yaml:1:53 `specify.specPattern` is not imported; only `*`, `?` and `**` are wildcards here; write a glob such as `specs/**/*.md`
+        .xcoder/guidelines.yaml:2:14 `prioritize.source` is not imported; it has no counterpart here
+        .xcoder/guidelines.yaml:4:69 `commit.issueRefPatterns` is not imported; `#1`, `GH-1`, issue addresses and keys such as `ABC-1` are recognised here without patterns
+        .xcoder/guidelines.yaml:4:97 `commit.allowEmpty` is not imported; it has no counterpart here
+        .xcoder/guidelines.yaml:5:35 `qa.test` is not imported; give a phase an acceptance check that runs it
+        .xcoder/guidelines.yaml:5:73 `qa.coverageMin` is not imported; give a phase an acceptance check that runs it
+        .xcoder/guidelines.yaml:6:12 `maintain.refactorLocThreshold` is not imported; it has no counterpart here
+        .xcoder/guidelines.yaml:8:62 `policies.some-other` is not imported; there is no rule of that name whose level can be changed
     "#]]
     .assert_eq(&notes.collect::<String>());
 }

@@ -22,13 +22,13 @@ pub(super) type Fault = Option<&'static str>;
 /// Checks a branch or a glob of branches.
 pub(super) fn branch(text: &str) -> Fault {
     let plain = text.replace(['*', '?'], "x");
-    (!is_branch(&plain)).then_some("write the name of a branch, or a glob such as `release/*`")
+    (!is_branch(&plain)).then_some("write a branch name, or a glob such as `release/*`")
 }
 
 /// Checks the prefix of a branch name.
 pub(super) fn prefix(text: &str) -> Fault {
     let sound = !text.is_empty() && is_branch(&format!("{text}x"));
-    (!sound).then_some("write what the name of a branch can begin with, such as `feat/`")
+    (!sound).then_some("write text that a branch name can begin with, such as `feat/`")
 }
 
 /// Checks the pattern of a whole branch name.
@@ -36,7 +36,7 @@ pub(super) fn branch_pattern(text: &str) -> Fault {
     let plain = PLACES.iter().fold(text.to_owned(), |text, place| text.replace(place, "x"));
     // The prefix may end in the slash, as in `feat/`.
     let sound = !plain.contains(['{', '}']) && is_branch(&plain);
-    (!sound).then_some("make it of `{prefix}`, `{issue}`, `{slug}` and what the name of a branch may hold")
+    (!sound).then_some("build it from `{prefix}`, `{issue}`, `{slug}` and characters that a branch name can contain")
 }
 
 /// Checks a folder of the project.
@@ -49,7 +49,7 @@ pub(super) fn glob(text: &str) -> Fault {
     match text {
         text if !is_below(text) || text.trim().is_empty() => Some("write a glob relative to the project, without `..`"),
         text if text.contains(['[', ']', '{', '}', '\\', '!']) => {
-            Some("only `*`, `?` and `**` stand for something here; write a glob such as `specs/**/*.md`")
+            Some("only `*`, `?` and `**` are wildcards here; write a glob such as `specs/**/*.md`")
         }
         text if text.contains("***") => Some("write `**` for any folders, and `*` for any name"),
         _ => None,
@@ -64,12 +64,12 @@ pub(super) fn commit_type(text: &str) -> Fault {
 
 /// Checks a scope of Conventional Commits.
 pub(super) fn scope(text: &str) -> Fault {
-    (text.trim().is_empty() || text.contains(['(', ')'])).then_some("write what stands between the parentheses")
+    (text.trim().is_empty() || text.contains(['(', ')'])).then_some("write only what goes between the parentheses")
 }
 
 /// Checks the part before the number in a tracker's key.
 pub(super) fn tracker(text: &str) -> Fault {
-    (!crate::references::is_key(&format!("{text}-1"))).then_some("write capitals and digits, such as `ABC`")
+    (!crate::references::is_key(&format!("{text}-1"))).then_some("write capital letters and digits, such as `ABC`")
 }
 
 /// Checks the name of a model.

@@ -37,7 +37,7 @@ struct Import<'i> {
 }
 
 const NOTHING: &str = "it has no counterpart here";
-const NOT_THAT: &str = "its value is none that is understood here";
+const NOT_THAT: &str = "its value is not supported here";
 const A_CHECK: &str = "give a phase an acceptance check that runs it";
 
 impl Import<'_> {
@@ -65,7 +65,7 @@ impl Import<'_> {
         }
         if let Err(why) = take(self, section, entry) {
             let key = [section, &entry.key.value].into_iter().filter(|part| !part.is_empty());
-            let message = format!("`{}` is not taken over", clip(&key.collect::<Vec<_>>().join(".")));
+            let message = format!("`{}` is not imported", clip(&key.collect::<Vec<_>>().join(".")));
             self.note(Diagnostic::warning("not-taken-over", message).at(entry.key.span).help(why));
         }
     }
@@ -116,7 +116,7 @@ fn guideline(import: &mut Import<'_>, section: &str, entry: &Entry) -> Result<()
         ("commit", "types") => import.rules().commits.types = texts(value, words::commit_type)?,
         ("commit", "requireIssueRef") => import.rules().commits.require_reference = flag(value)?,
         ("commit", "issueRefPatterns") => {
-            return Err("`#1`, `GH-1`, addresses of issues and keys such as `ABC-1` are known here without patterns");
+            return Err("`#1`, `GH-1`, issue addresses and keys such as `ABC-1` are recognised here without patterns");
         }
         ("qa", "typecheck") => typecheck(import, value)?,
         ("qa", "test" | "lint" | "e2e" | "coverageMin") => return Err(A_CHECK),
@@ -163,7 +163,7 @@ fn policy(import: &mut Import<'_>, id: &str, value: &Tree) -> Result<(), &'stati
         id => id,
     };
     if !names::known().contains(&own) || own == names::KEPT {
-        return Err("there is no such rule here that could be kept less closely");
+        return Err("there is no rule of that name whose level can be changed");
     }
     let word = value.as_str().unwrap_or_default();
     let level = words::LEVELS.iter().find(|(known, _)| *known == word).map(|(_, level)| *level).ok_or(NOT_THAT)?;

@@ -117,7 +117,7 @@ impl Reader<'_> {
         let names: Vec<&str> = policy.zones.iter().map(|zone| zone.name.as_str()).collect();
         for name in &policy.auto_merge.exclude_zones {
             if !names.contains(&name.as_str()) {
-                let message = format!("`excludeZones` names `{}`, which is no zone", clip(name));
+                let message = format!("`excludeZones` names `{}`, which is not a zone", clip(name));
                 let fault = Diagnostic::error("unknown-zone", message).at(tree.head());
                 self.faults.push(fault.did_you_mean(name, names.iter().copied()));
             }
@@ -141,11 +141,7 @@ impl Reader<'_> {
                 }
             }
             if paths.is_empty() {
-                self.error(
-                    "missing-field",
-                    format!("{of} has no `paths`, so that nothing belongs to it"),
-                    entry.key.span,
-                );
+                self.error("missing-field", format!("{of} has no `paths`, so nothing belongs to it"), entry.key.span);
             }
             // A zone without a requirement was probably meant to have one.
             let require = require.unwrap_or(Require::HumanReview);
@@ -234,7 +230,7 @@ impl Reader<'_> {
         for entry in unknown {
             let word = &entry.key.value;
             let fault = Diagnostic::error("unknown-field", format!("{of} has no `{}`", clip(word))).at(entry.key.span);
-            let fault = fault.help(format!("it may have {}", list(known)));
+            let fault = fault.help(format!("the allowed fields are {}", list(known)));
             self.faults.push(fault.did_you_mean(word, known.iter().copied()));
         }
         found
@@ -285,7 +281,7 @@ impl Reader<'_> {
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let fault = Diagnostic::error("unknown-word", format!("`{of}` cannot be `{}`", clip(&text))).at(tree.span);
-            let fault = fault.help(format!("it is one of {}", list(&known)));
+            let fault = fault.help(format!("use one of {}", list(&known)));
             self.faults.push(fault.did_you_mean(&text, known.iter().copied()));
         }
         found

@@ -176,15 +176,16 @@ impl Gate<'_> {
                 Require::GatePassOrHuman if is_enough => MergeVerdict::HumanReview,
                 Require::GatePassOrHuman | Require::GatePass | Require::HumanReview => MergeVerdict::Block,
             };
-            let message = format!("{}, which nothing announces", removal.told());
+            let message = format!("{}, which is not announced", removal.told());
             self.say(verdict, "unannounced", message, &removal.path, removal.line);
         }
         for (item, used) in intent.items.iter().zip(used) {
             if item.is_blanket() {
-                let message = format!("`{}` would announce anything, and announces nothing", item.text);
+                let message = format!("`{}` is too general to announce anything", item.text);
                 self.say(MergeVerdict::Pass, "blanket", message, &item.place, item.line);
             } else if !used {
-                let message = format!("`{}` was announced to go, and nothing of that name does", item.text);
+                let message =
+                    format!("`{}` was announced as a removal, but nothing of that name is removed", item.text);
                 self.say(MergeVerdict::Pass, "unmatched", message, &item.place, item.line);
             }
         }
@@ -213,8 +214,9 @@ impl Gate<'_> {
         }
         if kernel.len() as u64 > self.policy.thresholds.max_kernel_changes {
             for (path, zone) in kernel {
-                let message =
-                    format!("`{path}` belongs to the zone `{zone}`, and nobody else has approved of this commit");
+                let message = format!(
+                    "`{path}` belongs to the zone `{zone}`, and this commit has not been approved by anyone else"
+                );
                 self.say(MergeVerdict::HumanReview, "kernel", message, path, 1);
             }
         }
@@ -238,7 +240,7 @@ impl Gate<'_> {
             let unread = change.before == Text::Unread || change.after == Text::Unread && change.before != Text::Absent;
             if unread && !change.is_deleted() && (knows(&change.path) || knows(change.old_path())) && !self.is_approved
             {
-                let message = format!("`{}` cannot be compared: it is no text, or too long", change.path);
+                let message = format!("`{}` cannot be compared: it is not text, or is too long", change.path);
                 self.say(MergeVerdict::HumanReview, "unread", message, &change.path, 1);
             }
         }

@@ -80,8 +80,8 @@ fn what_nothing_announces_blocks() {
         &case,
         &expect![[r#"
         Block 0
-        Block src/a.rs:2 unannounced: the public name `gone` is removed, which nothing announces
-        Block src/old.rs:1 unannounced: `src/old.rs` is deleted, which nothing announces
+        Block src/a.rs:2 unannounced: the public name `gone` is removed, which is not announced
+        Block src/old.rs:1 unannounced: `src/old.rs` is deleted, which is not announced
     "#]],
     );
     check(
@@ -100,7 +100,7 @@ fn what_nothing_announces_blocks() {
         &branch("feat!: less").file("a.rs", "pub struct Gone;\n", "-"),
         &expect![[r#"
         Block 0
-        Block a.rs:1 unannounced: `a.rs` is deleted, which nothing announces
+        Block a.rs:1 unannounced: `a.rs` is deleted, which is not announced
     "#]],
     );
 }
@@ -116,9 +116,9 @@ fn what_is_announced_passes_and_what_is_not_there_is_told() {
         &case,
         &expect![[r#"
         Block 0.75
-        Block src/a.rs:2 unannounced: the public name `other` is removed, which nothing announces
-        Pass commit 0a3b87a:5 unmatched: `nothing` was announced to go, and nothing of that name does
-        Pass commit 0a3b87a:6 blanket: `**` would announce anything, and announces nothing
+        Block src/a.rs:2 unannounced: the public name `other` is removed, which is not announced
+        Pass commit 0a3b87a:5 unmatched: `nothing` was announced as a removal, but nothing of that name is removed
+        Pass commit 0a3b87a:6 blanket: `**` is too general to announce anything
     "#]],
     );
 }
@@ -133,7 +133,7 @@ fn a_list_of_removals_in_a_specification_announces() {
         &case,
         &expect![[r#"
         Block 0.5
-        Block src/a.go:3 unannounced: the public name `Old` is removed, which nothing announces
+        Block src/a.go:3 unannounced: the public name `Old` is removed, which is not announced
     "#]],
     );
 }
@@ -146,9 +146,9 @@ fn tests_assertions_and_skips_count() {
         &branch("fix: x").file("src/a.rs", before, after),
         &expect![[r#"
         Block 0
-        Block src/a.rs:4 unannounced: 1 of the assertions of the test `one` are removed, which nothing announces
-        Block src/a.rs:5 unannounced: the test `three` is skipped, which nothing announces
-        Block src/a.rs:7 unannounced: the test `two` is removed, which nothing announces
+        Block src/a.rs:4 unannounced: 1 of the assertions of the test `one` are removed, which is not announced
+        Block src/a.rs:5 unannounced: the test `three` is skipped, which is not announced
+        Block src/a.rs:7 unannounced: the test `two` is removed, which is not announced
     "#]],
     );
     let (before, after) = (
@@ -159,9 +159,9 @@ fn tests_assertions_and_skips_count() {
         &branch("fix: x").file("src/a.test.ts", before, after),
         &expect![[r#"
         Block 0
-        Block src/a.test.ts:2 unannounced: the test `adds` is skipped, which nothing announces
-        Block src/a.test.ts:5 unannounced: the test `multiplies` is removed, which nothing announces
-        Block src/a.test.ts:8 unannounced: the public name `c` is removed, which nothing announces
+        Block src/a.test.ts:2 unannounced: the test `adds` is skipped, which is not announced
+        Block src/a.test.ts:5 unannounced: the test `multiplies` is removed, which is not announced
+        Block src/a.test.ts:8 unannounced: the public name `c` is removed, which is not announced
     "#]],
     );
     let before = "class Api:\n    def get(self):\n        pass\n    def _own(self):\n        pass\ndef test_it():\n    assert 1\n";
@@ -170,10 +170,10 @@ fn tests_assertions_and_skips_count() {
         &branch("fix: x").file("test_a.py", before, after),
         &expect![[r#"
         Block 0
-        Block test_a.py:2 unannounced: the public name `get` is removed, which nothing announces
-        Block test_a.py:3 unannounced: the test `test_it` is skipped, which nothing announces
-        Block test_a.py:5 unannounced: a rule is loosened with `noqa`, which nothing announces
-        Block test_a.py:7 unannounced: 1 of the assertions of the test `test_it` are removed, which nothing announces
+        Block test_a.py:2 unannounced: the public name `get` is removed, which is not announced
+        Block test_a.py:3 unannounced: the test `test_it` is skipped, which is not announced
+        Block test_a.py:5 unannounced: a rule is loosened with `noqa`, which is not announced
+        Block test_a.py:7 unannounced: 1 of the assertions of the test `test_it` are removed, which is not announced
     "#]],
     );
     let before = "func TestA(t *testing.T) {\n\tt.Fatal(1)\n}\nfunc (s *S) Close() {}\nfunc inner() {}\n";
@@ -181,9 +181,9 @@ fn tests_assertions_and_skips_count() {
         &branch("fix: x").file("a_test.go", before, "func TestA(t *testing.T) {\n\tt.Skip()\n}\n"),
         &expect![[r#"
         Block 0
-        Block a_test.go:2 unannounced: 1 of the assertions of the test `TestA` are removed, which nothing announces
-        Block a_test.go:2 unannounced: the test `TestA` is skipped, which nothing announces
-        Block a_test.go:4 unannounced: the public name `Close` is removed, which nothing announces
+        Block a_test.go:2 unannounced: 1 of the assertions of the test `TestA` are removed, which is not announced
+        Block a_test.go:2 unannounced: the test `TestA` is skipped, which is not announced
+        Block a_test.go:4 unannounced: the public name `Close` is removed, which is not announced
     "#]],
     );
 }
@@ -197,8 +197,8 @@ fn jobs_dependencies_and_strictness_count() {
         &case,
         &expect![[r#"
         Block 0
-        Block .github/workflows/ci.yml:5 unannounced: a rule is loosened with `continue-on-error`, which nothing announces
-        Block .github/workflows/ci.yml:7 unannounced: the job `lint` is removed, which nothing announces
+        Block .github/workflows/ci.yml:5 unannounced: a rule is loosened with `continue-on-error`, which is not announced
+        Block .github/workflows/ci.yml:7 unannounced: the job `lint` is removed, which is not announced
     "#]],
     );
     let case = branch("chore: x")
@@ -223,14 +223,14 @@ fn jobs_dependencies_and_strictness_count() {
         &case,
         &expect![[r#"
         Block 0
-        Block Cargo.toml:3 unannounced: the dependency `old` is removed, which nothing announces
-        Block Cargo.toml:5 unannounced: the rule `all` is removed, which nothing announces
-        Block go.mod:3 unannounced: the dependency `a.b/c` is removed, which nothing announces
-        Block package.json:3 unannounced: the job `test` is removed, which nothing announces
-        Block package.json:6 unannounced: the dependency `a` is removed, which nothing announces
-        Block requirements.txt:2 unannounced: the dependency `old` is removed, which nothing announces
-        Block tsconfig.json:2 unannounced: a rule is loosened with `strict`, which nothing announces
-        Block tsconfig.json:2 unannounced: the rule `strict` is removed, which nothing announces
+        Block Cargo.toml:3 unannounced: the dependency `old` is removed, which is not announced
+        Block Cargo.toml:5 unannounced: the rule `all` is removed, which is not announced
+        Block go.mod:3 unannounced: the dependency `a.b/c` is removed, which is not announced
+        Block package.json:3 unannounced: the job `test` is removed, which is not announced
+        Block package.json:6 unannounced: the dependency `a` is removed, which is not announced
+        Block requirements.txt:2 unannounced: the dependency `old` is removed, which is not announced
+        Block tsconfig.json:2 unannounced: a rule is loosened with `strict`, which is not announced
+        Block tsconfig.json:2 unannounced: the rule `strict` is removed, which is not announced
     "#]],
     );
 }
@@ -254,8 +254,8 @@ fn what_moves_is_not_gone_where_the_change_only_moves_things() {
         &moved("feat: apart"),
         &expect![[r#"
         Block 0
-        Block src/a.rs:1 unannounced: the public name `one` is removed, which nothing announces
-        Block src/c.rs:1 unannounced: `src/c.rs` is deleted, which nothing announces
+        Block src/a.rs:1 unannounced: the public name `one` is removed, which is not announced
+        Block src/c.rs:1 unannounced: `src/c.rs` is deleted, which is not announced
     "#]],
     );
     let twice = branch("refactor: x").file("a.rs", "pub fn new() {}\n", "").file("b.rs", "pub fn new() {}\n", "").file(
@@ -267,7 +267,7 @@ fn what_moves_is_not_gone_where_the_change_only_moves_things() {
         &twice,
         &expect![[r#"
         Block 0.5
-        Block b.rs:1 unannounced: the public name `new` is removed, which nothing announces
+        Block b.rs:1 unannounced: the public name `new` is removed, which is not announced
     "#]],
     );
 }
@@ -299,7 +299,7 @@ fn zones_need_what_they_need() {
         &expect![[r#"
         HumanReview 1
         HumanReview src/a.rs:1 zone-lines: 4 lines of the zone `rest` change, more than 3
-        HumanReview src/engine/a.rs:1 kernel: `src/engine/a.rs` belongs to the zone `kernel`, and nobody else has approved of this commit
+        HumanReview src/engine/a.rs:1 kernel: `src/engine/a.rs` belongs to the zone `kernel`, and this commit has not been approved by anyone else
     "#]],
     );
     check(
@@ -328,15 +328,15 @@ fn zones_need_what_they_need() {
         &other,
         &expect![[r#"
         HumanReview 0
-        HumanReview elsewhere:1 kernel: `elsewhere` belongs to the zone `unmatched`, and nobody else has approved of this commit
-        HumanReview src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which nothing announces
+        HumanReview elsewhere:1 kernel: `elsewhere` belongs to the zone `unmatched`, and this commit has not been approved by anyone else
+        HumanReview src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which is not announced
     "#]],
     );
     check(
         &other.reviewed("bob", "0a3b87a2d6be", true),
         &expect![[r#"
         Pass 0
-        Pass src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which nothing announces
+        Pass src/engine/notes/a.rs:1 unannounced: the public name `a` is removed, which is not announced
     "#]],
     );
     let own = branch("fix: x").file(".portolan/merge-policy.yaml", ZONES, "").renamed(
@@ -349,9 +349,9 @@ fn zones_need_what_they_need() {
         &own,
         &expect![[r#"
         Block 0
-        Block .github/workflows/a.yml:2 unannounced: the job `a` is removed, which nothing announces
-        HumanReview .github/workflows/a.yml:1 kernel: `.github/workflows/a.yml` belongs to the zone `guards`, and nobody else has approved of this commit
-        HumanReview .portolan/merge-policy.yaml:1 kernel: `.portolan/merge-policy.yaml` belongs to the zone `guards`, and nobody else has approved of this commit
+        Block .github/workflows/a.yml:2 unannounced: the job `a` is removed, which is not announced
+        HumanReview .github/workflows/a.yml:1 kernel: `.github/workflows/a.yml` belongs to the zone `guards`, and this commit has not been approved by anyone else
+        HumanReview .portolan/merge-policy.yaml:1 kernel: `.portolan/merge-policy.yaml` belongs to the zone `guards`, and this commit has not been approved by anyone else
     "#]],
     );
 }
@@ -388,7 +388,7 @@ fn what_cannot_be_compared_is_looked_at() {
         &case,
         &expect![[r#"
         HumanReview 1
-        HumanReview src/a.rs:1 unread: `src/a.rs` cannot be compared: it is no text, or too long
+        HumanReview src/a.rs:1 unread: `src/a.rs` cannot be compared: it is not text, or is too long
     "#]],
     );
 }
@@ -410,13 +410,13 @@ fn a_policy_says_where_it_is_wrong() {
     let wrong = "zone: {}\nzones:\n  a: {paths: 3, require: human}\n  b: {}\nshapes:\n  feature: {evidence: [owsap]}\n  epic: {}\nverdicts:\n  thresholds: {minScopeMatch: 2, maxFindings: -1}\n  autoMerge: {enabled: 1, excludeZones: [c]}\n";
     expect![[r#"
         1: a merge policy has no `zone`; did you mean `zones`?
-        1: `excludeZones` names `c`, which is no zone; 
-        3: zone `a` has no `paths`, so that nothing belongs to it; 
+        1: `excludeZones` names `c`, which is not a zone; 
+        3: zone `a` has no `paths`, so nothing belongs to it; 
         3: `paths` must be a list of texts, but is a number; 
         3: `require` cannot be `human`; did you mean `human-review`?
-        4: zone `b` has no `paths`, so that nothing belongs to it; 
+        4: zone `b` has no `paths`, so nothing belongs to it; 
         6: `evidence` cannot be `owsap`; did you mean `owasp`?
-        7: `shapes` has no `epic`; it may have `feature`, `fix`, `refactor`, `test`, `docs` and `chore`
+        7: `shapes` has no `epic`; the allowed fields are `feature`, `fix`, `refactor`, `test`, `docs` and `chore`
         9: `minScopeMatch` must be a number from 0 to 1; 
         9: `maxFindings` must be a whole number, 0 or more; 
         10: `enabled` must be true or false; 

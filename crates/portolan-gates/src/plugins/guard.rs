@@ -114,11 +114,11 @@ impl DeclaredGuard {
         };
         // A guard that cannot decide never allows a call.
         let decision = if around.strict { Decision::Block } else { Decision::Ask };
-        Some(self.said(decision, format!("the guard `{}` cannot tell: {why}", self.id)))
+        Some(self.said(decision, format!("the guard `{}` cannot decide: {why}", self.id)))
     }
 
     fn said(&self, decision: Decision, reason: String) -> Judgement {
-        let remedies = vec!["`.portolan/plugins.yaml` says what this guard is about".to_owned()];
+        let remedies = vec!["`.portolan/plugins.yaml` defines what this guard covers".to_owned()];
         Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
     }
 }

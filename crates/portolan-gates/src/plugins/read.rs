@@ -61,13 +61,16 @@ impl Reader {
         let place = tree.get("guards").map_or(tree.head(), Tree::head);
         for id in guards::guards().filter(|id| !allowed(id)) {
             if plugins.guards.iter().any(|guard| guard.id == id) {
-                let message = format!("`{id}` is a guard of Portolan's own, which keeps an invariant");
+                let message = format!("`{id}` is a built-in guard that enforces an invariant");
                 let help = format!("give yours another name, or write `allowOverride: [{id}]` to replace it");
                 self.faults.push(Diagnostic::error("replaces-built-in", message).at(place).help(help));
             }
         }
         for id in plugins.allow_override.iter().filter(|id| !guards::guards().any(|known| known == id.as_str())) {
-            let fault = Diagnostic::error("unknown-guard", format!("`allowOverride` names no guard: `{}`", clip(id)));
+            let fault = Diagnostic::error(
+                "unknown-guard",
+                format!("`allowOverride` names `{}`, which is not a guard", clip(id)),
+            );
             let place = tree.get("allowOverride").map_or(tree.head(), Tree::head);
             self.faults.push(fault.at(place).did_you_mean(id, guards::guards()));
         }
@@ -116,7 +119,7 @@ impl Reader {
             }
         }
         if tools.is_empty() && paths.is_empty() && when.is_none() {
-            let message = format!("{of} says neither `tools` nor `paths` nor `when`, so that it is about everything");
+            let message = format!("{of} has none of `tools`, `paths` and `when`, so it applies to everything");
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
         }
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
@@ -140,9 +143,9 @@ impl Reader {
             }
         };
         for root in parsed.roots().iter().filter(|root| !NAMES.contains(&root.as_str())) {
-            let message = format!("`when` knows no `{}`", clip(root));
+            let message = format!("`{}` is not available in `when`", clip(root));
             let fault = Diagnostic::error("unknown-name", message).at(tree.span);
-            self.faults.push(fault.help(format!("it may ask for {}", list(&NAMES))).did_you_mean(root, NAMES));
+            self.faults.push(fault.help(format!("the available names are {}", list(&NAMES))).did_you_mean(root, NAMES));
         }
         Some(parsed)
     }
@@ -154,7 +157,7 @@ impl Reader {
             other => {
                 let message = format!("`decision` cannot be `{}`", clip(other));
                 let fault = Diagnostic::error("unknown-word", message).at(tree.span);
-                self.faults.push(fault.help("it is `block` or `ask`; a guard lets nothing happen that another stops"));
+                self.faults.push(fault.help("use `block` or `ask`; a guard cannot allow what another one stops"));
                 None
             }
         }
@@ -190,7 +193,7 @@ impl Reader {
                 Some(Notifier { id, way: Way::Webhook { url, allow_private } })
             }
             (_, Some((_, span))) => {
-                self.wrong("`allowPrivate` is only about a webhook", span);
+                self.wrong("`allowPrivate` applies only to a webhook", span);
                 None
             }
             (way, None) => Some(Notifier { id, way }),
@@ -223,7 +226,7 @@ impl Reader {
         let path = self.text(tree, "file")?;
         let is_inside = !path.starts_with('/') && !path.is_empty() && path.split('/').all(|part| part != "..");
         if !is_inside {
-            self.wrong("`file` must be a path inside of the project", tree.span);
+            self.wrong("`file` must be a path inside the project", tree.span);
         }
         is_inside.then_some(path)
     }
@@ -233,7 +236,7 @@ impl Reader {
             TreeKind::Bool(true) => Some(None),
             TreeKind::Number(text) if text.parse::<u64>().is_ok_and(|number| number > 0) => Some(text.parse().ok()),
             _ => {
-                self.wrong("`github` must be the number of an issue, or `true` for that of the task", tree.span);
+                self.wrong("`github` must be the number of an issue, or `true` for the issue of the task", tree.span);
                 None
             }
         }
@@ -241,14 +244,17 @@ impl Reader {
 
     fn argv(&mut self, tree: &Tree, of: &str) -> Option<Vec<String>> {
         if !matches!(tree.kind, TreeKind::Array(_)) {
-            self.wrong(&format!("`{of}` must be a list: a program, then its arguments; no shell reads it"), tree.span);
+            self.wrong(
+                &format!("`{of}` must be a list: a program, then its arguments; it is not run in a shell"),
+                tree.span,
+            );
             return None;
         }
         let argv = self.texts(tree, of);
         match argv.first().is_some_and(|program| !program.is_empty() && !program.starts_with('{')) {
             true => Some(argv),
             false => {
-                self.wrong(&format!("`{of}` names no program"), tree.span);
+                self.wrong(&format!("`{of}` does not name a program"), tree.span);
                 None
             }
         }
@@ -271,7 +277,7 @@ impl Reader {
         for item in items.iter().take(MAX_ITEMS) {
             let Some(read) = read(self, item) else { continue };
             if found.iter().any(|known| known.name() == read.name()) {
-                let message = format!("`{of}` has two with the name `{}`", clip(read.name()));
+                let message = format!("`{of}` has two items with the name `{}`", clip(read.name()));
                 self.faults.push(Diagnostic::error("duplicate-id", message).at(item.head()));
             }
             found.push(read);
@@ -314,8 +320,9 @@ impl Reader {
         for entry in unknown {
             let word = &entry.key.value;
             let fault = Diagnostic::error("unknown-field", format!("{of} has no `{}`", clip(word))).at(entry.key.span);
-            self.faults
-                .push(fault.help(format!("it may have {}", list(known))).did_you_mean(word, known.iter().copied()));
+            self.faults.push(
+                fault.help(format!("the allowed fields are {}", list(known))).did_you_mean(word, known.iter().copied()),
+            );
         }
         found
     }

@@ -67,17 +67,17 @@ fn every_fault_is_told_in_its_place() {
         2 unknown-field: the budget of a day has no `cost`
         2 wrong-type: `turns` must be a number, 0 or more
         3 wrong-type: `warnAt` must be a whole number from 1 to 100
-        4 replaces-built-in: `no-edit-on-integration` is a guard of Portolan's own, which keeps an invariant
+        4 replaces-built-in: `no-edit-on-integration` is a built-in guard that enforces an invariant
         5 unknown-word: `decision` cannot be `allow`
-        6 unknown-name: `when` knows no `branc`
+        6 unknown-name: `branc` is not available in `when`
         7 missing-field: guard `e` needs exactly one `reason`
-        8 duplicate-id: `guards` has two with the name `e`
+        8 duplicate-id: `guards` has two items with the name `e`
         10 missing-field: notifier `n` needs exactly one `command`, `webhook`, `file` or `github`
         11 missing-field: notifier `m` needs exactly one `command`, `webhook`, `file` or `github`
-        11 wrong-type: `file` must be a path inside of the project
+        11 wrong-type: `file` must be a path inside the project
         12 missing-field: notifier `o` needs exactly one `command`, `webhook`, `file` or `github`
-        12 wrong-type: `command` must be a list: a program, then its arguments; no shell reads it
-        13 unknown-guard: `allowOverride` names no guard: `x`
+        12 wrong-type: `command` must be a list: a program, then its arguments; it is not run in a shell
+        13 unknown-guard: `allowOverride` names `x`, which is not a guard
     "#]]
     .assert_eq(&faults(
         "guard: []
@@ -150,6 +150,6 @@ fn a_guard_that_cannot_tell_lets_nothing_happen() {
         assert_eq!(said(false).map(|said| said.decision), Some(Decision::Ask), "{when}");
         let strict = said(true).expect("it is not allowed");
         assert_eq!(strict.decision, Decision::Block, "{when}");
-        assert!(strict.reason.starts_with("the guard `a` cannot tell: "), "{}", strict.reason);
+        assert!(strict.reason.starts_with("the guard `a` cannot decide: "), "{}", strict.reason);
     }
 }

@@ -66,7 +66,7 @@ impl Serialize for RunId {
 impl<'de> Deserialize<'de> for RunId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RunId, D::Error> {
         let text = String::deserialize(deserializer)?;
-        RunId::parse(&text).ok_or_else(|| de::Error::custom("no handle of a run"))
+        RunId::parse(&text).ok_or_else(|| de::Error::custom("not a run handle"))
     }
 }
 

@@ -85,7 +85,7 @@ impl Backwards {
         let mut block = Vec::new();
         (&self.file).take(size).read_to_end(&mut block)?;
         if block.len() as u64 != size {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was being read"));
         }
         block.append(&mut self.carry);
         self.carry = block;

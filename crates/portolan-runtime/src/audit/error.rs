@@ -26,7 +26,7 @@ impl AuditError {
         let help = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on its disk, then try again",
             io::ErrorKind::ReadOnlyFilesystem => "name a file on another disk with `FLOW_EVENTS_PATH`",
-            _ => "give yourself the right to write there, or name another file with `FLOW_EVENTS_PATH`",
+            _ => "give yourself permission to write there, or name another file with `FLOW_EVENTS_PATH`",
         };
         let message = format!("the event log `{}` cannot be written: {}", path.display(), plain(error));
         AuditError::of("log_unwritable", message, help)
@@ -35,39 +35,39 @@ impl AuditError {
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> AuditError {
         let message = format!("the event log `{}` cannot be read: {}", path.display(), plain(error));
         let help = match error.kind() {
-            io::ErrorKind::PermissionDenied => "give yourself the right to read it",
-            _ => "a person looks at what lies there; a log is a regular file",
+            io::ErrorKind::PermissionDenied => "give yourself permission to read it",
+            _ => "a person must check what is there; a log is a regular file",
         };
         AuditError::of("log_unreadable", message, help)
     }
 
     pub(super) fn unsynced(path: &Path, error: &io::Error) -> AuditError {
         let message =
-            format!("it is not certain that the event log `{}` is on its disk: {}", path.display(), plain(error));
-        AuditError::of("log_unsynced", message, "look at the disk, then try again; the lines may be there twice")
+            format!("cannot confirm that the event log `{}` was written to disk: {}", path.display(), plain(error));
+        AuditError::of("log_unsynced", message, "check the disk, then try again; the lines may be written twice")
     }
 
     pub(super) fn led_away(named: &Path, pinned: &Path) -> AuditError {
         let message = format!(
-            "the environment leads the event log to `{}`, and it is pinned to `{}`",
+            "the environment sets the event log to `{}`, but it is pinned to `{}`",
             named.display(),
             pinned.display()
         );
         AuditError::of(
             "log_led_away",
             message,
-            "take `FLOW_EVENTS_PATH` and `XCODER_EVENTS_PATH` out of the environment",
+            "remove `FLOW_EVENTS_PATH` and `XCODER_EVENTS_PATH` from the environment",
         )
     }
 
     pub(super) fn unpinned(path: &Path, why: &str) -> AuditError {
-        let message = format!("where the event log `{}` is pinned cannot be told: {why}", path.display());
-        AuditError::of("log_refused", message, "put the record of the installation back, or install again")
+        let message = format!("cannot determine where the event log `{}` is pinned: {why}", path.display());
+        AuditError::of("log_refused", message, "restore the record of the installation, or install again")
     }
 
     pub(super) fn foreign(path: &Path, why: &str) -> AuditError {
-        let message = format!("`{}` cannot be the event log: {why}", path.display());
-        AuditError::of("log_refused", message, "put a regular file of the project in its place")
+        let message = format!("`{}` cannot be used as the event log: {why}", path.display());
+        AuditError::of("log_refused", message, "replace it with a regular file in the project")
     }
 }
 

@@ -41,13 +41,13 @@ impl FromStr for Types {
         if let Some(begin) = text.strip_suffix('*') {
             return match Kind::ALL.iter().any(|kind| kind.name().starts_with(begin)) {
                 true => Ok(Types::Under(begin.to_owned())),
-                false => Err(format!("no type of event begins with `{}`", clip(begin))),
+                false => Err(format!("no event type begins with `{}`", clip(begin))),
             };
         }
         let names = Kind::ALL.iter().map(|kind| kind.name());
         Kind::of(text).map(Types::One).ok_or_else(|| match closest(text, names) {
-            Some(near) => format!("`{}` is no type of event; did you mean `{near}`?", clip(text)),
-            None => format!("`{}` is no type of event; `flow.*` means all that begin so", clip(text)),
+            Some(near) => format!("`{}` is not an event type; did you mean `{near}`?", clip(text)),
+            None => format!("`{}` is not an event type; `flow.*` matches all that begin with `flow.`", clip(text)),
         })
     }
 }
@@ -91,7 +91,10 @@ pub fn time_of(text: &str, now: Timestamp) -> Result<Timestamp, String> {
         i64::from(count).checked_mul(length * 1_000)
     };
     let none = || {
-        format!("`{}` is no time; write `2026-11-22T10:00:00Z`, `2026-11-22`, or `12h` for how long ago", clip(text))
+        format!(
+            "`{}` is not a valid time; write `2026-11-22T10:00:00Z`, `2026-11-22`, or `12h` for 12 hours ago",
+            clip(text)
+        )
     };
     ago().map(|ago| Timestamp(now.0.saturating_sub(ago))).ok_or_else(none)
 }

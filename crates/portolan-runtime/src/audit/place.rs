@@ -96,19 +96,19 @@ impl Place {
     /// Refuses a path that cannot be a log. A missing file passes.
     pub(super) fn check(&self) -> Result<(), AuditError> {
         if self.path.file_name().is_none() {
-            return Err(AuditError::foreign(&self.path, "it names no file"));
+            return Err(AuditError::foreign(&self.path, "it does not name a file"));
         }
         if let Some(root) = &self.root
             && let Ok(folder) = self.folder().canonicalize()
         {
             let root = root.canonicalize().map_err(|error| AuditError::unreadable(&self.path, &error))?;
             if !folder.starts_with(root) {
-                return Err(AuditError::foreign(&self.path, "its folder is a symlink that leads out of the project"));
+                return Err(AuditError::foreign(&self.path, "its folder is a symlink to a place outside the project"));
             }
         }
         match fs::symlink_metadata(&self.path) {
             Ok(meta) if meta.is_symlink() => Err(AuditError::foreign(&self.path, "it is a symlink")),
-            Ok(meta) if !meta.is_file() => Err(AuditError::foreign(&self.path, "it is no regular file")),
+            Ok(meta) if !meta.is_file() => Err(AuditError::foreign(&self.path, "it is not a regular file")),
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(AuditError::unreadable(&self.path, &error)),
@@ -137,7 +137,7 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File, io::E
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::other("it is no regular file")),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 

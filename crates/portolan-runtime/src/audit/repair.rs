@@ -81,8 +81,8 @@ fn before(path: &Path) -> Result<Link, AuditError> {
 fn damaged(path: &Path) -> AuditError {
     AuditError::of(
         "log_damaged",
-        format!("the end of the event log `{}` is no event, so that nothing can be put after it", path.display()),
-        "look at it with `portolan flow events --verify`, then move it and those with its number away",
+        format!("the end of the event log `{}` is not an event, so nothing can be appended", path.display()),
+        "check it with `portolan flow events --verify`, then move the log and its numbered files away",
     )
 }
 

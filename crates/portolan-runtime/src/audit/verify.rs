@@ -66,9 +66,9 @@ fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<LogFault>, Audi
     while let Some(piece) = forwards.next()? {
         let what = match piece {
             Piece::Torn => Some("it ends in the middle of a line".to_owned()),
-            Piece::Overlong => Some("the line is longer than any that is written".to_owned()),
+            Piece::Overlong => Some("the line is longer than any event can be".to_owned()),
             Piece::Whole(bytes) => match Line::parse(&bytes) {
-                None => Some("the line is no event".to_owned()),
+                None => Some("the line is not an event".to_owned()),
                 Some(line) => wrong(&line, end).or_else(|| {
                     *end = Link::after(&line);
                     None
@@ -86,10 +86,10 @@ fn walk(mut forwards: Forwards, end: &mut Link) -> Result<Option<LogFault>, Audi
 fn wrong(line: &Line, end: &Link) -> Option<String> {
     let expected = end.seq + 1;
     if line.seq != expected {
-        return Some(format!("the line has the number {}, and {expected} comes next", line.seq));
+        return Some(format!("the line has the number {}, but {expected} is expected", line.seq));
     }
     if line.prev != end.digest {
-        return Some("the line before it is not the one that it was written after".to_owned());
+        return Some("the preceding line is not the one that this line was written after".to_owned());
     }
-    (!line.is_as_written()).then(|| "the line is not as it was written".to_owned())
+    (!line.is_as_written()).then(|| "the line has been changed since it was written".to_owned())
 }

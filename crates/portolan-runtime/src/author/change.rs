@@ -66,7 +66,7 @@ impl Present {
         }
         let (tree, faults) = source::parse(&source);
         if faults.iter().any(Diagnostic::is_error) {
-            let message = format!("`{}` cannot be read, and is not touched", source.name);
+            let message = format!("`{}` cannot be read, and was left unchanged", source.name);
             let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
             return Err(checks::faulty(&message, findings));
         }
@@ -81,7 +81,7 @@ impl Present {
         let Some(tree) = &self.tree else { return Ok(()) };
         let name = &self.source.name;
         let refused = |what: &str| {
-            let message = format!("`{name}` {what}, and is not touched");
+            let message = format!("`{name}` {what}, and was left unchanged");
             refused("not_graphs", message, "name a file of graphs, or one that does not exist yet")
         };
         if tree.entries().is_none() {
@@ -94,7 +94,7 @@ impl Present {
         }
         match tree.get("tools").map(|tools| &tools.kind) {
             None | Some(TreeKind::Array(_) | TreeKind::Null) => Ok(()),
-            Some(_) => Err(refused("has `tools` that are no list")),
+            Some(_) => Err(refused("has `tools` that is not a list")),
         }
     }
 
@@ -182,8 +182,8 @@ impl Present {
         if self.revision(&self.tool(name)?).as_deref() == Some(known) {
             return Ok(());
         }
-        let message = format!("the tool `{}` is no more what it was at revision `{}`", clip(name), clip(known));
-        Err(refused("stale", message, "look at it again with getGraphTool, and change what is there now"))
+        let message = format!("the tool `{}` has changed since revision `{}`", clip(name), clip(known));
+        Err(refused("stale", message, "get it again with getGraphTool, and change the current definition"))
     }
 
     /// Returns the text of the file after a change.
@@ -192,7 +192,7 @@ impl Present {
         let text = self.written(&wanted).map_err(|unfit| {
             let message =
                 format!("`{}` cannot be changed in place: {}; nothing was written", self.source.name, unfit.0);
-            refused("not_editable", message, "a person has to make this change, in an editor")
+            refused("not_editable", message, "a person must make this change in an editor")
         })?;
         let (tree, _) = source::parse(&Source::new(&*self.source.name, &text));
         let after = Present { source: Source::new(&*self.source.name, &text), mark: self.mark, exists: true, tree };
@@ -246,10 +246,11 @@ impl Present {
     }
 
     fn add(&self, file: &mut Value, tool: &Value) -> Result<String, DefinitionError> {
-        let name = name_of(tool)?
-            .ok_or_else(|| refused("bad_tool", "the tool has no `name`", "give it one: clients call it by that"))?;
+        let name = name_of(tool)?.ok_or_else(|| {
+            refused("bad_tool", "the tool has no `name`", "give it one: clients call the tool by its name")
+        })?;
         if self.tools().iter().any(|known| known.name == name) {
-            let message = format!("there is a tool `{}` already", clip(&name));
+            let message = format!("there is already a tool `{}`", clip(&name));
             return Err(refused(
                 "duplicate_tool",
                 message,
@@ -257,7 +258,8 @@ impl Present {
             ));
         }
         if self.beside().is_some() {
-            let message = format!("`{}` has its nodes beside its tool, and cannot hold a second one", self.source.name);
+            let message =
+                format!("`{}` has its nodes beside its tool, and cannot hold a second tool", self.source.name);
             let help = "have a person move the nodes inside the tool, under its `nodes`; or serve another file for the new tool";
             return Err(refused("one_tool", message, help));
         }
@@ -278,7 +280,7 @@ impl Present {
             }
         };
         if new != name && self.tools().iter().any(|known| known.name == new) {
-            let message = format!("there is a tool `{}` already", clip(&new));
+            let message = format!("there is already a tool `{}`", clip(&new));
             return Err(refused("duplicate_tool", message, "give it another name, or delete the other one first"));
         }
         if self.beside().is_some() {
@@ -299,9 +301,9 @@ impl Present {
             }
             (Some(_), _) => {
                 let message =
-                    format!("the nodes of `{}` stand beside its tools, and several tools use them", self.source.name);
+                    format!("the nodes of `{}` are beside its tools, and several tools use them", self.source.name);
                 let help =
-                    "leave `nodes` out to change the rest of the tool; a person has to change the nodes, in an editor";
+                    "leave out `nodes` to change the rest of the tool; a person must change the nodes in an editor";
                 Err(refused("shared_nodes", message, help))
             }
         }
@@ -320,12 +322,16 @@ pub(super) fn tools(file: &mut Value) -> &mut Vec<Value> {
 pub(super) fn name_of(tool: &Value) -> Result<Option<String>, DefinitionError> {
     let Some(fields) = tool.as_object() else {
         let help = "send an object with `name`, `description`, `inputSchema`, `outputSchema` and `nodes`";
-        return Err(refused("bad_tool", "the definition of a tool is an object", help));
+        return Err(refused("bad_tool", "the definition of a tool must be an object", help));
     };
     match fields.get("name") {
         None => Ok(None),
         Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
-        Some(_) => Err(refused("bad_tool", "the `name` of a tool is a text", "give it one: clients call it by that")),
+        Some(_) => Err(refused(
+            "bad_tool",
+            "the `name` of a tool must be a non-empty text",
+            "give it one: clients call the tool by its name",
+        )),
     }
 }
 

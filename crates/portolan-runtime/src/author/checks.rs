@@ -22,7 +22,7 @@ pub(super) struct Checked {
 /// Returns the error for faults of a definition.
 pub(super) fn faulty(message: &str, findings: Findings) -> DefinitionError {
     let faults: Findings = findings.into_iter().filter(|(_, fault)| fault.is_error()).collect();
-    DefinitionError::faulty(message, "mend every fault that is listed, then call again", faults)
+    DefinitionError::faulty(message, "fix every listed fault, then call again", faults)
 }
 
 impl Author {
@@ -53,10 +53,10 @@ impl Author {
 pub(super) fn accept(before: &Findings, after: &Findings, changed: Option<Span>) -> Result<(), DefinitionError> {
     let new = brought(before, after);
     if new.iter().any(|(_, fault)| fault.is_error()) {
-        return Err(faulty("the change was not written: the file would have faults that it does not have now", new));
+        return Err(faulty("the change was not written: it would add faults to the file", new));
     }
     if let Some(other) = new.into_iter().find(|(_, fault)| reads_otherwise(fault, changed)) {
-        let message = "the change was not written: texts with `$` in other tools would be read otherwise than now";
+        let message = "the change was not written: it would change how texts with `$` in other tools are read";
         let help = "write the expressions in their `args` as `{ expr: \"…\" }` first, with updateGraphTool";
         return Err(DefinitionError { findings: vec![other], ..refused("changes_others", message, help) });
     }

@@ -79,21 +79,21 @@ impl Author {
 
     fn stale(&self) -> DefinitionError {
         let file = self.file.display();
-        let message = format!("`{file}` is no more what it was at the revision that was sent; nothing was written");
-        refused("stale", message, "look at it again with getDefinition, and edit what is there now")
+        let message = format!("`{file}` has changed since the revision that was sent; nothing was written");
+        refused("stale", message, "get it again with getDefinition, and edit the current definition")
     }
 
     /// Refuses a result that changes servers or the format, or that has new faults.
     fn accept(&self, before: &Whole, after: &Whole, graph: Option<&str>) -> Result<(), DefinitionError> {
         if servers(&before.source) != servers(&after.source) {
-            let message = "the change was not written: the servers of the file would be others";
-            let help = "a person changes `mcpServers`, in an editor, and trusts them with `portolan trust`";
+            let message = "the change was not written: it would change the servers of the file";
+            let help = "a person must change `mcpServers` in an editor, and trust the servers with `portolan trust`";
             return Err(refused("servers", message, help));
         }
         let (format, new) = (before.dialect.map(|one| one.name), after.dialect.map(|one| one.name));
         if format != new {
-            let message = "the change was not written: the file would be of another format, or of none";
-            return Err(refused("another_format", message, "leave the fields alone that say of which format it is"));
+            let message = "the change was not written: the file would have another format, or none";
+            return Err(refused("another_format", message, "do not change the fields that determine its format"));
         }
         // Only in graphs of tool calls, the whole file determines whether `$…` is an expression.
         let changed = match format {
@@ -118,7 +118,7 @@ fn performed(
     let Some(dialect) = before.dialect.filter(|_| !before.graphs.is_empty()) else {
         let why = before.faults.iter().find(|fault| fault.is_error()).map(|fault| format!(": {}", fault.message));
         let message = format!("`{name}` cannot be edited piece by piece{}", why.unwrap_or_default());
-        return Err(refused("not_editable", message, "its text has to be mended first, in an editor"));
+        return Err(refused("not_editable", message, "fix its text first, in an editor"));
     };
     let place = before.graph(graph)?;
     let mut target = before.names()[place].to_owned();
@@ -131,8 +131,8 @@ fn performed(
         // An earlier operation may have renamed it; its position does not change.
         let named = graphs.iter().find(|graph| graph.id.value == target);
         let Some(graph) = named.or_else(|| graphs.get(place).filter(|_| graphs.len() == before.graphs.len())) else {
-            let message = format!("after the operations before it, `{target}` can no longer be read");
-            let help = "do those before it differently: each must leave a text that can be read".to_owned();
+            let message = format!("after the preceding operations, `{target}` can no longer be read");
+            let help = "change the preceding operations: each must leave a text that can be read".to_owned();
             return Err(not_done(EditError { message, help }));
         };
         target.clone_from(&graph.id.value);

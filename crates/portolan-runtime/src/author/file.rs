@@ -21,8 +21,8 @@ pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
     match fs::symlink_metadata(file) {
         Ok(_) => {
             let target = fs::canonicalize(file).map_err(|error| {
-                let message = format!("`{name}` cannot be followed: {}", plain(&error));
-                ServiceError::failed("unreadable", message, "name a file, or a link that leads to one")
+                let message = format!("`{name}` cannot be resolved: {}", plain(&error));
+                ServiceError::failed("unreadable", message, "name a file, or a link to one")
             })?;
             match target.is_file() {
                 true => Ok(target),
@@ -33,7 +33,7 @@ pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
             let folder = disk::folder_of(file);
             let folder = folder.canonicalize().map_err(|_| {
                 let message = format!("`{name}` cannot be written: there is no folder `{}`", folder.display());
-                ServiceError::failed("no_folder", message, "make the folder first, or name a file in another one")
+                ServiceError::failed("no_folder", message, "create the folder first, or name a file in another one")
             })?;
             file.file_name().map(|name| folder.join(name)).ok_or_else(|| not_a_file(file))
         }
@@ -46,7 +46,11 @@ pub(super) fn place(file: &Path) -> Result<PathBuf, ServiceError> {
 
 fn not_a_file(file: &Path) -> ServiceError {
     let message = format!("`{}` is not a file", file.display());
-    ServiceError::refused("not_a_file", message, "name the one file of graphs that is written; it need not exist yet")
+    ServiceError::refused(
+        "not_a_file",
+        message,
+        "name the single file of graphs to write; it does not have to exist yet",
+    )
 }
 
 /// Returns the text of a file. `None` if it does not exist.
@@ -83,8 +87,8 @@ impl Locked {
         let turn = turn_unseen(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
             NoTurn::Late(lock) => {
-                let message = format!("`{}` is being written by somebody else", file.display());
-                let help = format!("call again; whoever keeps `{}` may hang", lock.display());
+                let message = format!("`{}` is locked by another writer", file.display());
+                let help = format!("call again; the process that holds `{}` may hang", lock.display());
                 ServiceError::failed("busy", message, help)
             }
         })?;
@@ -102,8 +106,8 @@ impl Locked {
             return match self.tries < TRIES {
                 true => Ok(false),
                 false => {
-                    let message = format!("`{}` is changed by somebody else again and again", self.file.display());
-                    Err(ServiceError::failed("busy", message, "call again when it is left alone"))
+                    let message = format!("other writers repeatedly changed `{}` in the meantime", self.file.display());
+                    Err(ServiceError::failed("busy", message, "call again when nothing else changes it"))
                 }
             };
         }
@@ -137,7 +141,7 @@ impl Locked {
         match fs::metadata(&self.target) {
             Ok(meta) if meta.permissions().readonly() => {
                 let message = format!("`{}` is read-only", self.file.display());
-                Err(ServiceError::failed("read_only", message, "a person has to make it writable first"))
+                Err(ServiceError::failed("read_only", message, "a person must make it writable first"))
             }
             Ok(meta) => Ok(Some(meta)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

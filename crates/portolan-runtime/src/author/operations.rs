@@ -30,12 +30,12 @@ pub(super) struct Step {
 /// Reads the operations, if all of them are valid.
 pub(super) fn read(operations: &[Value]) -> Result<Vec<Step>, DefinitionError> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
-        let message = format!("`do` has {} operations, and takes 1 to {MAX_OPERATIONS}", operations.len());
-        return Err(refused("invalid_arguments", message, "do the first of them, and the others by further calls"));
+        let message = format!("`do` has {} operations, but takes 1 to {MAX_OPERATIONS}", operations.len());
+        return Err(refused("invalid_arguments", message, "send the first of them, and the others in further calls"));
     }
     if operations.iter().map(|operation| operation.to_string().len()).sum::<usize>() > MAX_SOURCE_BYTES {
         let message =
-            format!("the operations have more than {MAX_SOURCE_BYTES} bytes, which is all that a definition may have");
+            format!("the operations have more than {MAX_SOURCE_BYTES} bytes, which is the limit for a definition");
         return Err(refused("too_large", message, "move parts of it into another definition"));
     }
     operations.iter().enumerate().map(|(nth, operation)| Step::read(nth + 1, operation.clone())).collect()
@@ -44,11 +44,11 @@ pub(super) fn read(operations: &[Value]) -> Result<Vec<Step>, DefinitionError> {
 impl Step {
     fn read(number: usize, mut operation: Value) -> Result<Step, DefinitionError> {
         let Some(word) = operation.get("is").and_then(Value::as_str) else {
-            let message = format!("operation {number} does not say what is to be done");
-            return Err(refused("invalid_arguments", message, format!("it is an object, whose `is` {}", words())));
+            let message = format!("operation {number} does not say what to do");
+            return Err(refused("invalid_arguments", message, format!("send an object whose `is` {}", words())));
         };
         if !WORDS.contains(&word) {
-            let message = format!("operation {number} is `{}`, and there is no such operation", clip(word));
+            let message = format!("operation {number} is `{}`; there is no such operation", clip(word));
             let near = closest(word, WORDS).map(|near| format!("did you mean `{near}`?"));
             return Err(refused("invalid_arguments", message, near.unwrap_or_else(|| format!("`is` {}", words()))));
         }
@@ -66,7 +66,7 @@ impl Step {
                     // The number of the edge is known only when the operation is performed.
                     *place = Value::from(0);
                 }
-                _ => return Err(unread("its `edge` is a text, the name that getDefinition gives the edge")),
+                _ => return Err(unread("its `edge` must be a text: the name that getDefinition gives the edge")),
             },
         }
         let operation = serde_json::from_value(operation).map_err(|error| {
@@ -109,7 +109,10 @@ fn edge_named(graph: &Graph, name: &str) -> Result<usize, EditError> {
     names.iter().position(|known| known == name).ok_or_else(|| {
         let help = match closest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "getDefinition names the edges; each operation sees what those before it have made".to_owned(),
+            None => {
+                "getDefinition gives the names of the edges; each operation sees what the preceding ones have changed"
+                    .to_owned()
+            }
         };
         EditError { message: format!("there is no edge `{}`", clip(name)), help }
     })

@@ -58,7 +58,7 @@ impl Places {
             Err(error) => return Err(broken(&path, plain(&error))),
         };
         let Some(bytes) = bytes else {
-            return Err(broken(&path, format!("it is no file of at most {MOST_BYTES} bytes")));
+            return Err(broken(&path, format!("it is not a file of at most {MOST_BYTES} bytes")));
         };
         let places: Places = serde_json::from_slice(&bytes).map_err(|error| broken(&path, error.to_string()))?;
         match places.form == FORM {
@@ -142,12 +142,12 @@ fn may_be_kept(moves: &NodeOffsets) -> Result<(), ServiceError> {
 }
 
 fn refused(message: String) -> ServiceError {
-    ServiceError::refused("not_kept", message, "have some of it laid out again first")
+    ServiceError::refused("not_kept", message, "reset some of it to the automatic layout first")
 }
 
 fn broken(path: &Path, why: impl std::fmt::Display) -> ServiceError {
-    let message = format!("`{}` cannot be read, and all is drawn where it is laid out: {why}", path.display());
-    ServiceError::failed("broken_layout", message, "mend the file, or delete it")
+    let message = format!("`{}` cannot be read, so everything is drawn in the automatic layout: {why}", path.display());
+    ServiceError::failed("broken_layout", message, "fix the file, or delete it")
 }
 
 fn path_in(project: &Path) -> PathBuf {

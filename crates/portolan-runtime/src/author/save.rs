@@ -35,7 +35,7 @@ impl OnDisk {
     pub fn of(library: &Library, id: &str) -> Result<OnDisk, ServiceError> {
         let (known, origin) = library.text(id)?;
         if origin == Origin::Catalog {
-            let message = format!("`{id}` comes with Portolan, and is not changed");
+            let message = format!("`{id}` comes with Portolan, and cannot be changed");
             let help = format!("copy it into the project first: `portolan catalog copy {id}`");
             return Err(ServiceError::refused("not_yours", message, help));
         }
@@ -123,12 +123,11 @@ fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
     let now = OnDisk::at(file)?;
     let is_in_the_way = now.files.iter().all(|(known, _)| known != name) && Path::new(name).symlink_metadata().is_ok();
     if is_in_the_way {
-        let message =
-            format!("`{name}` is there already, and cannot be read as an activity; nothing was written over it");
+        let message = format!("`{name}` already exists and cannot be read as an activity; it was not overwritten");
         return Err(ServiceError::refused(
             "file_exists",
             message,
-            "move it away, or mend it and load the definition again",
+            "move it away, or fix it and load the definition again",
         ));
     }
     Ok(Saved::Changed(now))

@@ -143,7 +143,7 @@ impl Author {
         }
         Some(why.unwrap_or_else(|| {
             let message = format!("the servers of `{}` have faults, and are not started", present.source.name);
-            ServiceError::refused("faulty_servers", message, "mend them first; `portolan check` says what is wrong")
+            ServiceError::refused("faulty_servers", message, "fix them first; `portolan check` reports what is wrong")
         }))
     }
 }

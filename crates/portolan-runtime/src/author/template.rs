@@ -17,7 +17,7 @@ pub fn template(value: &Value) -> Result<(Expr, bool), ParseFault> {
 
 fn read(value: &Value, depth: usize) -> Result<(Expr, bool), ParseFault> {
     if depth > MAX_DEPTH {
-        return Err(fault(format!("the arguments nest deeper than {MAX_DEPTH} levels"), "make them flatter"));
+        return Err(fault(format!("the arguments are nested deeper than {MAX_DEPTH} levels"), "reduce the nesting"));
     }
     match value {
         Value::Object(members) if members.contains_key("expr") => match (&members["expr"], members.len()) {
@@ -26,7 +26,7 @@ fn read(value: &Value, depth: usize) -> Result<(Expr, bool), ParseFault> {
                 "an object in the arguments has `expr` and other fields beside it",
                 "an object with `expr` is replaced by its value: move the rest elsewhere",
             )),
-            _ => Err(fault("`expr` in the arguments is no text", "write it as JSONata, in quotes")),
+            _ => Err(fault("`expr` in the arguments is not a text", "write it as JSONata, in quotes")),
         },
         Value::Object(members) => {
             let mut used = false;

@@ -51,7 +51,7 @@ impl Whole {
     pub fn graph(&self, name: Option<&str>) -> Result<usize, ServiceError> {
         let names = self.names();
         let listed = || match names.as_slice() {
-            [] => "its text has to be mended first: getDefinition says what is wrong".to_owned(),
+            [] => "fix its text first: getDefinition reports what is wrong".to_owned(),
             names => format!("there {} {}", if names.len() == 1 { "is" } else { "are" }, list(names)),
         };
         match name {
@@ -62,7 +62,7 @@ impl Whole {
             }),
             None if names.len() == 1 => Ok(0),
             None => {
-                let message = format!("`{}` holds {} graphs, and `graph` names none", self.source.name, names.len());
+                let message = format!("`{}` has {} graphs, but `graph` is not given", self.source.name, names.len());
                 Err(ServiceError::refused("graph_required", message, listed()))
             }
         }
@@ -113,8 +113,8 @@ impl Author {
     pub fn whole(&self, library: &Library) -> Result<Whole, DefinitionError> {
         if self.file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             let message = format!("there is no `{}` yet", self.file.display());
-            let help = "addGraphTool makes it a file of graphs of tool calls; of another format, have a person put one \
-                        there: `portolan catalog copy ID` copies one that comes with Portolan";
+            let help = "addGraphTool creates it as a file of graphs of tool calls; for another format, have a \
+                person put one there: `portolan catalog copy ID` copies one that comes with Portolan";
             return Err(refused("no_definition", message, help));
         }
         Ok(Whole::of(library, read_definition(&self.file)?, self.mcp.as_deref()))
@@ -140,17 +140,20 @@ pub(super) fn file_in(folder: &Path) -> Result<PathBuf, ServiceError> {
     match (files.pop(), files.len()) {
         (Some(file), 0) => Ok(file.path),
         (None, _) => {
-            let message = format!("`{}` is a folder, and holds no definition", folder.display());
+            let message = format!("`{}` is a folder that holds no definition", folder.display());
             let help = "name a file, or the folder of a workflow of activities with its `workflow.yaml`";
             Err(ServiceError::refused("no_definition", message, help))
         }
         (Some(_), others) => {
-            let message =
-                format!("`{}` is a folder with {} definitions, and one is written", folder.display(), others + 1);
+            let message = format!(
+                "`{}` is a folder with {} definitions, but only one can be written",
+                folder.display(),
+                others + 1
+            );
             Err(ServiceError::refused(
                 "several_definitions",
                 message,
-                "name the file, or the folder that has only that",
+                "name the file, or a folder that has only that one",
             ))
         }
     }

@@ -128,7 +128,7 @@ impl<'s> Autopilot<'s> {
             }
             if let Some(landed) = self.decided(&item).await? {
                 supervisor.bring(&item, &self.caller).await?;
-                self.service.flow().abort(landed, "a person decided so", &self.caller).await?;
+                self.service.flow().abort(landed, "a person decided this", &self.caller).await?;
                 continue;
             }
             if let Err(error) = supervisor.bring(&item, &self.caller).await {
@@ -142,7 +142,7 @@ impl<'s> Autopilot<'s> {
             }
             let Some(brief) = self.service.flow().brief().await?.filter(|brief| !brief.is_over) else { continue };
             if let Some(run) = &brief.waits {
-                let why = format!("it may not go on by itself, and `portolan runs answer {run}` decides");
+                let why = format!("it cannot continue by itself, and `portolan runs answer {run}` decides");
                 self.stuck(&item, &why).await?;
                 continue;
             }
@@ -161,8 +161,8 @@ impl<'s> Autopilot<'s> {
         };
         project_folder::make(&folder).map_err(failed)?;
         try_alone(&path).map_err(failed)?.ok_or_else(|| {
-            let help = "wait until it is done; `portolan autopilot status` shows what it does";
-            ServiceError::refused("under_way", "an autopilot works on this project already", help)
+            let help = "wait until it has ended; `portolan autopilot status` shows what it is doing";
+            ServiceError::refused("under_way", "an autopilot is already working on this project", help)
         })
     }
 
@@ -178,7 +178,7 @@ impl<'s> Autopilot<'s> {
         if !matches!(error.kind, ErrorKind::Refused | ErrorKind::InvalidDefinition) {
             return Err(error);
         }
-        let body = format!("`{}` cannot be begun: {}; {}", item.task, error.message, error.help);
+        let body = format!("`{}` cannot be started: {}; {}", item.task, error.message, error.help);
         self.ask(item, &AgentQuestion { body, choices: vec!["try again".to_owned()], default: None }).await
     }
 
@@ -217,7 +217,7 @@ impl<'s> Autopilot<'s> {
             self.notify(Kind::BudgetHalt, Some(&item.task), standing.sentence(), None).await;
         }
         if let Some(why) = &worked.failed {
-            self.notify(Kind::Heartbeat, Some(&item.task), format!("a session came to nothing: {why}"), None).await;
+            self.notify(Kind::Heartbeat, Some(&item.task), format!("a session failed: {why}"), None).await;
         }
         self.judge(item, &worked).await
     }
@@ -249,7 +249,8 @@ impl<'s> Autopilot<'s> {
         let tick: Tick = match &worked.back {
             Some(reason) => match flow.back(reason, &self.caller).await {
                 Err(error) if error.kind == ErrorKind::Refused => {
-                    self.notify(Kind::Heartbeat, Some(&item.task), format!("it does not go back: {error}"), None).await;
+                    self.notify(Kind::Heartbeat, Some(&item.task), format!("going back was refused: {error}"), None)
+                        .await;
                     return Ok(());
                 }
                 back => back?,
@@ -284,7 +285,7 @@ impl<'s> Autopilot<'s> {
     async fn beat_if_due(&self, item: &Item, pulse: &mut Pulse) -> Result<(), ServiceError> {
         let Some(since) = pulse.due(self.now()) else { return Ok(()) };
         self.beat(item, "working", Some(since)).await?;
-        self.notify(Kind::Heartbeat, Some(&item.task), format!("`{}` is worked on", item.task), None).await;
+        self.notify(Kind::Heartbeat, Some(&item.task), format!("`{}` is in progress", item.task), None).await;
         Ok(())
     }
 
@@ -296,7 +297,7 @@ impl<'s> Autopilot<'s> {
     /// Returns why a task cannot continue by itself, or `None` if it can.
     fn held_up(&self, item: &Item) -> Option<String> {
         if item.sessions >= self.limits.sessions_per_task {
-            return Some(format!("it had {} sessions, which is all it may have", item.sessions));
+            return Some(format!("it had {} sessions, which is the limit", item.sessions));
         }
         if item.attempts >= self.limits.attempts {
             return Some(format!("{} sessions in a row did not finish its phase", item.attempts));
@@ -311,7 +312,7 @@ impl<'s> Autopilot<'s> {
     /// Asks a person about a stuck task and parks it, so that the queue continues.
     async fn stuck(&self, item: &Item, why: &str) -> Result<(), ServiceError> {
         let state = self.service.flow().status().await?;
-        let last = state.last_error.map_or_else(String::new, |last| format!(" It was refused last because: {last}"));
+        let last = state.last_error.map_or_else(String::new, |last| format!(" It was last refused because: {last}"));
         let body = format!("`{}` is stuck in `{}`: {why}.{last}", item.task, state.phase);
         let posed = AgentQuestion { body, choices: STUCK.map(str::to_owned).to_vec(), default: None };
         self.ask(item, &posed).await?;

@@ -55,7 +55,7 @@ fn add(given: Map<String, Value>) -> Answer {
     let whole = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| a.checked_add(b)).map(Value::from);
     let broken = || Value::from(a.as_f64().unwrap_or(f64::NAN) + b.as_f64().unwrap_or(f64::NAN));
     match whole.unwrap_or_else(broken) {
-        Value::Null => Err("the sum is no number that JSON can hold".to_owned()),
+        Value::Null => Err("the sum is not a number that JSON can hold".to_owned()),
         sum => Ok(CallToolResult::structured(json!({ "sum": sum }))),
     }
 }

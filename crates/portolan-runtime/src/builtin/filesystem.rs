@@ -58,15 +58,15 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         read_only(
             "search_files",
-            "Finds files and folders below a folder by a glob pattern, matched against their path below that folder: \
-             `*.md` is there itself, `**/*.md` at any depth.",
+            "Finds files and folders below a folder by a glob pattern, matched against their path below that \
+            folder: `*.md` matches in the folder itself, `**/*.md` at any depth.",
             object(
                 json!({ "path": path, "pattern": { "type": "string" }, "excludePatterns": patterns }),
                 &["path", "pattern"],
             ),
             output(),
         ),
-        read_only("get_file_info", "Tells the size, times and kind of a file or folder.", one_path(), output()),
+        read_only("get_file_info", "Returns the size, times and kind of a file or folder.", one_path(), output()),
     ]
 }
 
@@ -228,13 +228,13 @@ fn shown(name: &OsStr) -> String {
 }
 
 fn outside(path: &str) -> String {
-    format!("`{path}` leads out of the served folder; name a path inside it")
+    format!("`{path}` is outside the served folder; name a path inside it")
 }
 
 fn failed(path: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!("`{path}` does not exist"),
-        ErrorKind::PermissionDenied => format!("`{path}` may not be read"),
+        ErrorKind::PermissionDenied => format!("reading `{path}` is not allowed"),
         ErrorKind::NotADirectory => format!("`{path}` is not a folder"),
         _ => format!("`{path}` cannot be read ({error})"),
     }

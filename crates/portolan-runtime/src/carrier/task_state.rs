@@ -83,11 +83,11 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileStat
     // Checked before the rest is read: a newer release may write fields that this one does not know.
     if let Some(version) = state.get("version").and_then(Value::as_u64).filter(|version| *version != u64::from(VERSION))
     {
-        let message = format!("`{path}` was written by a release that knows version {version} of its state");
+        let message = format!("`{path}` was written by a release that uses state version {version}");
         return Err(ServiceError::failed(
             "unsupported_version",
             message,
-            format!("this one knows version {VERSION}: use the newer release"),
+            format!("this release uses version {VERSION}: use the newer release"),
         ));
     }
     let state = TaskState::deserialize(state).map_err(|error| {
@@ -103,7 +103,7 @@ pub(crate) fn read(file: &Map<String, Value>, path: &str) -> Result<TaskFileStat
         Some(step) if step != shown.as_str() && recorded.as_ref().is_none_or(|node| node.as_str() != step) => {
             Err(ServiceError::refused(
                 "edited_outside",
-                format!("`{path}` says `{step}`, but the run is at `{shown}`: somebody edited the position by hand"),
+                format!("`{path}` says `{step}`, but the run is at `{shown}`: the position was edited by hand"),
                 format!("set `metadata.currentStep` back to `{shown}`; positions are changed by Start and Next"),
             ))
         }
@@ -129,7 +129,7 @@ impl Legacy {
             return Err(ServiceError::failed(
                 "unknown_step",
                 format!("the task is at `{}`, which workflow `{}` does not have", self.step, self.workflow),
-                "put back the version of the workflow that the task was begun with",
+                "restore the version of the workflow that the task was started with",
             ));
         };
         let place = match &step.node.kind {

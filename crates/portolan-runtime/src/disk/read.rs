@@ -89,11 +89,11 @@ pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
     file.take(limit).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() > MAX_SOURCE_BYTES {
         let message = format!("`{}` has more than {MAX_SOURCE_BYTES} bytes", path.display());
-        return Err(ServiceError::failed("too_large", message, "split it: a subflow can stand in a file of its own"));
+        return Err(ServiceError::failed("too_large", message, "split it: a subflow can be in a file of its own"));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let message = format!("`{}` is not UTF-8: byte {at} begins no character", path.display());
+        let message = format!("`{}` is not UTF-8: invalid character at byte {at}", path.display());
         ServiceError::failed("not_utf8", message, "save it as UTF-8")
     })
 }

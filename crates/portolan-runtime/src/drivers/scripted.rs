@@ -169,7 +169,7 @@ async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResul
 fn write(project: &Path, writing: &Writing) -> Result<(), String> {
     let path = Path::new(&writing.path);
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Err(format!("`{}` does not lie in the project", clip(&writing.path)));
+        return Err(format!("`{}` is outside the project", clip(&writing.path)));
     }
     let path = project.join(path);
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);

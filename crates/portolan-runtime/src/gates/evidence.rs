@@ -105,14 +105,16 @@ async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFin
         Fact::File { path, .. } => file(&wanted.fact, path, repository, then()?).await?,
         Fact::Output { name, .. } => match claims.get(name).map(|value| wanted.fact.misfit(value)) {
             Some(None) => CheckFinding::of(Holds::Holds, "reported", format!("the report gave `{name}`")),
-            Some(Some(misfit)) => CheckFinding::of(Holds::Fails, "misfit", format!("`{name}` does not fit: {misfit}")),
-            None => CheckFinding::of(Holds::Fails, "not-reported", format!("the report gave no `{name}`")),
+            Some(Some(misfit)) => {
+                CheckFinding::of(Holds::Fails, "misfit", format!("`{name}` does not match its schema: {misfit}"))
+            }
+            None => CheckFinding::of(Holds::Fails, "not-reported", format!("the report did not give `{name}`")),
         },
         Fact::ReviewedByAnother if guidelines.review.model.is_none() => return Err(review::nobody()),
         Fact::ReviewedByAnother => {
             return review::look(then()?, &EvidenceContext { repository, ..*seen }).await;
         }
-        Fact::Person => return Err(ForPerson("a person says whether it is so".to_owned())),
+        Fact::Person => return Err(ForPerson("a person must say whether this is true".to_owned())),
     };
     Ok((found, String::new()))
 }
@@ -134,9 +136,9 @@ impl FileBaseline {
             Since::Run => (&self.run, "run"),
         };
         found.as_ref().ok_or_else(|| {
-            let why = "that takes a git repository, and a run that is kept here";
+            let why = "this needs a git repository and a run that is stored here";
             ForPerson(format!(
-                "it was not noted how the files stood when the {what} began ({why}), so a person looks at what was done"
+                "the state of the files when the {what} began was not recorded ({why}), so a person must check what was done"
             ))
         })
     }
@@ -146,13 +148,13 @@ fn pushed(found: &OnRemote) -> Result<CheckFinding, ForPerson> {
     Ok(match found {
         OnRemote::NoRemote => {
             return Err(ForPerson(
-                "the repository has no remote that could have it, so a person says how it is".to_owned(),
+                "the repository has no remote that could have the commit, so a person must decide".to_owned(),
             ));
         }
         OnRemote::NoBranch => CheckFinding::of(
             Holds::Fails,
             "no-branch",
-            "no branch with a commit is checked out; check it out and push it",
+            "no branch with a commit is checked out; check one out and push it",
         ),
         OnRemote::Has(remote, branch, true) => {
             CheckFinding::of(Holds::Holds, "pushed", format!("`{remote}` has the commit on `{branch}`"))
@@ -182,20 +184,20 @@ async fn file(
         }
     }
     if !repository.has_changed(path, then).await? {
-        return Ok(CheckFinding::of(
-            Holds::Fails,
-            "not-written",
-            format!("`{path}` is as it was before; write it anew"),
-        ));
+        return Ok(CheckFinding::of(Holds::Fails, "not-written", format!("`{path}` is unchanged; write it again")));
     }
     let Fact::File { schema: Some(_), .. } = fact else {
         return Ok(CheckFinding::of(Holds::Holds, "written", format!("`{path}` has been written")));
     };
     Ok(match json(&project.join(path)) {
-        Err(why) => CheckFinding::of(Holds::Fails, "no-json", format!("`{path}` is no JSON: {why}")),
+        Err(why) => CheckFinding::of(Holds::Fails, "no-json", format!("`{path}` is not valid JSON: {why}")),
         Ok(value) => match fact.misfit(&value) {
-            None => CheckFinding::of(Holds::Holds, "written", format!("`{path}` has been written and fits its schema")),
-            Some(misfit) => CheckFinding::of(Holds::Fails, "misfit", format!("`{path}` does not fit: {misfit}")),
+            None => {
+                CheckFinding::of(Holds::Holds, "written", format!("`{path}` has been written and matches its schema"))
+            }
+            Some(misfit) => {
+                CheckFinding::of(Holds::Fails, "misfit", format!("`{path}` does not match its schema: {misfit}"))
+            }
         },
     })
 }

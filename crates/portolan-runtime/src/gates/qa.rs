@@ -84,7 +84,7 @@ async fn removals(
         Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => {
             (CheckStatus::Holds, "removals-match", reason)
         }
-        Verdict::Held => (CheckStatus::Holds, "removals-match", "nothing is taken away unannounced".to_owned()),
+        Verdict::Held => (CheckStatus::Holds, "removals-match", "nothing is removed without a declaration".to_owned()),
         Verdict::Broken { reason, .. } => (CheckStatus::Fails, "removals-differ", reason),
         Verdict::Unknown { reason } | Verdict::ForPerson { reason } => {
             (CheckStatus::Unverified, "removals-unknown", reason)
@@ -97,8 +97,8 @@ async fn removals(
 fn no_check(name: &str) -> ServiceError {
     let known = acceptance::CHECKS.iter().map(|kind| kind.id).chain([TYPECHECK, REMOVALS]);
     let help = match closest(name, known) {
-        Some(near) => format!("did you mean `{near}`? `portolan qa list` tells them all"),
-        None => "`portolan qa list` tells them all".to_owned(),
+        Some(near) => format!("did you mean `{near}`? `portolan qa list` lists them all"),
+        None => "`portolan qa list` lists them all".to_owned(),
     };
     ServiceError::refused("unknown_check", format!("there is no check `{}`", clip(name)), help)
 }
@@ -108,8 +108,8 @@ async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) ->
     claims.branch = match &asked.branch {
         Some(branch) if names::is_branch(branch) => Some(branch.clone()),
         Some(branch) => {
-            let message = format!("`{}` cannot be the name of a branch", clip(branch));
-            return Err(ServiceError::refused("bad_branch", message, "give the name of a branch that there is"));
+            let message = format!("`{}` is not a valid branch name", clip(branch));
+            return Err(ServiceError::refused("bad_branch", message, "give the name of an existing branch"));
         }
         None => Repository::of(project).probe(&claims, rules, Needs::NOTHING).await.head.branch,
     };
@@ -121,7 +121,7 @@ async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) ->
         Some(issue) => {
             let number = issue.trim_start_matches('#').parse().ok().filter(|number| *number > 0);
             claims.issue = Some(number.ok_or_else(|| {
-                let message = format!("`{}` names no issue", clip(issue));
+                let message = format!("`{}` does not name an issue", clip(issue));
                 ServiceError::refused("bad_issue", message, "give its number, or a key such as `ABC-12`")
             })?);
         }
@@ -149,13 +149,13 @@ async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> Checklis
         Ok(TypecheckRun::NotConfigured) => Answer::Found(TypecheckOutcome::NotConfigured),
         Ok(TypecheckRun::TooLong) => {
             let command = checker(project, rules).map(|checker| checker.shown()).unwrap_or_default();
-            let reason = format!("`{command}` took longer than {seconds} s and was stopped; give it more `--timeout`");
+            let reason = format!("`{command}` took longer than {seconds} s and was stopped; increase `--timeout`");
             told.finding = CheckFinding { standing: CheckStatus::Fails, code: "too-long", reason, ..unasked() };
             return told;
         }
         Ok(TypecheckRun::Judged { verdict, output, unkept }) => {
             told.output = output;
-            told.remarks.extend(unkept.map(|why| format!("the verdict could not be kept: {why}")));
+            told.remarks.extend(unkept.map(|why| format!("the verdict could not be stored: {why}")));
             told.remarks.extend(partly_staged(project, rules).await);
             Answer::Found(judged(verdict))
         }
@@ -178,7 +178,7 @@ fn unasked() -> CheckFinding {
     CheckFinding {
         standing: CheckStatus::Unverified,
         code: "not-asked",
-        reason: "cannot verify: nobody asked the type checker".to_owned(),
+        reason: "cannot verify: the type checker was not run".to_owned(),
         violations: Vec::new(),
         sets: None,
     }
@@ -189,8 +189,9 @@ async fn partly_staged(project: &Path, rules: &Guidelines) -> Option<String> {
     let needs = Needs { tree: true, ..Needs::NOTHING };
     let facts = Repository::of(project).probe(&Claims::default(), rules, needs).await;
     let partly = |tree: &Tree| tree.staged > 0 && tree.unstaged + tree.untracked > 0;
-    matches!(&facts.tree, Answer::Found(tree) if partly(tree))
-        .then(|| "what is staged is not what was checked: the files have more; stage it, or put it aside".to_owned())
+    matches!(&facts.tree, Answer::Found(tree) if partly(tree)).then(|| {
+        "the staged content is not what was checked: the files have further changes; stage or stash them".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -64,22 +64,19 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
     let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
     let model = opened(name, repository)?;
     if !repository.typechecks().is_allowed(&digest)? {
-        let help = format!("a person runs `portolan trust {}`", rules::FILE);
-        return Err(for_person(format!("nobody has allowed yet that {} is shown changes ({help})", shown(name))));
+        let help = format!("a person must run `portolan trust {}`", rules::FILE);
+        return Err(for_person(format!("showing changes to {} has not been allowed yet ({help})", shown(name))));
     }
     let changes = repository.changes_from_project(then).await?;
     if changes.cut {
-        return Err(for_person("more has changed than a model is shown"));
+        return Err(for_person("there are more changes than a model is shown"));
     }
     let files: Vec<ChangedFile> = changes.files.into_iter().filter(|file| before.is_work(&file.path)).collect();
     if files.is_empty() {
-        return Err(for_person("nothing has changed that a model could look at"));
+        return Err(for_person("there are no changes that a model could review"));
     }
     if let Some((file, note)) = files.iter().find_map(|file| Some((file, file.note?))) {
-        return Err(for_person(format!(
-            "a model cannot be shown all that has changed: of {}, {note}",
-            plain(&file.path)
-        )));
+        return Err(for_person(format!("a model cannot be shown all changes ({}: {note})", plain(&file.path))));
     }
     let environment = Environment::of(repository.surroundings().iter().cloned());
     let masked = |text: &str| wanted.hidden.text(&environment.redact(secrets::masked(text)));
@@ -92,18 +89,18 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
         .await
         .map_err(|why| for_person(format!("{} did not answer ({})", shown(name), clip(&why.message))))?;
     let findings = review::read(&answer)
-        .map_err(|why| for_person(format!("what {} answered shows nothing: {}", shown(name), clip(&why))))?;
+        .map_err(|why| for_person(format!("the answer of {} is not usable: {}", shown(name), clip(&why))))?;
     Ok(weighed(name, files.len(), &findings, masked))
 }
 
 /// Returns the reason for asking a person.
 fn for_person(why: impl Into<String>) -> ForPerson {
-    ForPerson(format!("{}; a person says whether someone other than the author has reviewed it", why.into()))
+    ForPerson(format!("{}; a person must say whether someone other than the author has reviewed it", why.into()))
 }
 
 /// Returns the reason for asking a person if no model is configured.
 pub(super) fn nobody() -> ForPerson {
-    ForPerson("whether someone other than the author has reviewed it, a person says".to_owned())
+    ForPerson("a person must say whether someone other than the author has reviewed it".to_owned())
 }
 
 /// Checks whether changes may be sent to a model of this name.
@@ -114,8 +111,8 @@ pub fn may_look(name: &str) -> Result<(), OpenError> {
     match ModelName::parse(name)? {
         ModelName::Scripted(_) => Err(OpenError::new(
             "bad-model-name",
-            format!("{} says what somebody wrote down, and looks at nothing", shown(name)),
-            "name a model that can look at a change, such as `anthropic:claude-sonnet-4-5`",
+            format!("{} returns scripted answers and does not check anything", shown(name)),
+            "name a model that can review a change, such as `anthropic:claude-sonnet-4-5`",
         )),
         _ => Ok(()),
     }
@@ -175,18 +172,18 @@ fn weighed(
     };
     let blocking = findings.iter().filter(|finding| finding.severity == ReviewSeverity::Blocking).count();
     let what = match files {
-        1 => "one file that has changed".to_owned(),
-        many => format!("{many} files that have changed"),
+        1 => "one changed file".to_owned(),
+        many => format!("{many} changed files"),
     };
     let looked = format!("{} looked at {what}", shown(name));
     if blocking == 0 {
         let rest = if lines.is_empty() { String::new() } else { format!("; {}", named(&lines)) };
-        let reason = format!("{looked}, and found nothing that blocks{rest}");
+        let reason = format!("{looked} and found nothing blocking{rest}");
         return (CheckFinding::of(Holds::Holds, "reviewed", reason), String::new());
     }
     let mut output = lines.join("\n");
     output.truncate(output.floor_char_boundary(MOST_TOLD));
-    let reason = format!("{looked}, and found what blocks: {}; mend that", named(&lines[..blocking]));
+    let reason = format!("{looked} and found blocking problems: {}; fix them", named(&lines[..blocking]));
     (CheckFinding::of(Holds::Fails, "blocking-findings", reason), output)
 }
 

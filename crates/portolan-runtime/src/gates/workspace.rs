@@ -258,7 +258,7 @@ impl CheckWorkspace {
         let ruled = match rule(&self.repository, &question).await {
             Ok(ruled) => ruled,
             Err(MergeRulingError::Policy(..)) => {
-                return unverified("the merge policy of the base commit has faults; mend it there");
+                return unverified("the merge policy of the base commit has faults; fix it there");
             }
             Err(MergeRulingError::Failed(error)) => return unverified(&format!("{}; {}", error.message, error.help)),
         };
@@ -266,12 +266,8 @@ impl CheckWorkspace {
         let weighty = ruling.reasons.iter().filter(|reason| reason.verdict == ruling.verdict);
         let reasons: Vec<String> = weighty.map(|reason| format!("{}: {}", reason.path, reason.message)).collect();
         match ruling.verdict {
-            merge::MergeVerdict::Pass => {
-                shown("what the branch takes away is what it says that it takes away".to_owned())
-            }
-            merge::MergeVerdict::HumanReview => {
-                broken(format!("somebody else has to look at it: {}", reasons.join("; ")))
-            }
+            merge::MergeVerdict::Pass => shown("the branch removes only what it declares".to_owned()),
+            merge::MergeVerdict::HumanReview => broken(format!("someone else must review it: {}", reasons.join("; "))),
             merge::MergeVerdict::Block => broken(reasons.join("; ")),
         }
     }

@@ -49,6 +49,10 @@ pub(super) fn judge(
 fn heard(guard: &dyn Guard, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
     catch_unwind(AssertUnwindSafe(|| guard.judge(intent, around))).unwrap_or_else(|_panicked| {
         let decision = if around.strict { Decision::Block } else { Decision::Ask };
-        Some(Judgement::new(guard.id(), decision, format!("the guard `{}` failed; a person looks at it", guard.id())))
+        Some(Judgement::new(
+            guard.id(),
+            decision,
+            format!("the guard `{}` failed; a person must check this", guard.id()),
+        ))
     })
 }

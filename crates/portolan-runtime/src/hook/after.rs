@@ -93,8 +93,8 @@ impl Gatekeeper {
                 && !self.was_got_past(project, intent, before, "I-2")
             {
                 let reason = format!(
-                    "the command has moved `{branch}` to {}, which its remote does not have; `{branch}` takes work by \
-                     review only",
+                    "the command moved `{branch}` to {}, which its remote does not have; `{branch}` accepts \
+                    changes through review only",
                     short(tip)
                 );
                 found.push(judgement(
@@ -102,7 +102,7 @@ impl Gatekeeper {
                     reason,
                     vec![
                         format!("keep the work: git switch -c feat/<issue>-<slug> {}", short(tip)),
-                        format!("put `{branch}` back: git update-ref refs/heads/{branch} {was}"),
+                        format!("restore `{branch}`: git update-ref refs/heads/{branch} {was}"),
                     ],
                 ));
             }
@@ -118,13 +118,13 @@ impl Gatekeeper {
             && holds(rules, "I-1")
             && !self.was_got_past(project, intent, before, "I-1")
         {
-            let reason = format!("the command has changed tracked files while `{branch}` is checked out");
+            let reason = format!("the command changed tracked files while `{branch}` is checked out");
             found.push(judgement(
                 "I-1",
                 reason,
                 vec![
-                    "take the work along to a branch of its own: git switch -c feat/<issue>-<slug>".to_owned(),
-                    "or throw it away: git restore --staged --worktree .".to_owned(),
+                    "move the work to a branch of its own: git switch -c feat/<issue>-<slug>".to_owned(),
+                    "or discard it: git restore --staged --worktree .".to_owned(),
                 ],
             ));
         }
@@ -150,7 +150,7 @@ fn pushed(project: &Path, before: &Snapshot) -> Option<Judgement> {
     let is_older = |line: &Line| line.at.0 < before.at;
     let line = audit::latest(&audit::project_log(project), |line| is_push(line) || is_older(line)).ok()??;
     let reason = line.data["reason"].as_str().filter(|_| is_push(&line))?;
-    let remedies = vec!["tell the person whom you work for: only they can put the remote's branch back".to_owned()];
+    let remedies = vec!["tell the person whom you work for: only they can restore the remote's branch".to_owned()];
     Some(judgement("I-2", reason.to_owned(), remedies))
 }
 
@@ -167,14 +167,16 @@ fn forged(worktree: &Worktree, rules: &Guidelines, before: &Snapshot, after: &Sn
         if is_back || upstreams.was_made_here(tip, &upstream) {
             let (here, remote) = (tracking(&upstream), &upstream.remote);
             let how = if is_back {
-                "which leaves out what it had"
+                "which drops commits that it had"
             } else {
-                "which was made here and did not come by a review"
+                "which was made here and did not go through a review"
             };
-            let reason =
-                format!("the command has moved `{here}` to {}, {how}; it stands for what `{remote}` has", short(tip));
-            let ask = format!("it may have been pushed, which only the remote knows: git ls-remote {remote}");
-            found.push(judgement("I-2", reason, vec![ask, format!("have what the remote has: git fetch {remote}")]));
+            let reason = format!(
+                "the command moved `{here}` to {}, {how}; this reference mirrors what `{remote}` has",
+                short(tip)
+            );
+            let ask = format!("check on the remote whether it was pushed: git ls-remote {remote}");
+            found.push(judgement("I-2", reason, vec![ask, format!("get what the remote has: git fetch {remote}")]));
         }
     }
     found

@@ -70,9 +70,9 @@ impl Answerable {
     /// Returns the answer if it cannot be recorded. A refusal stays one; anything else becomes one.
     pub(super) fn unrecorded(self, error: &AuditError) -> Answerable {
         let reason = match self.decision {
-            Decision::Block => format!("{}; this is not on record: {}", self.reason, error.message),
+            Decision::Block => format!("{}; this could not be recorded: {}", self.reason, error.message),
             Decision::Allow | Decision::Ask => {
-                format!("what was decided cannot be put on record, so that it does not happen: {}", error.message)
+                format!("the decision cannot be recorded, so the call is refused: {}", error.message)
             }
         };
         let mut remedies = if self.decision == Decision::Block { self.remedies } else { Vec::new() };

@@ -179,8 +179,9 @@ impl Run {
         let (verdict, by_files) = keeper
             .project()
             .map_or((TypecheckVerdict::NotConfigured, false), |project| typecheck::staged(project, rules));
-        let by_files =
-            by_files.then_some("the files as they are passed the type check; what is staged is not all of them");
+        let by_files = by_files.then_some(
+            "the type check passed for the files in the working tree, but the staged content differs from them",
+        );
         let amended = Amended { typecheck: by_files, ..Amended::default() };
         let look = |found: &mut inspection::InspectedCall| found.scene.typecheck = verdict;
         self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, amended)
@@ -188,7 +189,7 @@ impl Run {
 
     fn commit_msg(&self, keeper: &Gatekeeper, rules: &Guidelines) -> Answerable {
         let Some(file) = self.arguments.first() else {
-            return Answerable::blocked("git names no file with the message");
+            return Answerable::blocked("git did not name the file with the message");
         };
         let Some(text) = disk::text(&self.folder.join(file), MAX_MESSAGE) else {
             return Answerable::blocked(format!("the message in `{file}` cannot be read, or is longer than 1 MiB"));
@@ -235,7 +236,10 @@ impl Run {
             guard: "conventionalCommitFormat".to_owned(),
             invariant: Some("I-7".to_owned()),
             decision: Decision::Block,
-            reason: format!("the message `{}` is not in form", portolan_core::diagnostic::clip(subject)),
+            reason: format!(
+                "the message `{}` does not have the required form",
+                portolan_core::diagnostic::clip(subject)
+            ),
             remedies: vec![expected.to_owned(), "then commit again".to_owned()],
             bypass: bypass::offer("I-7", "conventionalCommitFormat", self.by_person(keeper), rules),
             bypassed_by: None,
@@ -257,7 +261,7 @@ impl Run {
         for line in self.input.lines() {
             let fields: Vec<&str> = line.split(' ').collect();
             let [_, local, reference, _] = fields[..] else {
-                return Answerable::blocked("what git says of the push cannot be read");
+                return Answerable::blocked("git's description of the push cannot be read");
             };
             let is_integration = reference.strip_prefix("refs/heads/").is_some_and(|name| integrates(rules, name));
             if is_integration && specs.len() < MAX_REFERENCES {
@@ -300,7 +304,7 @@ impl Run {
             Err(error) => return Answerable::of_error(&error),
         };
         let place = self.place();
-        let Some(folder) = place.to_str() else { return Answerable::blocked("the folder's name is no text") };
+        let Some(folder) = place.to_str() else { return Answerable::blocked("the folder's name is not valid UTF-8") };
         let intent = self.intent(folder, command);
         let by_person = self.by_person(keeper);
         let mut judgements = keeper.guarded(&intent, rules, &gate, now, |found| {

@@ -222,7 +222,7 @@ impl Gatekeeper {
     /// There is no project or no session, or the session cannot be stored.
     pub fn attach(&self, run: &RunId) -> Result<(), ServiceError> {
         let unwritable = || {
-            let help = "run it in a project that can be written, and name the session";
+            let help = "run it in a writable project, and name the session";
             ServiceError::failed("not_attached", "the session cannot be attached", help)
         };
         let mut session = self.opened_session().ok_or_else(unwritable)?;
@@ -276,7 +276,7 @@ impl Gatekeeper {
         let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
-            ServiceError::failed("no_runtime", format!("no thread can be had: {error}"), "try again")
+            ServiceError::failed("no_runtime", format!("no thread is available: {error}"), "try again")
         })?;
         let mut gate = runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?;
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
@@ -299,7 +299,7 @@ impl Gatekeeper {
     fn put_on_record(&self, entries: &[audit::LogEntry], answer: Answerable) -> Answerable {
         let Some(project) = &self.project else {
             return match answer.is_bypassed() {
-                true => Answerable::blocked("outside of a project nothing is on record, so that no rule is got past"),
+                true => Answerable::blocked("nothing is recorded outside of a project, so no rule can be bypassed"),
                 false => answer,
             };
         };
@@ -325,7 +325,7 @@ impl Gatekeeper {
 
     /// Returns the answer if another call has used the bypass meanwhile.
     fn used_meanwhile(&self, project: &Path) -> Answerable {
-        let why = "the bypass that this relies on counts once, and another call has used it meanwhile";
+        let why = "the bypass that this relies on is valid once, and another call has used it in the meantime";
         let entry = self.record(None).refusal("gates", why, None);
         let answer = Answerable::blocked(why);
         match record::append(project, &self.clock, &[entry], false) {
@@ -359,8 +359,8 @@ impl Gatekeeper {
 
 fn run_of(run: &str) -> Result<RunId, ServiceError> {
     RunId::parse(run).ok_or_else(|| {
-        let message = format!("`{}` is no run", portolan_core::diagnostic::clip(run));
-        ServiceError::refused("bad_id", message, format!("attach the session to a run that is kept, or unset `{RUN}`"))
+        let message = format!("`{}` is not a valid run id", portolan_core::diagnostic::clip(run));
+        ServiceError::refused("bad_id", message, format!("attach the session to a stored run, or unset `{RUN}`"))
     })
 }
 
@@ -372,7 +372,8 @@ fn of_edit(said: &Judgement, edit: &Edit) -> Judgement {
             Judgement { reason: format!("{}, and `{path}` would be written", said.reason), ..said.clone() }
         }
         Edit::Unknown => {
-            let reason = format!("{}, and a file would be written that only the run will name", said.reason);
+            let reason =
+                format!("{}, and a file would be written whose name is known only when the command runs", said.reason);
             Judgement { decision: Decision::Ask, reason, ..said.clone() }
         }
     }

@@ -75,8 +75,8 @@ pub fn stands(project: &Path) -> Vec<HookCheck> {
         Ok(None) => {
             return vec![standing(
                 State::Wrong,
-                "nothing is pinned: whatever the search path, the environment and the configuration say is believed, \
-                 until you install again",
+                "nothing is pinned: the search path, the environment and the configuration are trusted as they \
+                are until you install again",
             )];
         }
         Err(why) => return vec![standing(State::Wrong, why)],
@@ -99,13 +99,14 @@ fn program(pins: &Pins, name: &str) -> Option<HookCheck> {
     let real = |path: &Path| path.canonicalize().ok();
     let found = pins::on_path(name);
     match (pins.programs.get(name), found) {
-        (Some(pinned), _) if !pins::is_program(pinned) => {
-            Some(standing(State::Wrong, format!("nothing that `{name}` tells counts: {}", pins::gone(pinned, name))))
-        }
+        (Some(pinned), _) if !pins::is_program(pinned) => Some(standing(
+            State::Wrong,
+            format!("the output of `{name}` is not accepted: {}", pins::gone(pinned, name)),
+        )),
         (Some(pinned), Some(found)) if real(pinned) != real(&found) => Some(standing(
             State::Doubtful,
             format!(
-                "`{name}` is `{}` on the search path; `{}` is pinned, and that is asked",
+                "`{name}` is `{}` on the search path, but `{}` is pinned and is used",
                 found.display(),
                 pinned.display()
             ),
@@ -130,7 +131,7 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
         let wrong = moved.iter().find(|finding| finding.place == branch);
         all.push(match wrong {
             Some(finding) => standing(State::Wrong, finding.said.clone()),
-            None => standing(State::Good, format!("`{branch}` is where it may be")),
+            None => standing(State::Good, format!("`{branch}` is at an allowed commit")),
         });
         let unpinned = Upstreams::unpinned(worktree, rules).followed(&branch);
         if let (None, Some(upstream)) = (upstreams.followed(&branch), unpinned) {
@@ -139,7 +140,7 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
                 format!("`{branch}` follows {named}, which is not pinned: run `portolan install git` if that is right");
             all.push(standing(State::Doubtful, said));
         } else if let Some(why) = upstreams.fault(&branch) {
-            all.push(standing(State::Wrong, format!("what is fetched for `{branch}` does not count: {why}")));
+            all.push(standing(State::Wrong, format!("what is fetched for `{branch}` is not accepted: {why}")));
         } else if let Some(upstream) = upstreams.followed(&branch) {
             all.extend(remote(worktree, &upstreams, &refs, &upstream));
         }
@@ -156,7 +157,7 @@ fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_
     let tip = refs.oid(&tracking(&upstream))?;
     let changed = ask::ask(Path::new(&worktree.root), &["diff", "--quiet", &tip, "--", rules::FILE], Vec::new());
     let shown = format!("{}/{}", upstream.remote, upstream.branch);
-    let said = format!("`{}` is not what `{shown}` has: look at `git diff {shown} -- {0}`", rules::FILE);
+    let said = format!("`{}` differs from `{shown}`: check `git diff {shown} -- {0}`", rules::FILE);
     changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
 }
 
@@ -170,14 +171,17 @@ fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream:
     let wanted = format!("refs/heads/{}", upstream.branch);
     let shown = &upstream.remote;
     let Some((0, text)) = ask::ask_remote(root, address, &wanted, PATIENCE) else {
-        let said = format!("whether `{shown}` has what is kept as `{here}` cannot be told: it does not answer");
+        let said = format!("cannot check whether `{shown}` has the commit of `{here}`: it does not answer");
         return Some(standing(State::Doubtful, said));
     };
     let Some(there) = text.split_whitespace().next() else {
-        return Some(standing(State::Wrong, format!("`{shown}` has no `{}`, and `{here}` is kept", upstream.branch)));
+        return Some(standing(
+            State::Wrong,
+            format!("`{shown}` has no `{}`, but `{here}` exists here", upstream.branch),
+        ));
     };
     if is_within(root, &kept, &[there.to_owned()]) {
-        return Some(standing(State::Good, format!("`{shown}` has what is kept as `{here}`")));
+        return Some(standing(State::Good, format!("`{shown}` has the commit of `{here}`")));
     }
     let is_known = ask::ask(root, &["cat-file", "-e", there], Vec::new()).is_some_and(|(status, _)| status == 0);
     Some(match is_known {
@@ -188,6 +192,8 @@ fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream:
                 format!("`{here}` is at {kept}, which `{shown}` does not have: run `git fetch {shown}`"),
             )
         }
-        false => standing(State::Doubtful, format!("`{shown}` has moved on: run `git fetch {shown}`, and look again")),
+        false => {
+            standing(State::Doubtful, format!("`{shown}` has newer commits: run `git fetch {shown}`, then check again"))
+        }
     })
 }

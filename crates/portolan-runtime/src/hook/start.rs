@@ -21,7 +21,7 @@ impl Gatekeeper {
         let context = match self.told_at_start() {
             Ok(context) => context,
             Err(error) => {
-                Some(format!("Portolan keeps the gates here and cannot work: {}; {}", error.message, error.help))
+                Some(format!("Portolan enforces the gates here but cannot work: {}; {}", error.message, error.help))
             }
         };
         Answerable { context, ..Answerable::allowed() }
@@ -63,7 +63,7 @@ impl Gatekeeper {
         };
         let mut answer =
             Answerable::blocked(format!("the task `{}` is in the phase `{}`, and not done", flow.task, flow.phase));
-        answer.remedies.push("portolan flow tick, until it is".to_owned());
+        answer.remedies.push("portolan flow tick, until it is done".to_owned());
         let entry = self.record(None).refusal("task-completed", &answer.reason, None);
         self.put_on_record(&[entry], answer)
     }

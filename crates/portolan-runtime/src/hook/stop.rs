@@ -73,7 +73,7 @@ impl Gatekeeper {
             }
             Forge::Files { folder } => vec![format!("write the review of `{branch}` into `{folder}/<number>.md`")],
         };
-        answer.remedies.push("where the work is not ready for that, say so to the person and stop again".to_owned());
+        answer.remedies.push("if the work is not ready for that, tell the person and stop again".to_owned());
         let data = json!({ "guardId": GUARD, "invariant": RULE, "reason": reason });
         let entry = self.record(Some(&gate)).entry(Kind::GuardBlock, None, data);
         self.put_on_record(&[entry], answer)
@@ -83,8 +83,8 @@ impl Gatekeeper {
 fn told(branch: &str, count: u64, found: &Result<bool, String>) -> String {
     let commits = if count == 1 { "one commit".to_owned() } else { format!("{count} commits") };
     match found {
-        Ok(_) => format!("`{branch}` has {commits} that no pull request is open for"),
-        Err(why) => format!("`{branch}` has {commits}, and whether a pull request is open cannot be told: {why}"),
+        Ok(_) => format!("`{branch}` has {commits} without an open pull request"),
+        Err(why) => format!("`{branch}` has {commits}, and it is unknown whether a pull request is open: {why}"),
     }
 }
 
@@ -127,7 +127,7 @@ fn requested(project: &Path, rules: &Guidelines, branch: &str) -> Result<bool, S
             command.args(Home::of(project).map_err(|unknown| unknown.why)?.named());
             command.current_dir(project);
             let answer = ask::run(command, Vec::new(), PATIENCE).ok_or("`gh` does not answer")?;
-            let (0, text) = answer else { return Err(format!("`gh` ends with status {}", answer.0)) };
+            let (0, text) = answer else { return Err(format!("`gh` exited with status {}", answer.0)) };
             let found: Value = serde_json::from_str(&text).map_err(|_| "`gh` does not answer with JSON".to_owned())?;
             let counts = |request: &Value| matches!(request["state"].as_str(), Some("OPEN" | "MERGED"));
             Ok(found.as_array().is_some_and(|found| found.iter().any(counts)))

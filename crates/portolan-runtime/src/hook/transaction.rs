@@ -61,7 +61,7 @@ impl Run {
             return Answerable::allowed();
         }
         let Some(worktree) = inspection::worktree(&self.place()) else {
-            return Answerable::blocked("the repository whose branch moves cannot be found");
+            return Answerable::blocked("the repository of the moved branch cannot be found");
         };
         let upstreams = match Upstreams::of(&worktree, rules) {
             Ok(upstreams) => upstreams,
@@ -91,8 +91,8 @@ impl Run {
         }
         let mut answer = Answerable::of(all);
         if answer.decision != Decision::Allow {
-            answer.remedies.push("what the remote has comes in with: git pull --ff-only".to_owned());
-            let undo = "a merge that was stopped may have changed files already: git restore --staged --worktree .";
+            answer.remedies.push("get what the remote has: git pull --ff-only".to_owned());
+            let undo = "undo changes that a stopped merge may have made to files: git restore --staged --worktree .";
             answer.remedies.push(undo.to_owned());
         }
         answer
@@ -102,7 +102,9 @@ impl Run {
 /// Returns the reason against a push that has moved a branch of the remote.
 fn pushed(upstream: &Upstream, new: &str) -> String {
     let (Upstream { remote, branch }, short) = (upstream, super::tripwire::short(new));
-    format!("a push has moved `{branch}` of `{remote}` to {short} already, and `{branch}` takes work by review only")
+    format!(
+        "a push has already moved `{branch}` of `{remote}` to {short}, but `{branch}` accepts changes through review only"
+    )
 }
 
 impl Moving<'_> {
@@ -142,7 +144,7 @@ impl Moving<'_> {
         let is_pushed = above::words().is_some_and(|words| above::verb(&words).0 == Some("push"));
         let why = match is_pushed {
             true => pushed(&upstream, change.new),
-            false => format!("`{}` stands for what `{}` has: {why}", change.name, upstream.remote),
+            false => format!("`{}` mirrors what `{}` has: {why}", change.name, upstream.remote),
         };
         let pushed = is_pushed.then(|| upstream.branch.clone());
         Some(Denied { branch, new: change.new.to_owned(), why: Some(why), pushed })
@@ -159,15 +161,15 @@ impl Moving<'_> {
         }
         match above::words() {
             Some(words) if !above::fetches(&words, upstream) => {
-                return Some(format!("it moves by `git fetch {}` and by nothing else", upstream.remote));
+                return Some(format!("it is moved only by `git fetch {}`", upstream.remote));
             }
             None if self.upstreams.was_made_here(new, upstream) => {
-                return Some("the commit is of a branch here, and was on no remote".to_owned());
+                return Some("the commit belongs to a local branch and is not on any remote".to_owned());
             }
             Some(_) | None => {}
         }
         let base = was.or(ours)?;
-        let back = || format!("it had {} before, which would be lost", super::tripwire::short(&base));
+        let back = || format!("it was at {} before, which would be lost", super::tripwire::short(&base));
         (!self.is_within(&base, new)).then(back)
     }
 }

@@ -118,7 +118,7 @@ fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
         place: pins::PLACE.to_owned(),
         expected: was,
         found,
-        said: format!("the record of what is installed, `{}`, is not what it was", pins::PLACE),
+        said: format!("the installation record `{}` has changed", pins::PLACE),
     })
 }
 
@@ -171,7 +171,7 @@ pub(super) fn moved(worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<St
                 expected: was.cloned().or_else(|| pinned(&branch)).unwrap_or_default(),
                 found: tip.clone(),
                 said: format!(
-                    "`{branch}` was moved to {}, which its remote does not have and no guard has seen",
+                    "`{branch}` was moved to {}, which its remote does not have and no guard has checked",
                     short(&tip)
                 ),
             });

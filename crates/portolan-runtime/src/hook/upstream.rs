@@ -83,7 +83,7 @@ impl<'w> Upstreams<'w> {
                 && !(own && is_named(&source, &upstream.branch))
             {
                 return Some(format!(
-                    "`{key}` puts `{source}` where `{}` of `{}` is kept",
+                    "`{key}` fetches `{source}` into the reference that tracks `{}` of `{}`",
                     upstream.branch, upstream.remote
                 ));
             }
@@ -95,10 +95,10 @@ impl<'w> Upstreams<'w> {
         }
         let Upstream { remote, .. } = upstream;
         let why = if found.address == expected.address {
-            format!("`{remote}` is asked in another way than when the hooks were installed")
+            format!("the git settings of `{remote}` have changed since the hooks were installed")
         } else {
             let (now, then) = (&found.address, &expected.address);
-            format!("`{remote}` leads to `{now}`, and led to `{then}` when the hooks were installed")
+            format!("`{remote}` points to `{now}`, but pointed to `{then}` when the hooks were installed")
         };
         Some(why)
     }

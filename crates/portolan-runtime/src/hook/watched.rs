@@ -22,11 +22,9 @@ impl NotInTime {
     pub fn message(self) -> String {
         match self {
             NotInTime::Late(limit) => {
-                format!("it was not judged within {} s, and what is not judged does not happen", limit.as_secs_f32())
+                format!("it was not judged within {} s, so it is refused", limit.as_secs_f32())
             }
-            NotInTime::Panicked => {
-                "portolan has failed while it judged, and what is not judged does not happen".to_owned()
-            }
+            NotInTime::Panicked => "portolan failed while judging it, so it is refused".to_owned(),
         }
     }
 }

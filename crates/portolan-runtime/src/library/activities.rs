@@ -86,11 +86,13 @@ impl Gathering<'_> {
         };
         let count = files.iter().filter(|file| is_activity(file)).count();
         if let Some(own) = self.folder.own.filter(|_| count > 0) {
-            let message =
-                format!("the workflow has `activities`, and {count} in files of their own in `{}`", path.display());
+            let message = format!(
+                "the workflow has `activities`, and also {count} in files of their own in `{}`",
+                path.display()
+            );
             let help = "keep them in one place: remove the field, or the folder";
             let fault = Diagnostic::error("either-or", message).at(own).help(help);
-            self.faults.push(fault.repaired("those in the field count"));
+            self.faults.push(fault.repaired("those in the field are used"));
             return Some((Vec::new(), self.faults));
         }
         if self.folder.own.is_some() {
@@ -117,7 +119,7 @@ impl Gathering<'_> {
         for (nth, entry) in read_dir(path).map_err(|error| unreadable(&error))?.enumerate() {
             if nth >= MAX_ENTRIES {
                 let message = format!("`{}` has more than {MAX_ENTRIES} entries", path.display());
-                return Err(("too-large", message, "keep nothing there but the activities"));
+                return Err(("too-large", message, "keep only the activities there"));
             }
             let file = entry.map_err(|error| unreadable(&error))?.path();
             if is_definition(&file) && (is_activity(&file) || !file.is_dir()) {
@@ -134,7 +136,7 @@ impl Gathering<'_> {
         match found {
             Ok((path, around)) if path.starts_with(&around) => Ok(()),
             Ok(_) => {
-                let message = format!("`{}` leads out of the workflow's folder", path.display());
+                let message = format!("`{}` is outside the workflow's folder", path.display());
                 Err(("bad-path", message, "put the files themselves there"))
             }
             Err(error) => {

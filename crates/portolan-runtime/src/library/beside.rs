@@ -39,8 +39,8 @@ pub(super) fn listed(path: &Path, source: &Source) -> Option<Source> {
 
 fn piece(workflow: &Path, file: &str, size: &mut usize) -> Piece {
     let Some(path) = places_of(workflow, file).into_iter().find(|path| path.is_file()) else {
-        let message = format!("`{}` is not there", clip(file));
-        let help = "keep the workflow that it is borrowed from beside this one, or take it out of `activities`";
+        let message = format!("`{}` does not exist", clip(file));
+        let help = "keep the workflow that it is borrowed from next to this one, or remove it from `activities`";
         let fault = Diagnostic::error("unreadable-file", message).help(help).repaired("it is left out");
         return Piece { name: file.to_owned(), text: Err(fault) };
     };
@@ -49,7 +49,7 @@ fn piece(workflow: &Path, file: &str, size: &mut usize) -> Piece {
 
 fn text(workflow: &Path, path: &Path, size: &mut usize) -> Result<String, Diagnostic> {
     if !is_around(workflow, path) {
-        let message = format!("`{}` leads away from the workflows around this one", path.display());
+        let message = format!("`{}` is outside the folder of the workflows around this one", path.display());
         return Err(Diagnostic::error("bad-path", message).help("put the file itself there"));
     }
     let text =

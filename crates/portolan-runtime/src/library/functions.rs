@@ -176,7 +176,7 @@ impl Library {
             findings.extend(faults.into_iter().map(|fault| (one.source.clone(), fault)));
         }
         if findings.iter().any(|(_, fault)| fault.is_error()) || definitions.len() < roots.len() {
-            return Err(DefinitionError::faulty("the file has faults", "mend every fault that is listed", findings));
+            return Err(DefinitionError::faulty("the file has faults", "fix every fault that is listed", findings));
         }
         let face = ours.first().map(|one| one.graph.settings.face.clone()).unwrap_or_default();
         Ok(FunctionSet { definitions, face, warnings: findings, servers })

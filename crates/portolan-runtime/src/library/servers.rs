@@ -95,7 +95,7 @@ impl Library {
         let servers = self.own_servers_seen(Some(path), &mut Lookups::default(), &mut findings)?;
         let Some((source, fault)) = findings.iter().find(|(_, fault)| fault.is_error()) else { return Ok(servers) };
         let at = fault.span.map_or_else(|| source.name.to_string(), |span| source.place(span.start));
-        let help = fault.help.clone().unwrap_or_else(|| "mend the file".to_owned());
+        let help = fault.help.clone().unwrap_or_else(|| "fix the file".to_owned());
         let message = format!("{at}: {}", fault.message);
         Err(ServiceError::of(ErrorKind::InvalidDefinition, "faulty_servers", message, help))
     }

@@ -147,24 +147,24 @@ pub(crate) fn rewritten(on_disk: &Source, files: Vec<NamedText>) -> Result<Sourc
     };
     for (name, _) in &files {
         if !is_own(name) {
-            let message = format!("`{}` is none of the files of `{}`", clip(name), clip(&known[0]));
-            let help = "a new activity is a file beside the others, called like `09-name.yaml`";
+            let message = format!("`{}` is not one of the files of `{}`", clip(name), clip(&known[0]));
+            let help = "a new activity is a file next to the others, named like `09-name.yaml`";
             return Err(ServiceError::refused("other_files", message, help));
         }
         if !named.insert(name.clone()) {
-            let message = format!("`{}` is there twice", clip(name));
+            let message = format!("`{}` was sent twice", clip(name));
             return Err(ServiceError::refused("other_files", message, "send each file once"));
         }
     }
     if let Some(missing) = known.iter().find(|name| !named.contains(*name)) {
         let message =
-            format!("`{}` has {} files, and no text came for `{}`", clip(&known[0]), known.len(), clip(missing));
-        return Err(ServiceError::refused("other_files", message, "load it again: its files are others by now"));
+            format!("`{}` has {} files, but no text was sent for `{}`", clip(&known[0]), known.len(), clip(missing));
+        return Err(ServiceError::refused("other_files", message, "load it again: its files have changed"));
     }
     let (own, mut others): (Vec<NamedText>, Vec<NamedText>) =
         files.into_iter().partition(|(name, _)| *name == known[0]);
     let Some(text) = own.into_iter().next().and_then(|(_, text)| text) else {
-        let message = format!("`{}` is the definition itself, and stays", clip(&known[0]));
+        let message = format!("`{}` is the definition itself and cannot be removed", clip(&known[0]));
         return Err(ServiceError::refused("other_files", message, "send its text"));
     };
     let main = Source::new(&*known[0], text);

@@ -66,7 +66,7 @@ struct Commit {
 /// Queries a pull request, whose head must be this commit.
 pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<Request, ServiceError> {
     let unverified = |why: String, help: &str| {
-        let message = format!("what people said of the pull request {number} cannot be verified: {why}");
+        let message = format!("what people said about the pull request {number} cannot be verified: {why}");
         ServiceError::refused("forge_unreachable", message, format!("{help}, or leave `--pr` out"))
     };
     let home = Home::of(of.project()).map_err(|unknown| unverified(unknown.why, "mend that"))?;
@@ -89,22 +89,22 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
     if answer.code != Some(0) {
         return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint())), INSTALL));
     }
-    let unread = |why: String| unverified(format!("what `gh` answered cannot be read ({why})"), UPDATE);
+    let unread = |why: String| unverified(format!("the answer of `gh` cannot be read ({why})"), UPDATE);
     let told: ForgeAnswer = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
         true => unread(faulty(&error)),
-        false => unverified(format!("`gh` answers no JSON: {error}"), INSTALL),
+        false => unverified(format!("`gh` did not answer with JSON: {error}"), INSTALL),
     })?;
     let Some(author) = told.author else { return Err(unread("missing field `author`".to_owned())) };
     if let Some(elsewhere) = home.other(&told.url).map_err(|unknown| unverified(unknown.why, UPDATE))? {
         let own = elsewhere.own.iter().map(String::as_str).collect::<Vec<_>>();
         let message =
-            format!("the pull request {number} is one of `{}`, and this project is {}", elsewhere.found, list(&own));
+            format!("the pull request {number} belongs to `{}`, but this project is {}", elsewhere.found, list(&own));
         return Err(ServiceError::refused("other_repository", message, "open one there"));
     }
     if told.number != number || told.head_ref_oid != head {
         return Err(ServiceError::refused(
             "other_head",
-            format!("the pull request {number} is of the commit {}, not of {head}", clip(&told.head_ref_oid)),
+            format!("the head of the pull request {number} is the commit {}, not {head}", clip(&told.head_ref_oid)),
             "push first, or name its commit with `--head`",
         ));
     }

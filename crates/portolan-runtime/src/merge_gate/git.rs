@@ -59,8 +59,8 @@ impl<'r> Commits<'r> {
         };
         ask_raw(question).await.map_err(|unknown| {
             let verb = arguments.first().copied().unwrap_or_default();
-            let message = format!("`git {verb}` cannot be asked: {}", unknown.why);
-            ServiceError::refused("git_failed", message, "look whether git is installed")
+            let message = format!("`git {verb}` cannot be run: {}", unknown.why);
+            ServiceError::refused("git_failed", message, "check whether git is installed")
         })
     }
 
@@ -76,7 +76,7 @@ impl<'r> Commits<'r> {
                     arguments.first().copied().unwrap_or_default(),
                     clip(&answer.complaint())
                 ),
-                "look whether this is a repository that has both commits and what lies between them",
+                "check whether this is a repository that has both commits and everything between them",
             )),
         }
     }
@@ -86,8 +86,8 @@ impl<'r> Commits<'r> {
         let unknown = || {
             ServiceError::refused(
                 "unknown_commit",
-                format!("`{}` is no commit of this repository", clip(word)),
-                "name a commit or a branch; `git fetch` brings those of others",
+                format!("`{}` is not a commit of this repository", clip(word)),
+                "name a commit or a branch; `git fetch` gets those of others",
             )
         };
         if word.is_empty() || word.starts_with('-') {
@@ -118,8 +118,8 @@ impl<'r> Commits<'r> {
             Some(text) => Ok(Some(text)),
             None => Err(ServiceError::refused(
                 "unreadable",
-                format!("`{}` of the commit {commit} is no text, or too long", clip(path)),
-                "mend it there first",
+                format!("`{}` of the commit {commit} is not text, or is too long", clip(path)),
+                "fix it there first",
             )),
         }
     }
@@ -176,8 +176,8 @@ impl<'r> Commits<'r> {
         let raw = parsed(&said).ok_or_else(|| {
             ServiceError::refused(
                 "git_failed",
-                "what `git diff` says cannot be read",
-                "look whether git is 2.30 or newer",
+                "the output of `git diff` cannot be read",
+                "check whether git is 2.30 or newer",
             )
         })?;
         if raw.len() > MAX_FILES {

@@ -164,7 +164,7 @@ fn evidence(question: &MergeQuestion, request: Option<Request>, head: &str) -> R
         let told: BTreeMap<String, EvidenceEntry> = serde_json::from_str(&text).map_err(|error| {
             ServiceError::refused(
                 "bad_evidence",
-                format!("`{}` is no evidence: {error}", path.display()),
+                format!("`{}` is not valid evidence: {error}", path.display()),
                 "write `{\"owasp\": {\"ok\": true, \"summary\": \"…\"}}`",
             )
         })?;

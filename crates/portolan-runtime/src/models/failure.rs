@@ -60,16 +60,16 @@ impl Speaker {
 
     /// Returns the failure for an answer that broke off.
     pub(super) fn broken(&self, error: &reqwest::Error) -> ModelError {
-        self.told("cut-off", format!("the answer of `{}` broke off: {}", self.provider, explained(error)))
+        self.told("cut-off", format!("the answer of `{}` was interrupted: {}", self.provider, explained(error)))
     }
 
     /// Returns the failure for an answer that ended too early.
     pub(super) fn cut_off(&self) -> ModelError {
-        self.told("cut-off", format!("the answer of `{}` broke off before its end", self.provider))
+        self.told("cut-off", format!("the answer of `{}` ended too early", self.provider))
     }
 
     pub(super) fn silent(&self, idle: Duration) -> ModelError {
-        self.told("timed-out", format!("`{}` said nothing for {}", self.provider, seconds(idle)))
+        self.told("timed-out", format!("`{}` sent nothing for {}", self.provider, seconds(idle)))
     }
 
     pub(super) fn too_slow(&self, whole: Duration) -> ModelError {
@@ -79,13 +79,13 @@ impl Speaker {
     pub(super) fn too_large(&self, max: usize) -> ModelError {
         self.told(
             "too-large",
-            format!("the answer of `{}` has more than {max} bytes, and was not read on", self.provider),
+            format!("the answer of `{}` has more than {max} bytes and was not read further", self.provider),
         )
     }
 
     /// Returns the failure for a reply that is no answer.
     pub(super) fn bad(&self, why: &str) -> ModelError {
-        self.told("bad-answer", format!("what `{}` answered at `{}` is no answer: {why}", self.provider, self.host))
+        self.told("bad-answer", format!("the answer of `{}` at `{}` is not valid: {why}", self.provider, self.host))
     }
 
     /// Returns the failure for a reply with an error status.
@@ -94,7 +94,7 @@ impl Speaker {
             let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
             let to: String = to.chars().take(200).collect();
             let message =
-                format!("`{}` leads on to `{to}`, which is not followed; name that address after `@`", self.provider);
+                format!("`{}` redirects to `{to}`, which is not followed; name that address after `@`", self.provider);
             return ModelError { may_pass: false, ..self.told("unreachable", message) };
         }
         let words = serde_json::from_str(text).map_or_else(|_| plain(text), |value| read(&value));
@@ -116,15 +116,15 @@ impl Speaker {
         let what = match code {
             "refused-key" => match &self.key {
                 Some(key) => format!("`{provider}` refuses the key in `{}`", key.variable()),
-                None => format!("`{provider}` at `{}` wants a key, and none was sent{}", self.host, self.keyless),
+                None => format!("`{provider}` at `{}` requires a key, and none was sent{}", self.host, self.keyless),
             },
             "unknown-model" => format!("`{provider}` has no model `{model}` at `{}`", self.host),
-            "rate-limited" => format!("`{provider}` is asked too often"),
+            "rate-limited" => format!("`{provider}` received too many requests"),
             "overloaded" => format!("`{provider}` is overloaded"),
-            "no-credit" => format!("the account at `{provider}` is used up"),
+            "no-credit" => format!("the account at `{provider}` has no credit left"),
             "too-long" => format!("the conversation is longer than `{model}` can read"),
-            "timed-out" => format!("`{provider}` gave up waiting"),
-            "bad-request" => format!("`{provider}` does not take the request"),
+            "timed-out" => format!("`{provider}` timed out"),
+            "bad-request" => format!("`{provider}` rejected the request"),
             _ => format!("`{provider}` failed"),
         };
         let said: String = words.message.trim().chars().take(MAX_WORDS).collect();

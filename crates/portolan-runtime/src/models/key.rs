@@ -98,7 +98,7 @@ pub(super) fn place(
     let name = base_variable(provider);
     let chosen = match variables.get(&name) {
         Some(text) => Some(address(provider, &text).map_err(|error| {
-            let message = format!("the variable `{name}` has no address: {}", error.message);
+            let message = format!("the variable `{name}` does not hold a valid address: {}", error.message);
             OpenError::new(error.code, message, "write it as `https://host/path`, or unset it")
         })?),
         None => None,
@@ -109,13 +109,13 @@ pub(super) fn place(
     let key = provider.key.filter(|_| trusted);
     let secret = key.and_then(|variable| Some(Key { variable, secret: variables.get(variable)? }));
     if let (Some(variable), None, true, false) = (key, &secret, is_own, provider.key_optional) {
-        let message = format!("`{provider}` wants a key, and `{variable}` is not set");
+        let message = format!("`{provider}` requires a key, but `{variable}` is not set");
         return Err(OpenError::new("no-key", message, format!("set the environment variable `{variable}`")));
     }
     if secret.as_ref().is_some_and(|key| key.header("").is_none()) {
         let variable = key.unwrap_or_default();
         let message = format!("the key in `{variable}` has characters that cannot be sent");
-        return Err(OpenError::new("no-key", message, format!("set `{variable}` to the key alone")));
+        return Err(OpenError::new("no-key", message, format!("set `{variable}` to the key only")));
     }
     Ok(Place { base, key: secret, is_own })
 }

@@ -173,7 +173,7 @@ fn read_file(path: &Path) -> Result<Source, OpenError> {
     };
     let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
     if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Err(failed("it is no regular file".to_owned()));
+        return Err(failed("it is not a regular file".to_owned()));
     }
     let mut text = String::new();
     file.take(most as u64 + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;

@@ -46,7 +46,7 @@ impl ModelName {
         };
         if rest.trim().is_empty() || rest.trim() != rest {
             return Err(wrong(
-                format!("the model name `{shown}` has nothing after its provider, or blanks there"),
+                format!("the part of the model name `{shown}` after its provider is empty, or has spaces around it"),
                 form,
             ));
         }
@@ -60,7 +60,10 @@ impl ModelName {
             None => (rest, None),
         };
         if model.is_empty() || model.contains(char::is_control) {
-            return Err(wrong(format!("the model name `{shown}` does not say which model of `{provider}`"), form));
+            return Err(wrong(
+                format!("the model name `{shown}` does not say which model of `{provider}` is meant"),
+                form,
+            ));
         }
         Ok(ModelName::Provided { provider, model: model.to_owned(), base })
     }
@@ -82,7 +85,7 @@ pub(super) fn address(provider: &Provider, text: &str) -> Result<Url, OpenError>
         let help = "write it as `https://host/path`, and keep keys in the environment";
         OpenError::new(
             "bad-model-name",
-            format!("the address `{}` of the model cannot be asked: {why}", shown(text)),
+            format!("the address `{}` of the model cannot be used: {why}", shown(text)),
             help,
         )
     };
@@ -112,10 +115,10 @@ fn unknown(name: &str) -> OpenError {
     let near = closest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`? "));
     let all = names.join(", ");
     let help = format!(
-        "{}there are {all}; any other server that speaks as OpenAI does is `openai:model@base-url`",
+        "{}the providers are {all}; any other server with the OpenAI API is `openai:model@base-url`",
         near.unwrap_or_default()
     );
-    OpenError::new("unknown-provider", format!("there is no provider `{}` of models", clip(name)), help)
+    OpenError::new("unknown-provider", format!("there is no model provider `{}`", clip(name)), help)
 }
 
 #[cfg(test)]
@@ -176,22 +179,22 @@ mod tests {
 
                 bad-model-name: the model `` has no provider
             openai:
-                bad-model-name: the model name `openai:` has nothing after its provider, or blanks there
+                bad-model-name: the part of the model name `openai:` after its provider is empty, or has spaces around it
             openai: x
-                bad-model-name: the model name `openai: x` has nothing after its provider, or blanks there
+                bad-model-name: the part of the model name `openai: x` after its provider is empty, or has spaces around it
             openai:@http://127.0.0.1
-                bad-model-name: the model name `openai:@http://127.0.0.1` does not say which model of `openai`
+                bad-model-name: the model name `openai:@http://127.0.0.1` does not say which model of `openai` is meant
             opnai:gpt-4o
-                unknown-provider: there is no provider `opnai` of models
+                unknown-provider: there is no model provider `opnai`
             openai:x@http://user:hunter2@host/v1
-                bad-model-name: the address `…@host/v1` of the model cannot be asked: it has more than a host and a path
+                bad-model-name: the address `…@host/v1` of the model cannot be used: it has more than a host and a path
             openai:x@https://host/v1?key=hunter2
-                bad-model-name: the address `https://host/v1` of the model cannot be asked: it has more than a host and a path
+                bad-model-name: the address `https://host/v1` of the model cannot be used: it has more than a host and a path
             openai:x@http://
-                bad-model-name: the address `http://` of the model cannot be asked: empty host
+                bad-model-name: the address `http://` of the model cannot be used: empty host
         "#]].assert_eq(&all);
         let error = ModelName::parse("opnai:gpt-4o").expect_err("no provider");
-        expect!["did you mean `openai`? there are aihubmix, aliyun, anthropic, api_route, atlascloud, baidu, bigmodel, cloudgpu, cohere, deepseek, fireworks, gemini, github, groq, heabsy, kimi, mimo, minimax, mistral, moonshot, nebius, ollama, ollama_cloud, omlx, open_router, openai, opencode_go, qwen_cloud, requesty, runcrate, together, xai, zai, scripted; any other server that speaks as OpenAI does is `openai:model@base-url`"].assert_eq(&error.help);
+        expect!["did you mean `openai`? the providers are aihubmix, aliyun, anthropic, api_route, atlascloud, baidu, bigmodel, cloudgpu, cohere, deepseek, fireworks, gemini, github, groq, heabsy, kimi, mimo, minimax, mistral, moonshot, nebius, ollama, ollama_cloud, omlx, open_router, openai, opencode_go, qwen_cloud, requesty, runcrate, together, xai, zai, scripted; any other server with the OpenAI API is `openai:model@base-url`"].assert_eq(&error.help);
     }
 
     proptest! {

@@ -75,7 +75,7 @@ impl RemoteModel {
         let failed = |why: String| {
             OpenError::new(
                 "bad-model-name",
-                format!("`{host}` cannot be asked: {why}"),
+                format!("`{host}` cannot be contacted: {why}"),
                 "check the address of the model",
             )
         };
@@ -151,7 +151,7 @@ impl RemoteModel {
             true => failure,
             false => {
                 let kind: String = media_type.chars().take(80).collect();
-                self.speaker.bad(&format!("it comes as `{kind}`; check the address of the model"))
+                self.speaker.bad(&format!("its content type is `{kind}`; check the address of the model"))
             }
         })
     }

@@ -73,9 +73,9 @@ pub(super) fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>
 /// Returns why a text is no answer. The parser's own message names internal types, so it is not used.
 pub(super) fn unread(error: &serde_json::Error) -> String {
     let what = match error.classify() {
-        Category::Data => "its JSON is not that of an answer",
+        Category::Data => "its JSON does not have the form of an answer",
         Category::Eof => "its JSON ends too soon",
-        Category::Syntax | Category::Io => "it is no JSON",
+        Category::Syntax | Category::Io => "it is not JSON",
     };
     format!("{what} (line {}, column {})", error.line(), error.column())
 }

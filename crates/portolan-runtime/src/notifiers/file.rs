@@ -35,7 +35,7 @@ impl File {
         std::fs::create_dir_all(folder)?;
         // A symlink in the repository must not lead out of the project.
         if !folder.canonicalize()?.starts_with(self.project.canonicalize()?) {
-            return Err(io::Error::other("it leads out of the project"));
+            return Err(io::Error::other("it is outside the project"));
         }
         let mut options = OpenOptions::new();
         options.append(true).create(true);

@@ -16,13 +16,13 @@ pub(super) struct WebhookTarget {
 pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget, String> {
     let host = url.host_str().ok_or("its address has no host")?.to_owned();
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("its address has a name or a password in it; put them elsewhere".to_owned());
+        return Err("its address contains a user name or a password; put them elsewhere".to_owned());
     }
     let is_own = is_loopback_name(&host);
     match url.scheme() {
         "https" => {}
         "http" if is_own => {}
-        _ => return Err("its address must begin with `https://`; `http://` is for this machine alone".to_owned()),
+        _ => return Err("its address must begin with `https://`; `http://` is for this machine only".to_owned()),
     }
     let port = url.port_or_known_default().ok_or("its address has no port")?;
     let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -30,7 +30,7 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget
         (name.as_str(), port).to_socket_addrs().map(|found| found.take(32).collect::<Vec<_>>())
     });
     let resolved = resolved.await.map_err(|error| error.to_string())?;
-    let addresses = resolved.map_err(|_| "its host is not known".to_owned())?;
+    let addresses = resolved.map_err(|_| "its host is unknown".to_owned())?;
     if addresses.is_empty() {
         return Err("its host has no address".to_owned());
     }
@@ -44,7 +44,7 @@ pub(super) async fn look(url: &Url, allow_private: bool) -> Result<WebhookTarget
             Kind::Never => false,
         };
         if !may {
-            return Err(format!("its host is at {ip}, which is no public address"));
+            return Err(format!("its host is at {ip}, which is not a public address"));
         }
     }
     Ok(WebhookTarget { host, addresses })

@@ -46,7 +46,7 @@ impl Webhook {
         if body.len() > MAX_BYTES {
             return Err("the notice is too long".to_owned());
         }
-        let mut url = Url::parse(&self.url).map_err(|error| format!("its address is none: {error}"))?;
+        let mut url = Url::parse(&self.url).map_err(|error| format!("its address is not valid: {error}"))?;
         for _ in 0..=MAX_REDIRECTS {
             let allowed = look(&url, self.allow_private).await?;
             let client = client(&allowed.host, &allowed.addresses)?;
@@ -60,7 +60,7 @@ impl Webhook {
                 return Err(format!("it answered with status {}", answer.status().as_u16()));
             }
             let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-            let next = to.and_then(|to| url.join(to).ok()).ok_or("it redirects to nowhere")?;
+            let next = to.and_then(|to| url.join(to).ok()).ok_or("it redirects without a valid target")?;
             if next.host_str() != url.host_str() || next.scheme() != url.scheme() {
                 return Err("it redirects to another host".to_owned());
             }

@@ -28,13 +28,13 @@ pub(super) enum Sign {
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Sign::Marked(marker) => write!(f, "`{}` is set, as {} sets it for its agent", marker.variable, marker.host),
+            Sign::Marked(marker) => write!(f, "`{}` is set, which {} does for its agent", marker.variable, marker.host),
             Sign::Descends { name, pid } => write!(f, "this was started from within `{name}` (process {pid})"),
             Sign::Between { name, pid } => {
-                write!(f, "between `{name}` (process {pid}) and this server there is another program")
+                write!(f, "another program runs between `{name}` (process {pid}) and this server")
             }
-            Sign::Elsewhere => f.write_str("what this server reads does not come from the program that started it"),
-            Sign::Unknown => f.write_str("the system does not tell what started this"),
+            Sign::Elsewhere => f.write_str("the input of this server does not come from the program that started it"),
+            Sign::Unknown => f.write_str("the system does not report what started this"),
         }
     }
 }

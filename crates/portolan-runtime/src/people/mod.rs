@@ -65,7 +65,7 @@ impl People<'_> {
             Some(sign) => Err(ServiceError::refused(
                 "needs_person",
                 format!("only a person {act}, and {sign}"),
-                "a person runs the command in a terminal that no agent's program has opened",
+                "a person must run the command in a terminal that was not opened by an agent's program",
             )),
         }
     }
@@ -85,11 +85,11 @@ impl People<'_> {
     /// # Errors
     /// `needs_person`; or the user's data folder or the log cannot be read.
     pub fn client_may_ask(&self, command: &str) -> Result<(), ServiceError> {
-        let help = format!("the person runs `{command}` in a terminal of theirs");
+        let help = format!("the person must run `{command}` in their own terminal");
         let refused = |message: String| Err(ServiceError::refused("needs_person", message, help.clone()));
         if !matches!(self.standing()?, PassphrasePolicy::Unset) {
             return refused(
-                "a person confirms this with their passphrase, which is asked for in a terminal".to_owned(),
+                "a person must confirm this with their passphrase, which is asked for in a terminal".to_owned(),
             );
         }
         if self.service.is_remote() {
@@ -98,7 +98,7 @@ impl People<'_> {
         let chain = lineage::ancestors();
         match descent::client(chain.as_deref(), &self.hosts(chain.as_deref())?, &variable, wire::is_fed_by) {
             None => Ok(()),
-            Some(sign) => refused(format!("nobody can tell whether a person answers here: {sign}")),
+            Some(sign) => refused(format!("cannot determine whether a person answers here: {sign}")),
         }
     }
 

@@ -138,12 +138,13 @@ impl People<'_> {
     /// The passphrase has the wrong length, or cannot be hashed, stored or recorded.
     pub fn set_passphrase(&self, passphrase: &str) -> Result<(), ServiceError> {
         if passphrase.trim().chars().count() < MIN_LETTERS || passphrase.len() > MAX_BYTES {
-            let message = format!("a passphrase has {MIN_LETTERS} letters or more, and at most {MAX_BYTES} bytes");
-            return Err(ServiceError::refused("bad_input", message, "take several words"));
+            let message =
+                format!("a passphrase must have at least {MIN_LETTERS} characters and at most {MAX_BYTES} bytes");
+            return Err(ServiceError::refused("bad_input", message, "use several words"));
         }
         let _turn = turn(&self.folder()?)?;
         let hash = Argon2::default().hash_password(passphrase.as_bytes()).map_err(|error| {
-            let help = "try again on a machine that has some memory and random numbers to give";
+            let help = "try again on a machine with enough memory and a source of random numbers";
             ServiceError::failed("no_hash", format!("the passphrase cannot be hashed: {error}"), help)
         })?;
         let hash = hash.to_string();
@@ -292,7 +293,7 @@ pub(super) fn json_of(value: &impl Serialize) -> Vec<u8> {
 pub(super) fn text(path: &Path) -> io::Result<Option<String>> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() <= MAX_FILE => fs::read_to_string(path).map(Some),
-        Ok(_) => Err(io::Error::new(ErrorKind::InvalidData, "it is no such file")),
+        Ok(_) => Err(io::Error::new(ErrorKind::InvalidData, "it is not a file, or is too large")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -303,13 +304,13 @@ pub(super) fn tampered(path: &Path) -> ServiceError {
     ServiceError::refused(
         "passphrase_tampered",
         format!("`{}` does not hold the passphrase that the event log of this project names", path.display()),
-        "find out who changed it, and put the file back; `portolan flow events --type flow.config` shows who set it",
+        "find out who changed it, and restore the file; `portolan flow events --type flow.config` shows who set it",
     )
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be read: {error}", path.display());
-    ServiceError::failed("passphrase_unreadable", message, "make it a readable file of your own")
+    ServiceError::failed("passphrase_unreadable", message, "make it a readable file that you own")
 }
 
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> ServiceError {

@@ -134,8 +134,8 @@ fn what_a_host_has_started_is_no_person() {
     ];
     expect![[r#"
         a person
-        `CLAUDECODE` is set, as Claude Code sets it for its agent
-        `CODEX_THREAD_ID` is set, as Codex sets it for its agent
+        `CLAUDECODE` is set, which Claude Code does for its agent
+        `CODEX_THREAD_ID` is set, which Codex does for its agent
         this was started from within `cursor` (process 98)
         this was started from within `cursor` (process 95)
         this was started from within `claude` (process 98)
@@ -196,13 +196,13 @@ fn a_server_is_asked_by_its_host_or_by_nobody_who_counts() {
         a person
         a person
         a person
-        between `cursor` (process 97) and this server there is another program
-        between `cursor` (process 98) and this server there is another program
-        between `cursor` (process 98) and this server there is another program
-        `CLAUDECODE` is set, as Claude Code sets it for its agent
-        what this server reads does not come from the program that started it
+        another program runs between `cursor` (process 97) and this server
+        another program runs between `cursor` (process 98) and this server
+        another program runs between `cursor` (process 98) and this server
+        `CLAUDECODE` is set, which Claude Code does for its agent
+        the input of this server does not come from the program that started it
         a person
-        what this server reads does not come from the program that started it
+        the input of this server does not come from the program that started it
         a person"#]]
     .assert_eq(&told.join("\n"));
 }

@@ -126,10 +126,12 @@ async fn find(name: &str, project: &Path, typechecks: &Typechecks, again: bool) 
     };
     if checker.commands.is_empty() {
         return match typechecks.allowed(&checker) {
-            Ok(()) => Verdict::Shown { reason: format!("this project has no `{name}`, as `{FILE}` says"), sets: None },
-            Err(_) => {
-                unknown(format!("nobody has trusted what `{FILE}` says yet; a person runs `portolan trust {FILE}`"))
+            Ok(()) => {
+                Verdict::Shown { reason: format!("this project has no `{name}`, according to `{FILE}`"), sets: None }
             }
+            Err(_) => unknown(format!(
+                "what `{FILE}` says has not been trusted yet; a person must run `portolan trust {FILE}`"
+            )),
         };
     }
     let ran = match again {
@@ -142,8 +144,8 @@ async fn find(name: &str, project: &Path, typechecks: &Typechecks, again: bool) 
 /// Returns the message about a check that the project does not configure.
 pub fn missing(name: &str) -> String {
     format!(
-        "the project does not say how `{name}` is checked; a person writes it into `{FILE}`, \
-         or `{name}: none` where there is no such check"
+        "the project does not say how `{name}` is checked; a person must add it to `{FILE}`, or `{name}: none` \
+        if there is no such check"
     )
 }
 

@@ -166,10 +166,7 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<ForeignRepository>, nee
         "MERGED" => RequestState::Merged,
         "CLOSED" => RequestState::Closed,
         _ => {
-            return Answer::Unknown(unknown(
-                "gh-answer",
-                "`gh` answered with a state that is not known here; update it",
-            ));
+            return Answer::Unknown(unknown("gh-answer", "`gh` returned an unknown state; update `gh`"));
         }
     };
     let readiness = match needs.readiness.then(|| checked::readiness(found.mergeable, found.status_check_rollup)) {
@@ -219,7 +216,7 @@ fn answered<T: DeserializeOwned>(output: Result<Output, FactError>) -> Answer<T>
     match output.code {
         Some(0) => serde_json::from_str(&output.stdout).map_or_else(
             |error| {
-                let why = format!("what `gh` answered cannot be read ({}); update it", faulty(&error));
+                let why = format!("the answer of `gh` cannot be read ({}); update `gh`", faulty(&error));
                 Answer::Unknown(unknown("gh-answer", why))
             },
             Answer::Found,

@@ -47,10 +47,10 @@ impl Git {
             }
             (_, ["true", ..]) => Err(unknown("bare", "the repository is bare; work in a clone or a worktree of it")),
             (_, ["false", "false", ..]) => {
-                Err(unknown("inside-git", "this is a folder of git's own; start in the worktree"))
+                Err(unknown("inside-git", "this is an internal git folder; start in the worktree"))
             }
             _ if output.stderr.contains("not a git repository") => {
-                Err(unknown("no-repository", "the project lies in no git repository; run `git init`"))
+                Err(unknown("no-repository", "the project is not in a git repository; run `git init`"))
             }
             _ => Err(unknown("git-failed", format!("`git` refuses: {}", output.complaint()))),
         }
@@ -245,7 +245,7 @@ impl Git {
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
         let said = self.told(&arguments).await?;
-        said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` counted nothing; try again"))
+        said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` returned no count; try again"))
     }
 
     /// Returns the commits made in this worktree since a time, according to the reflog. Fetched and rebased commits do

@@ -109,7 +109,7 @@ async fn range(git: &Git, facts: &mut Facts, guidelines: &Guidelines) {
     if tips.is_empty() {
         let names: Vec<&str> = guidelines.integration.iter().map(String::as_str).collect();
         let why = format!(
-            "there is none of the integration branches {}; fetch it, or name it in the guidelines",
+            "none of the integration branches {} exists; fetch one, or name another in the guidelines",
             portolan_core::diagnostic::list(&names)
         );
         facts.base = Answer::Unknown(unknown("no-integration", why));

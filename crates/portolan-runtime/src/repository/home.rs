@@ -39,8 +39,8 @@ impl Home {
         }
         let addresses: Vec<&str> = remotes.values().map(|remote| remote.address.as_str()).collect();
         let addresses = portolan_core::diagnostic::list(&addresses);
-        let help = "name the forge's own address and pin it, or let files stand for it (`forge: {files: …}`)";
-        let why = format!("the pinned remote leads to {addresses}, which is no repository of a forge; {help}");
+        let help = "use the forge's own address for the remote and pin it, or use files instead of a forge (`forge: {files: …}`)";
+        let why = format!("the pinned remote points to {addresses}, which is not a repository of a forge; {help}");
         Err(unknown("no-forge", why))
     }
 
@@ -66,7 +66,7 @@ impl Home {
             let said = clip(address);
             return Err(unknown(
                 "gh-answer",
-                format!("`gh` answered with the address `{said}`, which tells no repository; update it"),
+                format!("`gh` returned the address `{said}`, which names no repository; update `gh`"),
             ));
         };
         if self.0.iter().any(|own| is_same(own, &found)) {

@@ -64,9 +64,9 @@ pub struct ChangedFile {
     pub note: Option<&'static str>,
 }
 
-const BINARY: &str = "it is no text";
-const MIXED: &str = "it had changes that were not committed when the step began, and how it stood then is not kept";
-const LONG: &str = "it is more than is shown";
+const BINARY: &str = "it is not text";
+const MIXED: &str = "it had uncommitted changes when the step began, and its content at that time was not kept";
+const LONG: &str = "it is too long to show in full";
 
 impl Repository {
     /// Takes a snapshot of the files, including `besides`, given by their paths in the project, whether git tracks them
@@ -232,7 +232,7 @@ impl FileSnapshot {
     /// Returns the files that differ from the snapshot.
     async fn found(&self, git: &Git) -> Result<BTreeMap<String, Differs>, FactError> {
         if !is_oid(&self.commit) {
-            return Err(unknown("no-commit", "what was checked out then is named by no commit"));
+            return Err(unknown("no-commit", "what was checked out at that time is not recorded as a commit"));
         }
         let mut found = git.differing(&self.commit).await?;
         for (path, is_new) in git.loose().await? {

@@ -65,7 +65,7 @@ pub(super) async fn run(
             let reason = format!("{shown} ran longer than {} s and was stopped", limits.seconds);
             Verdict::Broken { reason, output: output() }
         }
-        Ending::Lost(error) => unknown(format!("how {shown} ended is unknown ({error}); report again")),
+        Ending::Lost(error) => unknown(format!("it is unknown how {shown} ended ({error}); report again")),
     }
 }
 
@@ -214,7 +214,7 @@ fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
             Err(format!("`{name}` does not exist in the project; create it, or correct the check"))
         }
         Err(PathError::Outside) => Err(format!(
-            "`{name}` leads out of the project; name a program inside it, one on the `PATH`, or an absolute path"
+            "`{name}` is outside the project; name a program inside it, one on the `PATH`, or an absolute path"
         )),
         Err(PathError::Unknown(error)) => Err(not_started(name, &error)),
     }
@@ -230,7 +230,7 @@ fn not_started(name: &str, error: &io::Error) -> String {
             format!("`{name}` or the interpreter in its first line does not exist; install it, or correct the check")
         }
         ErrorKind::PermissionDenied => {
-            format!("`{name}` may not be executed; make it executable (`chmod +x`), or correct the check")
+            format!("`{name}` is not executable; make it executable (`chmod +x`), or correct the check")
         }
         _ => format!("`{name}` cannot be started ({error}); correct the check"),
     }

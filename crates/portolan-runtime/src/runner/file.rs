@@ -12,7 +12,7 @@ pub(super) fn look(path: &str, project: &Path) -> Verdict {
     let found = match inside(project, path) {
         Ok(found) => found,
         Err(PathError::Missing) => return broken(format!("`{path}` does not exist")),
-        Err(PathError::Outside) => return broken(format!("`{path}` leads out of the project")),
+        Err(PathError::Outside) => return broken(format!("`{path}` is outside the project")),
         Err(PathError::Unknown(error)) => return unreadable(path, &error),
     };
     // Only a regular file is opened: opening a pipe would wait for its writer.

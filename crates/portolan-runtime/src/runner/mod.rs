@@ -46,7 +46,7 @@ pub(crate) async fn command(
 /// Refuses to run a command: without process groups, it cannot be guaranteed that a stopped command has ended.
 #[cfg(not(unix))]
 pub(crate) async fn run(_argv: &[String], _seconds: u64, _project: &Path, _listener: &Listener) -> Verdict {
-    unknown("commands are only run on Unix; judge this step on a Unix machine")
+    unknown("commands run only on Unix; check this step on a Unix machine")
 }
 
 #[cfg(not(unix))]

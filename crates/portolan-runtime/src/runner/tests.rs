@@ -314,11 +314,11 @@ fn commands_that_cannot_be_started_say_what_to_do() {
         unknown: the check names no program; add one to its `run`
         unknown: no executable `no-such-program-here` was found on the `PATH`; install it, or correct the check
         unknown: `./missing` does not exist in the project; create it, or correct the check
-        unknown: `./plain.sh` may not be executed; make it executable (`chmod +x`), or correct the check
+        unknown: `./plain.sh` is not executable; make it executable (`chmod +x`), or correct the check
         unknown: `./orphan.sh` or the interpreter in its first line does not exist; install it, or correct the check
         unknown: `./folder` is a folder; name a program in it
-        unknown: `../../../../../../../../bin/sh` leads out of the project; name a program inside it, one on the `PATH`, or an absolute path
-        unknown: `./outward` leads out of the project; name a program inside it, one on the `PATH`, or an absolute path
+        unknown: `../../../../../../../../bin/sh` is outside the project; name a program inside it, one on the `PATH`, or an absolute path
+        unknown: `./outward` is outside the project; name a program inside it, one on the `PATH`, or an absolute path
         unknown: `echo` cannot be started (nul byte found in provided data); correct the check"#]]
     .assert_eq(&told.join("\n"));
 }
@@ -369,9 +369,9 @@ fn a_file_must_be_there_with_something_in_it() {
         broken: `missing.md` does not exist
         broken: `plan.md/x` does not exist
         broken: `dangling` does not exist
-        broken: `outward` leads out of the project
-        broken: `/etc/passwd` leads out of the project
-        broken: `../../../../../../../../etc/passwd` leads out of the project"#]]
+        broken: `outward` is outside the project
+        broken: `/etc/passwd` is outside the project
+        broken: `../../../../../../../../etc/passwd` is outside the project"#]]
     .assert_eq(&told.join("\n"));
 }
 

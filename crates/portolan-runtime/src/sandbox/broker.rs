@@ -60,7 +60,7 @@ mod system {
 
     impl Broker {
         pub(crate) fn new() -> io::Result<Broker> {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "there are sandboxes on Linux and macOS only"))
+            Err(io::Error::new(io::ErrorKind::Unsupported, "sandboxes are available only on Linux and macOS"))
         }
 
         pub(crate) fn socket(&self) -> &Path {
@@ -148,7 +148,7 @@ mod system {
 
     fn perform(request: &Request, files: Vec<OwnedFd>, stream: &UnixStream) -> io::Result<ExitStatus> {
         let Ok([stdin, stdout, stderr]) = <[OwnedFd; 3]>::try_from(files) else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "three files are expected"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "expected three files"));
         };
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&request.arguments).current_dir(&request.folder);
@@ -201,7 +201,7 @@ mod system {
         }
         stream.read_exact(&mut length[read.bytes..])?;
         let length = u32::from_le_bytes(length) as usize;
-        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "it is no message of a client");
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "it is not a message from a client");
         if length > MAX_BYTES {
             return Err(invalid());
         }

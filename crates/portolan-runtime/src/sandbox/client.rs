@@ -9,7 +9,7 @@
 pub fn forward() -> Result<Option<u8>, String> {
     let Some(socket) = std::env::var_os(super::broker::SOCKET) else { return Ok(None) };
     let code = unix::request(std::path::Path::new(&socket)).map_err(|error| {
-        format!("the shell that this sandbox was made for has ended, and nobody answers ({error}): run it again")
+        format!("the shell that this sandbox was made for has ended and does not answer ({error}): run it again")
     })?;
     Ok(Some(code))
 }
@@ -44,8 +44,9 @@ mod unix {
         };
         let bytes = encode(&request);
         let length = u32::try_from(bytes.len()).ok().filter(|length| *length as usize <= MAX_BYTES);
-        let length =
-            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "what it is given is too long"))?;
+        let length = length.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the arguments and environment variables are too long")
+        })?;
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         let files = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];

@@ -74,8 +74,8 @@ pub fn check_available() -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("it does not say why").trim().to_owned();
-    Err(format!("`{}` makes no sandbox on this machine: {said}", program.display()))
+    let said = said.lines().next().unwrap_or("no reason given").trim().to_owned();
+    Err(format!("`{}` cannot make a sandbox on this machine: {said}", program.display()))
 }
 
 /// Returns the program that makes the sandbox, and its arguments before the command that runs inside.

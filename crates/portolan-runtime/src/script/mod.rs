@@ -61,7 +61,8 @@ pub fn answers_of(source: &Source, functions: &FunctionSet) -> Result<Answers, D
 
 fn no_answers(source: &Source) -> ServiceError {
     let message = format!("`{}` has no `mock` with answers", source.name);
-    let help = "write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started";
+    let help =
+        "write them under `mock`, beside `tests` (answers inside a test apply only to that test); nothing was started";
     ServiceError::refused("no_answers", message, help)
 }
 
@@ -110,7 +111,7 @@ impl Suite {
 
 fn faulty(source: &Source, faults: Vec<Diagnostic>) -> DefinitionError {
     let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
-    DefinitionError::faulty("the tests have faults", "mend every fault that is listed", findings)
+    DefinitionError::faulty("the tests have faults", "fix every fault that is listed", findings)
 }
 
 /// Returns the file of functions by name: `count.yaml` for `count.test.yaml`.
@@ -125,7 +126,7 @@ fn no_graph(path: &Path) -> ServiceError {
     ServiceError::refused(
         "no_graph",
         message,
-        "write `graph: FILE` in it, or call it `<graph>.test.yaml` and put it beside the graph",
+        "write `graph: FILE` in it, or name it `<graph>.test.yaml` and put it beside the graph",
     )
 }
 

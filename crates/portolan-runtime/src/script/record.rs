@@ -67,7 +67,7 @@ impl Recording<'_> {
         if let CaseOutcome::Failed(Fault { code, message, .. }) = &came
             && code == "bad-input"
         {
-            let help = "take the masked field out of `redact`, or write the test by hand";
+            let help = "remove the masked field from `redact`, or write the test by hand";
             let message = format!("nothing was recorded: with its secrets masked, {message}");
             return Err(ServiceError::refused("not_recorded", message, help));
         }
@@ -103,7 +103,7 @@ pub(super) fn fits(text: &str) -> Result<(), ServiceError> {
     if text.len() <= MAX_SOURCE_BYTES {
         return Ok(());
     }
-    let message = format!("the recording has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", text.len());
+    let message = format!("the recording has {} bytes, but at most {MAX_SOURCE_BYTES} are read", text.len());
     Err(ServiceError::refused("too_large", message, "record a smaller run"))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn text(path: &Path, graph: &str, test: &Map<String, Value>, (from, r
     }
     let mut text = format!("# {from}; `portolan test` runs it.\n");
     if redacted {
-        text += "# What must not be shown is masked; what is expected follows from the masked values.\n";
+        text += "# Redacted values are masked; the expected values are computed from the masked ones.\n";
     }
     text += &format!("graph: {}\ntests:\n", line(&json!(graph)));
     for (at, (name, value)) in test.iter().enumerate() {

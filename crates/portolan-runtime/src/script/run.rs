@@ -160,23 +160,26 @@ impl Tester {
             CaseOutcome::Failed(Fault { node: String::new(), code: code.to_owned(), message, detail: String::new() })
         };
         match driven {
-            Err(_) => Ok(failed("limit-time", format!("the test took longer than the {} ms of a run", limits.max_ms))),
+            Err(_) => Ok(failed(
+                "limit-time",
+                format!("the test took longer than the {} ms that a run is allowed", limits.max_ms),
+            )),
             // A test may expect that the function refuses its input.
             Ok(Err(error)) if error.code == "bad_input" => Ok(failed("bad-input", error.message)),
             Ok(Err(error)) => Err(error),
             Ok(Ok(finished)) => Ok(match finished.outcome {
                 Outcome::Done(output) => CaseOutcome::To(output.as_deref().cloned().unwrap_or(Value::Null)),
                 Outcome::Failed(fault) => CaseOutcome::Failed(fault),
-                Outcome::Cancelled => failed("cancelled", "the run ended as cancelled".to_owned()),
+                Outcome::Cancelled => failed("cancelled", "the run was cancelled".to_owned()),
                 Outcome::Waiting { node, why: Some(why) } => failed(
                     "waiting",
                     format!(
-                        "the run stopped at `{node}`: {why}; a test has no models, and `portolan run --model scripted:…` has"
+                        "the run stopped at `{node}`: {why}; a test has no models, but `portolan run --model scripted:…` does"
                     ),
                 ),
                 Outcome::Waiting { node, why: None } => failed(
                     "waiting",
-                    format!("the run waits for an agent or a person at `{node}`, whom a test has not"),
+                    format!("the run waits at `{node}` for an agent or a person, which a test does not have"),
                 ),
             }),
         }

@@ -60,8 +60,8 @@ impl SavedRun<'_> {
     pub async fn save(&self, name: &str, tester: &Tester) -> Result<SavedTest, ServiceError> {
         let name = name.trim();
         if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(char::is_control) {
-            let message = format!("a test has a name of one line and at most {MAX_NAME} characters");
-            return Err(ServiceError::refused("bad_name", message, "say in it what the test shows"));
+            let message = format!("the name of a test must be a single line of 1 to {MAX_NAME} characters");
+            return Err(ServiceError::refused("bad_name", message, "use a name that says what the test shows"));
         }
         let Recorded { answers, by_hand } = recorded(&self.definition.workflow, self.records);
         may_be_saved(&self.definition.workflow, self.run, &by_hand)?;
@@ -90,17 +90,17 @@ fn may_be_saved(workflow: &Workflow, run: &Run, by_hand: &[String]) -> Result<()
     let refused = |message: String, help: &str| Err(ServiceError::refused("not_recorded", message, help));
     let is_cancelled = matches!(run.root.place, Place::Ended { result, .. } if result.word() == "cancelled");
     if !run.is_over() || is_cancelled {
-        return refused("the run did not come to its end".to_owned(), "let it go on to its end first");
+        return refused("the run did not finish".to_owned(), "let it finish first");
     }
     let works = |kind: &Kind| matches!(kind, Kind::State(state) if !matches!(state.work, Worker::Nobody));
     let mut steps = workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     if let Some(step) = steps.find(|step| works(&step.node.kind)) {
-        let message = format!("a model works on `{}`, and a test has none", step.node.id);
+        let message = format!("a model works on `{}`, and a test has no models", step.node.id);
         return refused(message, "test such a definition with `portolan run --model scripted:FILE`");
     }
     if let Some(name) = by_hand.first() {
-        let message = format!("`{name}` was changed by hand in this run, and a test can only say what calls answer");
-        return refused(message, "try it again without that change");
+        let message = format!("`{name}` was changed by hand in this run, and a test can only set the answers of calls");
+        return refused(message, "try again without that change");
     }
     Ok(())
 }
@@ -122,19 +122,19 @@ fn with_test(file: &Path, before: &str, graph: &Path, test: &Map<String, Value>)
     let Some(read) = read else {
         let first = faults.iter().find(|fault| fault.is_error()).map_or("", |fault| fault.message.as_str());
         let message = format!("`{shown}` has faults: {first}");
-        return Err(ServiceError::refused("faulty_tests", message, "mend them first: `portolan test` lists them all"));
+        return Err(ServiceError::refused("faulty_tests", message, "fix them first: `portolan test` lists them all"));
     };
     if let Some(other) = read.graph.as_ref().filter(|named| !is_same(&file.with_file_name(&named.value), graph)) {
-        let message = format!("`{shown}` tests `{}`, and not this definition", other.value);
+        let message = format!("`{shown}` tests `{}`, not this definition", other.value);
         return Err(ServiceError::refused(
             "other_graph",
             message,
-            "rename it: its name is that of this definition's tests",
+            "rename it: its name is reserved for the tests of this definition",
         ));
     }
     let name = test.get("name").and_then(Value::as_str).unwrap_or_default();
     if read.cases.iter().any(|case| case.name.value == name) {
-        let message = format!("`{shown}` has a test `{name}` already, and it is not overwritten");
+        let message = format!("`{shown}` already has a test `{name}`, which is not overwritten");
         return Err(ServiceError::refused("taken", message, "choose another name"));
     }
     let count = read.cases.len();
@@ -146,13 +146,13 @@ fn with_test(file: &Path, before: &str, graph: &Path, test: &Map<String, Value>)
     let (after, _) = script::script(&Source::new("tests.yaml", &*text));
     match after.filter(|after| after.cases.len() == count + 1) {
         Some(_) => Ok([mark, &text].concat()),
-        None => Err(unchangeable(file, "the text would not read as it is meant")),
+        None => Err(unchangeable(file, "the edited text would not parse as intended")),
     }
 }
 
 fn unchangeable(file: &Path, why: &str) -> ServiceError {
-    let message = format!("no test can be put into `{}`: {why}", file.display());
-    ServiceError::refused("unchangeable", message, "write its `tests` as a list, one below the other")
+    let message = format!("no test can be added to `{}`: {why}", file.display());
+    ServiceError::refused("unchangeable", message, "write its `tests` as a block list, one test below the other")
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -159,14 +159,14 @@ impl Connection {
         match error {
             ServiceError::McpError(error) if error.code == TOO_LARGE => {
                 let message =
-                    format!("the reply of {what} of server `{}` was left out: {}", self.server, error.message);
+                    format!("the reply of {what} of server `{}` was discarded: {}", self.server, error.message);
                 self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
             }
             ServiceError::McpError(error) if error.code == UNREADABLE => {
                 let why = said(&self.stderr.redact(error.message.into_owned()));
                 let message = format!("the reply of {what} of server `{}` cannot be read: {why}", self.server);
-                let help = "report this to the author of the server: a reply is one line of JSON, in UTF-8, nested at \
-                            most 128 deep";
+                let help = "report this to the author of the server: a reply must be one line of JSON in UTF-8, \
+                    nested at most 128 levels deep";
                 self.error(CallErrorKind::Unreadable, message, help)
             }
             ServiceError::McpError(error) => {
@@ -174,14 +174,14 @@ impl Connection {
                 let kind = CallErrorKind::Protocol { code: error.code.0 };
                 let words = said(&self.stderr.redact(error.message.into_owned()));
                 let message = format!("server `{}` refused {what}: {words} ({})", self.server, error.code.0);
-                self.error(kind, message, "correct the call; the server lists what its tools take")
+                self.error(kind, message, "correct the call; the server lists the arguments of its tools")
             }
             ServiceError::UnexpectedResponse => {
-                let message = format!("server `{}` answered {what} with something that is no result", self.server);
+                let message = format!("server `{}` answered {what} with something that is not a result", self.server);
                 self.error(CallErrorKind::Unusable, message, "report this to the author of the server")
             }
             ServiceError::TransportSend(error) if is_too_large(&error) => {
-                let message = format!("the reply of {what} of server `{}` was left out: it is too large", self.server);
+                let message = format!("the reply of {what} of server `{}` was discarded: it is too large", self.server);
                 self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
             }
             other => self.lost(what, &other).await,
@@ -247,7 +247,7 @@ struct GivingUp<'a> {
 impl Drop for GivingUp<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
-        let reason = Some("nobody waits for the answer any more".to_owned());
+        let reason = Some("the caller no longer waits for the answer".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);
         let cancelled = CancelledNotification::new(params);
         // Polling it once queues the notification. Its transmission is not awaited.

@@ -92,7 +92,7 @@ impl Target {
     fn new(url: &str, headers: &Texts) -> Result<Target, Fault> {
         let wrong = |what: String, help: &str| Fault::new(format!("cannot be reached: {what}"), help);
         let help = "write it as `https://host/path`";
-        let parsed = Url::parse(url).map_err(|error| wrong(format!("its `url` is none ({error})"), help))?;
+        let parsed = Url::parse(url).map_err(|error| wrong(format!("its `url` is not a valid URL ({error})"), help))?;
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(wrong(format!("its `url` begins with `{}:`", parsed.scheme()), help));
         }

@@ -36,7 +36,7 @@ impl Intake {
                 let start = start.trim_end();
                 let shown: String = start.chars().take(SHOWN_CHARS).collect();
                 let more = if shown.len() < start.len() { "…" } else { "" };
-                self.complain(&format!("what it sent is no message ({why}): {shown}{more}"));
+                self.complain(&format!("it sent an invalid message ({why}): {shown}{more}"));
                 None
             }
         }
@@ -48,7 +48,7 @@ impl Intake {
         match scan.id() {
             Some(id) => Some(message::dropped(id, &why)),
             None => {
-                self.complain(&format!("a message of it was left out: {why}"));
+                self.complain(&format!("one of its messages was discarded: {why}"));
                 None
             }
         }
@@ -63,7 +63,7 @@ impl Intake {
         self.malformed += 1;
         self.stderr.line(&format!("portolan: {what}"));
         if self.is_given_up() {
-            self.stderr.line("portolan: it is given up: too much of what it sent was no message");
+            self.stderr.line("portolan: giving up on the server: it sent too many invalid messages");
         }
     }
 }

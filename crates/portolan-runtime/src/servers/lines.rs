@@ -152,7 +152,7 @@ impl<W> Ticket<W> {
     fn take(writer: &Arc<Writer<W>>) -> io::Result<Ticket<W>> {
         let ticket = Ticket(Arc::clone(writer));
         match writer.unsent.fetch_add(1, Ordering::Relaxed) {
-            MAX_UNSENT.. => Err(io::Error::other("it does not read what it is sent")),
+            MAX_UNSENT.. => Err(io::Error::other("it does not read the messages sent to it")),
             _ => Ok(ticket),
         }
     }

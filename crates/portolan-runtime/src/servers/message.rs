@@ -75,7 +75,7 @@ pub(super) fn read(line: &[u8]) -> Line {
 fn answer(id: Option<Value>, result: Option<Value>, error: Option<Value>) -> Line {
     let Some(id) = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok()) else {
         return match error {
-            Some(error) => Line::Malformed(format!("an error that answers nothing: {error}")),
+            Some(error) => Line::Malformed(format!("an error without the `id` of a request: {error}")),
             None => Line::Malformed("neither a `method` nor the `id` of a request".to_owned()),
         };
     };
@@ -258,7 +258,7 @@ mod tests {
             ("{}", "malformed: neither a `method` nor the `id`"),
             (r#"{"id":1}"#, r#""id":1,"error":{"code":-1600002,"message":"it has neither `result` nor `error`"}"#),
             (r#"{"id":{},"result":1}"#, "malformed: neither"),
-            (r#"{"error":{"code":-32700,"message":"no"}}"#, "malformed: an error that answers nothing"),
+            (r#"{"error":{"code":-32700,"message":"no"}}"#, "malformed: an error without the `id` of a request"),
             (r#"{"method":"notifications/progress","params":{}}"#, "unasked"),
             (
                 &format!(r#"{{"id":1,"result":{}}}"#, "[".repeat(100_000)),

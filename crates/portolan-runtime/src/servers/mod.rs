@@ -154,8 +154,9 @@ impl Servers {
         match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => Ok(result),
             Some(other) => {
-                let message = format!("{what} of server `{}` wants more than a call (`{other}`)", call.server);
-                let help = "call a tool that answers at once: nobody is there to be asked for more";
+                let message =
+                    format!("{what} of server `{}` did not complete in a single call (`{other}`)", call.server);
+                let help = "call a tool that answers at once: further input cannot be provided";
                 Err(connection.error(CallErrorKind::Unusable, message, help))
             }
         }
@@ -194,8 +195,8 @@ impl Servers {
     fn slot(&self, server: &str) -> Result<&Arc<Slot>, CallError> {
         match self.slots.get(server) {
             Some(slot) if slot.setup.server.disabled => {
-                let message = format!("server `{server}` is switched off");
-                let help = "take `disabled` out of its entry, or call another server";
+                let message = format!("server `{server}` is disabled");
+                let help = "remove `disabled` from its entry, or call another server";
                 Err(CallError::new(CallErrorKind::Disabled, server, message, help))
             }
             Some(slot) => Ok(slot),
@@ -230,10 +231,10 @@ impl Drop for Servers {
 fn late_start(call: &ToolCall<'_>, limit: Duration) -> CallError {
     let (server, tool) = (call.server, call.tool);
     let message = format!(
-        "server `{server}` did not introduce itself within {}, the time of the call of `{tool}`",
+        "server `{server}` did not complete the handshake within {}, the time limit of the call of `{tool}`",
         seconds(limit)
     );
-    let help = "give the call more time; the server goes on starting, and a later call finds it";
+    let help = "give the call more time; the server keeps starting, and a later call can use it";
     CallError::new(CallErrorKind::Timeout, server, message, help)
 }
 

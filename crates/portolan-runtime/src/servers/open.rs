@@ -214,9 +214,8 @@ impl Opening<'_> {
             Builtin::Filesystem { root } => root.as_str(),
             Builtin::Echo => ".",
         };
-        let what =
-            format!("cannot be started: `{root}` is a way out of `{}`, through a symlink", self.folder.display());
-        Fault::new(what, "write in `root` where it leads; a person must then trust that")
+        let what = format!("cannot be started: `{root}` leaves `{}` through a symlink", self.folder.display());
+        Fault::new(what, "set `root` to the target of the symlink; a person must then trust it")
     }
 
     #[cfg(unix)]
@@ -251,8 +250,8 @@ impl Opening<'_> {
             Ok(parts) => Ok(Parts { process: Some(started.process), ..parts }),
             Err(refusal) if refusal.is_hang_up() => match started.process.ended(POST_MORTEM).await {
                 Some(how) => {
-                    let help = format!("run `{command}` by hand to see what it lacks; its standard error may say it");
-                    Err(Fault::new(format!("{how} before it had introduced itself"), help))
+                    let help = format!("run `{command}` by hand to see what is missing; its standard error may say");
+                    Err(Fault::new(format!("{how} before the handshake was complete"), help))
                 }
                 None => Err(refusal.fault()),
             },
@@ -270,7 +269,7 @@ impl Opening<'_> {
         _env: &Texts,
         _mode: ClientLifecycleMode,
     ) -> Result<Parts, Fault> {
-        Err(Fault::new("cannot be started: processes are only started on Unix", "reach it over HTTP"))
+        Err(Fault::new("cannot be started: processes are only started on Unix", "connect to it over HTTP"))
     }
 }
 
@@ -292,34 +291,35 @@ impl Refusal {
     }
 
     pub(super) fn fault(self) -> Fault {
-        const HELP: &str = "make sure that it is an MCP server, and that its entry says what it needs";
+        const HELP: &str = "make sure that it is an MCP server, and that its entry has everything it needs";
         let error = match self {
             Refusal::Silence(limit) => {
-                return Fault::new(format!("did not introduce itself within {}", seconds(limit)), HELP);
+                return Fault::new(format!("did not complete the handshake within {}", seconds(limit)), HELP);
             }
             Refusal::Error(error) => *error,
         };
         match error {
-            ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
-                Fault::new(format!("answered the greeting with what cannot be read: {}", error.message), HELP)
-            }
+            ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => Fault::new(
+                format!("answered the handshake with something that cannot be read: {}", error.message),
+                HELP,
+            ),
             ClientInitializeError::JsonRpcError(error) => Fault {
                 speaks_newer: matches!(
                     error.code,
                     ErrorCode::UNSUPPORTED_PROTOCOL_VERSION | ErrorCode::METHOD_NOT_FOUND
                 ),
-                ..Fault::new(format!("refused to introduce itself: {} ({})", error.message, error.code.0), HELP)
+                ..Fault::new(format!("refused the handshake: {} ({})", error.message, error.code.0), HELP)
             },
             ClientInitializeError::ConnectionClosed(_) => {
-                Fault::new("closed the connection before it had introduced itself", HELP)
+                Fault::new("closed the connection before the handshake was complete", HELP)
             }
             ClientInitializeError::TransportError { error, .. } => {
                 Fault::new(format!("cannot be reached ({})", reason(error.error.as_ref())), HELP)
             }
             ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-                Fault::new("speaks no version of the protocol that Portolan knows", "update the server, or Portolan")
+                Fault::new("supports no protocol version that Portolan supports", "update the server, or Portolan")
             }
-            _ => Fault::new("answered the greeting with something else", HELP),
+            _ => Fault::new("answered the handshake with an unexpected message", HELP),
         }
     }
 }
@@ -337,7 +337,7 @@ fn not_started(command: &str, error: &std::io::Error) -> Fault {
             Fault::new(what, "install it, or correct `command` in its entry")
         }
         ErrorKind::PermissionDenied => {
-            let what = format!("cannot be started: `{command}` may not be executed");
+            let what = format!("cannot be started: `{command}` is not executable");
             Fault::new(what, "make it executable (`chmod +x`), or correct `command` in its entry")
         }
         _ => Fault::new(format!("cannot be started: {error}"), "correct its entry"),

@@ -116,7 +116,7 @@ async fn keep(
         Some(Ok(Ok(status))) => how(status),
         Some(Ok(Err(error))) => format!("ended in an unknown way ({error})"),
         Some(Err(error)) => format!("ended in an unknown way ({error})"),
-        None => "does not end, not even when it is killed".to_owned(),
+        None => "does not end, even when it is killed".to_owned(),
     };
     let _nobody = tell.send(Some(how));
 }

@@ -83,9 +83,9 @@ impl Slot {
                 inner.failures = 0;
                 inner.resting_until = None;
             } else {
-                let message = format!("server `{}` went away before it answered anything", self.name());
+                let message = format!("server `{}` disconnected before it answered anything", self.name());
                 let error =
-                    connection.error(CallErrorKind::Start, message, "look at its standard error, and correct it");
+                    connection.error(CallErrorKind::Start, message, "check its standard error, then fix the server");
                 self.failed(inner, error);
             }
         }
@@ -139,10 +139,11 @@ impl Slot {
 
     fn resting(&self, inner: &Inner, left: Duration) -> CallError {
         let last = inner.last.clone();
-        let why = last.as_ref().map_or_else(String::new, |last| format!("; the last time, {}", last.message));
+        let why = last.as_ref().map_or_else(String::new, |last| format!("; last error: {}", last.message));
         let name = self.name();
-        let message = format!("server `{name}` failed {} times in a row and is left alone{why}", inner.failures);
-        let help = format!("correct it; it is tried again in {}", seconds(left));
+        let message =
+            format!("server `{name}` failed {} times in a row and is not started for now{why}", inner.failures);
+        let help = format!("fix it; it will be tried again in {}", seconds(left));
         let stderr = last.map(|last| last.stderr).unwrap_or_default();
         CallError::new(CallErrorKind::Start, name, message, help).with_stderr(stderr)
     }

@@ -51,7 +51,7 @@ impl EventStream {
         };
         match timeout(patience, opening).await {
             Ok(opened) => opened,
-            Err(_elapsed) => Err("it did not name the place for messages in time".to_owned()),
+            Err(_elapsed) => Err("it did not send the address for messages in time".to_owned()),
         }
     }
 }

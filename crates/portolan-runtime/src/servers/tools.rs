@@ -99,7 +99,7 @@ impl Connection {
             }
             match page.next_cursor {
                 None => return Ok((tools, good_for)),
-                Some(next) if !seen.insert(next.clone()) => return Err(self.unusable("the same page over and over")),
+                Some(next) if !seen.insert(next.clone()) => return Err(self.unusable("it repeats the same page")),
                 next => cursor = next,
             }
         }

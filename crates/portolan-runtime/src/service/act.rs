@@ -64,8 +64,8 @@ impl Service {
             Some(branch) => Some(named(&grip.held.run, branch).ok_or_else(|| {
                 let error = ServiceError::refused(
                     "unknown_branch",
-                    format!("no branch `{}` is under way", clip(branch)),
-                    "choose from the present positions",
+                    format!("no branch `{}` is in progress", clip(branch)),
+                    "choose one of the current positions",
                 );
                 self.situated(error, &grip, None, caller)
             })?),
@@ -85,11 +85,11 @@ impl Service {
             [] => {
                 let view = self.present(grip, None, caller)?;
                 let state = match view.situation.state {
-                    RunStatus::Ended => "it is over",
-                    RunStatus::Working | RunStatus::Checking | RunStatus::Waiting => "the agent is at work",
+                    RunStatus::Ended => "it has ended",
+                    RunStatus::Working | RunStatus::Checking | RunStatus::Waiting => "the agent is working",
                 };
-                let message = format!("`{address}` asks nobody at `{}`: {state}", view.current_step);
-                Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` says where it is"))
+                let message = format!("`{address}` is not asking a person at `{}`: {state}", view.current_step);
+                Err(ServiceError::refused("nothing_asked", message, "`portolan runs show` shows where it is"))
             }
             several => {
                 let message = format!("{} branches of `{address}` wait for a person", several.len());
@@ -301,7 +301,7 @@ fn is_known(grip: &RunAddress) -> Result<(), ServiceError> {
     Err(ServiceError::refused(
         "revision_required",
         "the call names no `revision`",
-        "send an action of the present situation as it stands: it has one",
+        "send an action of the current situation unchanged: it has a `revision`",
     ))
 }
 

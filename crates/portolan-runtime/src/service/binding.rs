@@ -17,8 +17,8 @@ impl Service {
     pub(super) fn bind(&self, held: &Held, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
         bindings::bind(self.project(), &run, self.above()).map_err(|error| {
-            let message = format!("it cannot be written down whom the run binds: {error}");
-            ServiceError::failed("not_bound", message, "see that `.portolan` of the project can be written")
+            let message = format!("the binding of the run cannot be written: {error}");
+            ServiceError::failed("not_bound", message, "make sure that `.portolan` of the project is writable")
         })
     }
 

@@ -44,7 +44,7 @@ impl Service {
                 Carrier::Token { .. } => "call get_position again".to_owned(),
             };
             return Ok(Some(format!(
-                "the run waits before servers that nobody has trusted yet: {}, then {run}",
+                "the run waits because it uses servers that are not trusted yet: {}, then {run}",
                 lifted_by(&lift)
             )));
         }

@@ -111,11 +111,11 @@ impl Service {
             return self.library.definition(name);
         }
         let mut found = self.library.functions_called(name).into_iter();
-        let help = "mend the file that has it, or fork the run with the definition that it began with";
+        let help = "fix the file that has it, or fork the run with the definition that it began with";
         match (found.next(), found.next()) {
             (Some((_, definition)), None) => Ok(definition),
             (None, _) => {
-                let message = format!("no file of the project has a sound `{name}` now");
+                let message = format!("no file of the project has a valid `{name}` now");
                 Err(ServiceError::refused("no_definition", message, help))
             }
             (Some((one, _)), Some((other, _))) => {
@@ -135,8 +135,8 @@ impl Service {
         caller: &Caller,
     ) -> Result<(), ServiceError> {
         if now.workflow.root().interface.is_none() {
-            let help = "fork it with the definition that it began with; or the person runs \
-                        `portolan runs fork RUN --at RECORD --definition current` in a terminal";
+            let help = "fork it with the definition that it began with; or ask the person to run `portolan runs \
+                fork RUN --at RECORD --definition current` in a terminal";
             may_migrate(caller, help)?;
         }
         let held = |definition: &Arc<Definition>| Held {
@@ -146,12 +146,12 @@ impl Service {
             carrier: Carrier::Stored(RunId::random()),
         };
         if !self.hidden_of(&held(now)).hides_all_of(&self.hidden_of(&held(then))) {
-            let message = "the definition hides less now than when the run began, and its past would be shown";
-            let help = "have it hide what it hid, or fork the run with the definition that it began with";
+            let message = "the definition hides less now than when the run began, so the run's past would be shown";
+            let help = "make it hide what it hid then, or fork the run with the definition that it began with";
             return Err(ServiceError::refused("hides_less", message, help));
         }
         let carried = migrate(&then.workflow, &now.workflow, run).map_err(|why| {
-            let message = format!("the run cannot be carried over to the definition as it is now: {why}");
+            let message = format!("the run cannot be migrated to the current definition: {why}");
             let help = "fork it at an earlier record, or with the definition that it began with";
             ServiceError::refused("definition_changed", message, help)
         })?;
@@ -220,19 +220,19 @@ fn is_word_of_person(event: &Event) -> bool {
 }
 
 fn needs_person() -> ServiceError {
-    let message = "only a person may fork a run in which a person has decided something";
-    let help = "a person runs `portolan runs fork` in a terminal that no agent's program has opened";
+    let message = "only a person is allowed to fork a run in which a person has decided something";
+    let help = "ask a person to run `portolan runs fork` in a terminal that was not opened by an agent's program";
     ServiceError::of(ErrorKind::NeedsPerson, "needs_person", message, help)
 }
 
 fn may_be_forked(run: &Run) -> Result<(), ServiceError> {
     if run.is_over() {
         let help = "choose an earlier record: `portolan runs events` lists them";
-        return Err(ServiceError::refused("over", "the run was over by that record", help));
+        return Err(ServiceError::refused("over", "the run had ended by that record", help));
     }
     let positions = run.positions();
     if positions.iter().any(|(_, frame)| matches!(frame.place, Place::Gathering { .. })) {
-        let message = "by that record the run waits for branches that are tasks of their own";
+        let message = "at that record, the run waits for branches that are separate tasks";
         return Err(ServiceError::refused("not_forked", message, "choose a record before the fork, or after its join"));
     }
     Ok(())

@@ -101,8 +101,8 @@ impl Service {
         if self.lacks_trusted_attachments(definition) {
             return Err(ServiceError::refused(
                 "not_trusted",
-                format!("`{FILE}` attaches commands to `{}` that nobody has trusted yet", definition.workflow.id()),
-                format!("read it, then run `portolan trust {FILE}`; the person at this machine decides that"),
+                format!("`{FILE}` attaches commands to `{}` that are not trusted yet", definition.workflow.id()),
+                format!("read it, then run `portolan trust {FILE}`; the person at this machine decides this"),
             ));
         }
         let Some(commands) = &definition.commands else { return Ok(()) };
@@ -112,9 +112,9 @@ impl Service {
         let file = definition.file.as_deref().unwrap_or(definition.workflow.id().as_str());
         Err(ServiceError::refused(
             "not_trusted",
-            format!("`{file}` starts or contacts servers that nobody has trusted yet"),
+            format!("`{file}` starts or contacts servers that are not trusted yet"),
             format!(
-                "read it, then run `portolan trust {}`; the person at this machine decides that",
+                "read it, then run `portolan trust {}`; the person at this machine decides this",
                 super::view::shell_word(file)
             ),
         ))
@@ -173,8 +173,8 @@ impl Service {
         if run.is_over() {
             return Err(ServiceError::refused(
                 "no_outgoing_edges",
-                format!("the run `{id}` is over"),
-                "`portolan runs show` tells how it ended",
+                format!("the run `{id}` has ended"),
+                "`portolan runs show` shows how it ended",
             ));
         }
         let mut told: Vec<(Actor, EventKind)> = Vec::new();

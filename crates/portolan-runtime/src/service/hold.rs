@@ -195,7 +195,7 @@ impl Service {
             (_, None) => Err(ServiceError::failed(
                 "definition_changed",
                 format!("the task was begun with another version of `{workflow}`, which is not kept in this project"),
-                "go on in the project where it was begun, or put that version of the workflow back",
+                "continue in the project where it was begun, or restore that version of the workflow",
             )),
         }
     }
@@ -322,8 +322,8 @@ pub(super) fn check_fit(definition: &Definition, run: &Run) -> Result<(), Servic
 fn not_locked(path: &str) -> ServiceError {
     ServiceError::failed(
         "not_locked",
-        format!("`{path}` is only being looked at"),
-        "this is a fault of Portolan: please report it",
+        format!("`{path}` is open for reading only"),
+        "this is a bug in Portolan: please report it",
     )
 }
 

@@ -39,9 +39,12 @@ pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKin
     let held: Vec<FramePath> = held.map(|(path, _)| path).collect();
     let frame = match (branch, held.as_slice()) {
         (Some(branch), held) => held.iter().find(|path| path.text() == branch).cloned().ok_or_else(|| {
-            let help =
-                if held.is_empty() { "nothing waits here".to_owned() } else { format!("those are {}", named(held)) };
-            ServiceError::refused("unknown_branch", format!("no branch `{}` waits", clip(&branch)), help)
+            let help = if held.is_empty() {
+                "nothing is waiting here".to_owned()
+            } else {
+                format!("those are {}", named(held))
+            };
+            ServiceError::refused("unknown_branch", format!("no branch `{}` is waiting", clip(&branch)), help)
         })?,
         (None, []) => FramePath::default(),
         (None, [path]) => path.clone(),
@@ -52,7 +55,7 @@ pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKin
 
 /// Returns the error for a call that means one of several branches and does not name it.
 pub(super) fn ambiguous(message: String, among: &[FramePath]) -> ServiceError {
-    ServiceError::refused("ambiguous_branch", message, format!("say which with `--branch`: {}", named(among)))
+    ServiceError::refused("ambiguous_branch", message, format!("choose one with `--branch`: {}", named(among)))
 }
 
 fn named(paths: &[FramePath]) -> String {
@@ -80,14 +83,14 @@ pub(super) fn told(
                 let message = format!("the call of `{}` was interrupted", call.tool);
                 let (at, code) = (node.to_string(), "interrupted".to_owned());
                 let reply = Reply::Failed(Fault { node: at, code, message, detail: String::new() });
-                let besides = "`idempotent: true` on the node says that repeating does no harm";
+                let besides = "set `idempotent: true` on the node if repeating the call does no harm";
                 (call.tool.clone(), reply.into(), besides)
             }
             EffectKind::UseTool(used) => {
                 let done =
-                    Done::Failed("the call was interrupted, and whether it was performed is not known".to_owned());
+                    Done::Failed("the call was interrupted, and it is not known whether it was performed".to_owned());
                 let failed = EffectResult::Tool { done };
-                (used.tool.clone(), failed, "the model is told of a call that failed")
+                (used.tool.clone(), failed, "the model is then told that the call failed")
             }
             _ => continue,
         };
@@ -99,9 +102,9 @@ pub(super) fn told(
                     ErrorKind::NeedsPerson,
                     "interrupted",
                     format!(
-                        "the call of `{tool}` at `{node}` was interrupted, and whether the server performed it is not known"
+                        "the call of `{tool}` at `{node}` was interrupted, and it is not known whether the server performed it"
                     ),
-                    format!("say `--repeat` to make it again, or `--fail` to count it as failed; {besides}"),
+                    format!("use `--repeat` to make it again, or `--fail` to count it as failed; {besides}"),
                 ));
             }
         }

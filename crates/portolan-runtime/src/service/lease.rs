@@ -37,8 +37,8 @@ impl Driving {
                 logging::lease_lost(self.id.as_str());
                 Err(ServiceError::failed(
                     "lease_lost",
-                    format!("the right to drive the run `{}` was lost, and somebody else may drive it", self.id),
-                    "see that the store can be reached, and resume the run",
+                    format!("the lease of the run `{}` was lost, and another process may be driving it", self.id),
+                    "make sure that the store can be reached, then resume the run",
                 ))
             }
         }

@@ -43,7 +43,7 @@ impl Service {
             ServiceError::refused(
                 "not_running",
                 format!("the run `{run}` is not being driven now, or was begun without a control"),
-                "`portolan runs show` tells where it is",
+                "`portolan runs show` shows where it is",
             )
         })
     }

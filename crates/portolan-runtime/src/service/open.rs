@@ -85,7 +85,7 @@ impl Service {
             return Err(ServiceError::refused(
                 "too_large",
                 message,
-                "say what is wanted in short, and name a file for the rest",
+                "describe briefly what is wanted, and name a file for the rest",
             ));
         }
         within_bounds(wanted.effectivities.as_deref())?;
@@ -108,7 +108,7 @@ impl Service {
         self.pass(&mut held).await?;
         self.note_standing(&held).await;
         let mut view = self.present(&RunAddress::of(held, None), None, caller)?;
-        let alone = || "a run in the store is no branch of a task; `parentTaskId` was not used".to_owned();
+        let alone = || "a run in the store is not a branch of a task; `parentTaskId` was not used".to_owned();
         view.notes.extend(wanted.parent.as_ref().map(|_| alone()));
         Ok(view)
     }
@@ -118,7 +118,7 @@ impl Service {
         let name = workflow_of(wanted)?;
         let definition = self.library.definition(name)?;
         if definition.workflow.root().interface.is_some() {
-            let message = format!("`{name}` is a function: nobody is led through it");
+            let message = format!("`{name}` is a function: it cannot be worked through step by step");
             return Err(ServiceError::refused("no_workflow", message, "call it as a tool"));
         }
         let opening = Opening {
@@ -134,7 +134,7 @@ impl Service {
         let carrier = if self.options.states == States::Tokens {
             // Without a copy the run continues only as long as the definition does not change.
             if let Err(error) = self.pin(&definition).await {
-                notes.push(format!("no copy of the workflow is kept, in case that it changes: {}", error.message));
+                notes.push(format!("no copy of the workflow could be kept in case it changes: {}", error.message));
             }
             let id = RunId::random();
             logging::opened(Some(id.as_str()), definition.workflow.id());
@@ -208,7 +208,7 @@ impl Service {
         };
         self.write_task(&file, &mut lock, written).await.map_err(|refused| {
             refused.error_or(|| {
-                ServiceError::refused("stale", "somebody else changed the task meanwhile", "call Init again")
+                ServiceError::refused("stale", "another caller changed the task meanwhile", "call Init again")
             })
         })?;
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
@@ -240,19 +240,19 @@ impl Service {
         let beside_file = TaskFile::open(&beside).map_err(task_error)?;
         let Some(parent) = beside_file.read().map_err(task_error)? else {
             return Ok(Lineage::none(format!(
-                "there is no task `{id}` beside this one, so that it is no branch of it"
+                "there is no task `{id}` beside this one, so this is not a branch of it"
             )));
         };
         let Some(parent) = self.taken_up(&beside, beside_file, &parent).await? else {
-            return Ok(Lineage::none(format!("task `{id}` has no workflow yet, so that this is no branch of it")));
+            return Ok(Lineage::none(format!("task `{id}` has no workflow yet, so this is not a branch of it")));
         };
         let Room::Fork { node, branches, running, most } = self.room(&parent) else {
-            return Ok(Lineage::none(format!("task `{id}` waits at no fork, so that this is no branch of it")));
+            return Ok(Lineage::none(format!("task `{id}` is not waiting at a fork, so this is not a branch of it")));
         };
         let workflow = parent.run.opening.workflow.as_str();
         if wanted.workflow.as_deref() != Some(workflow) {
             let note = format!(
-                "task `{id}` waits at a fork of `{workflow}`, and this one runs another workflow, so that it is no branch of it"
+                "task `{id}` waits at a fork of `{workflow}`, but this one runs another workflow, so it is not a branch of it"
             );
             return Ok(Lineage::none(note));
         }
@@ -262,14 +262,14 @@ impl Service {
             let names: Vec<&str> = branches.iter().map(NodeId::as_str).collect();
             return Err(ServiceError::refused(
                 "unknown_branch",
-                format!("{step} is no branch of `{node}`, where task `{id}` waits"),
+                format!("{step} is not a branch of `{node}`, where task `{id}` waits"),
                 format!("name one in `stepId`: {}", portolan_core::diagnostic::list(&names)),
             ));
         }
         if running >= most {
             return Err(ServiceError::refused(
                 "held_back",
-                format!("{running} branches of `{node}` are running, and at most {most} may"),
+                format!("{running} branches of `{node}` are running, and at most {most} are allowed"),
                 "wait until one of them reaches the join",
             ));
         }
@@ -303,8 +303,11 @@ impl Service {
         Err(ServiceError::of(
             ErrorKind::NeedsPerson,
             "needs_person",
-            format!("a run that begins at `{}` would pass over {over}, which only a person may decide", clip(step)),
-            "begin without `stepId`; or the person begins the run there with `portolan runs start`",
+            format!(
+                "a run that begins at `{}` would skip {over}, which only a person is allowed to decide",
+                clip(step)
+            ),
+            "begin without `stepId`; or ask the person to begin the run there with `portolan runs start`",
         ))
     }
 
@@ -383,7 +386,7 @@ fn ignored(wanted: &Open, run: &Run) -> Vec<String> {
     let at = run.root.place.node();
     if let Some(workflow) = wanted.workflow.as_deref().filter(|workflow| *workflow != run.opening.workflow.as_str()) {
         notes.push(format!(
-            "the task runs `{}` already; `workflowType` `{}` was not used",
+            "the task already runs `{}`; `workflowType` `{}` was not used",
             run.opening.workflow,
             clip(workflow)
         ));
@@ -393,10 +396,10 @@ fn ignored(wanted: &Open, run: &Run) -> Vec<String> {
         .as_deref()
         .filter(|step| *step != at.as_str() && run.opening.at.as_ref().is_none_or(|at| at.as_str() != *step))
     {
-        notes.push(format!("the task is at `{at}` already; `stepId` `{}` was not used", clip(step)));
+        notes.push(format!("the task is already at `{at}`; `stepId` `{}` was not used", clip(step)));
     }
     if wanted.description.is_some() && wanted.description != run.opening.description {
-        notes.push("the task has a description already; the new one was not used".to_owned());
+        notes.push("the task already has a description; the new one was not used".to_owned());
     }
     notes
 }

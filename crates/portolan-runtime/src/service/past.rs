@@ -205,7 +205,7 @@ impl Service {
 }
 
 fn forgotten(digest: &str) -> ServiceError {
-    let message = format!("the definition `{digest}`, which the run was held to before, is not kept any more");
+    let message = format!("the definition `{digest}`, which the run used before, is no longer stored");
     ServiceError::failed("definition_damaged", message, "restore the store from a backup")
 }
 

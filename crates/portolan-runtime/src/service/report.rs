@@ -38,7 +38,7 @@ pub(super) struct ReportResult {
 pub(super) fn bounded(note: Option<&str>) -> Result<(), ServiceError> {
     if note.is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
         let message = format!("the note has more than {MAX_NOTE_BYTES} bytes");
-        return Err(ServiceError::refused("too_large", message, "say it shorter, or name a file"));
+        return Err(ServiceError::refused("too_large", message, "shorten it, or name a file"));
     }
     Ok(())
 }
@@ -56,8 +56,8 @@ impl Service {
         match self.lacks_trust(&held.definition, frame) {
             Some(lift) => Err(ServiceError::refused(
                 "not_trusted",
-                format!("`{}` is left only after commands that nobody has trusted yet", frame.place.node()),
-                format!("{}; the person at this machine decides that", lifted_by(&lift)),
+                format!("leaving `{}` requires commands that are not trusted yet", frame.place.node()),
+                format!("{}; the person at this machine decides this", lifted_by(&lift)),
             )),
             None => Ok(()),
         }

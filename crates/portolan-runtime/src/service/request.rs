@@ -130,7 +130,7 @@ impl Service {
             (Some(run), None) => RunId::parse(run).map(Address::Stored).ok_or_else(|| {
                 ServiceError::refused(
                     "unknown_run",
-                    format!("`{}` is no run handle", clip(run)),
+                    format!("`{}` is not a run handle", clip(run)),
                     "copy the handle from the answer of Init",
                 )
             }),
@@ -141,7 +141,7 @@ impl Service {
             )),
             (Some(_), Some(_)) => Err(ServiceError::refused(
                 "ambiguous_run",
-                "`run` and `taskFilePath` name two runs",
+                "`run` and `taskFilePath` both name a run",
                 "leave one of them out",
             )),
         }
@@ -180,7 +180,7 @@ pub(super) fn within_bounds(effectivities: Option<&[String]>) -> Result<(), Serv
     let (most, longest) = MAX_EFFECTIVITIES;
     let names = effectivities.unwrap_or_default();
     if names.len() > most || names.iter().any(|name| name.len() > longest) {
-        let message = format!("`effectivities` are at most {most} names of at most {longest} bytes");
+        let message = format!("`effectivities` can have at most {most} names of at most {longest} bytes each");
         return Err(ServiceError::refused("too_large", message, "name only what steps may need"));
     }
     Ok(())

@@ -36,11 +36,11 @@ impl Service {
         let held = self.hold(&Address::Stored(id.clone())).await?;
         let (definition, run) = (held.definition, held.run);
         if let Some(lift) = self.untrusted(&definition) {
-            let message = format!("the run `{id}` starts or contacts servers that nobody has trusted yet");
+            let message = format!("the run `{id}` starts or contacts servers that are not trusted yet");
             return Err(ServiceError::refused(
                 "not_trusted",
                 message,
-                format!("{}; the person here decides that", lifted_by(&lift)),
+                format!("{}; the person at this machine decides this", lifted_by(&lift)),
             ));
         }
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
@@ -77,7 +77,7 @@ fn all_known(definition: &Definition, servers: &[ServerSetup]) -> Result<(), Ser
     Err(ServiceError::of(
         ErrorKind::Refused,
         "unknown_server",
-        format!("the run calls tools on {}, which its definition does not bring along", list(&unknown)),
+        format!("the run calls tools on {}, which its definition does not define", list(&unknown)),
         "name the file that defines them with `--mcp`",
     ))
 }

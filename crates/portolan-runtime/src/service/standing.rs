@@ -164,8 +164,8 @@ impl Service {
         let repository = Repository::of(self.project());
         let changes = async { repository.whole().await?.changes_since(&noted.standing).await };
         let mut changes = changes.await.map_err(|why| {
-            let message = format!("what has changed since the step began cannot be told: {}", why.why);
-            ServiceError::failed("unknown_changes", message, "look with `git diff` and `git log`")
+            let message = format!("the changes since the step began cannot be determined: {}", why.why);
+            ServiceError::failed("unknown_changes", message, "check with `git diff` and `git log`")
         })?;
         let hidden = self.hidden_of(&held);
         let records = self.records(address).await?;

@@ -153,13 +153,13 @@ pub fn lifted_by(untrusted: &Untrusted) -> String {
     match untrusted {
         Untrusted::Trust { file } => trust(file),
         Untrusted::PutBack { workflow, file } => format!(
-            "the run is held to an earlier version of `{workflow}`: begin a new run, or put that version back and {}",
+            "the run uses an earlier version of `{workflow}`: begin a new run, or restore that version and {}",
             trust(file)
         ),
         // A graph's file is named when its run begins. The run keeps the text of the file.
-        Untrusted::Restore { workflow } => format!(
-            "put the file that `{workflow}` came from back as it was and run `portolan trust` on it, or begin a new run"
-        ),
+        Untrusted::Restore { workflow } => {
+            format!("restore the file that `{workflow}` came from and run `portolan trust` on it, or begin a new run")
+        }
     }
 }
 

@@ -106,10 +106,12 @@ impl std::fmt::Display for Stop {
                 let calls = so_far.spend.model_calls;
                 write!(f, "the model was asked {calls} times and still uses tools; allow it more turns")
             }
-            Stop::Cut(_) => f.write_str("the answer of the model is not whole; allow it more tokens"),
-            Stop::Tool { tool, waits: false, .. } => write!(f, "the tool `{tool}` stops; go on with its conversation"),
+            Stop::Cut(_) => f.write_str("the answer of the model is incomplete; allow it more tokens"),
+            Stop::Tool { tool, waits: false, .. } => {
+                write!(f, "the tool `{tool}` stops; continue with its conversation")
+            }
             Stop::Tool { tool, waits: true, .. } => {
-                write!(f, "the tool `{tool}` waits for an answer; go on with its conversation")
+                write!(f, "the tool `{tool}` waits for an answer; continue with its conversation")
             }
         }
     }
@@ -230,7 +232,7 @@ impl Assistant {
             let tool = names.iter().position(|name| *name == call.name).map(|at| offered[at].as_str());
             let done = match (tool, &call.arguments) {
                 (None, _) => Done::Failed(format!("there is no tool `{}`", call.name)),
-                (_, Arguments::Text(_)) => Done::Failed("the arguments are no JSON".to_owned()),
+                (_, Arguments::Text(_)) => Done::Failed("the arguments are not valid JSON".to_owned()),
                 (Some(tool), Arguments::Json(arguments)) => self.use_one(tool, &call.id, arguments).await,
             };
             let text = match done {

@@ -100,7 +100,7 @@ impl ModelBindings {
     ) -> Result<ModelAnswer, ModelError> {
         let name = request.model.as_deref().or(self.usual.as_deref()).ok_or_else(|| ModelError {
             code: "no-model".to_owned(),
-            message: format!("nobody says which model works on `{asker}`; name one with `--model`, or in the file"),
+            message: format!("no model is set for `{asker}`; name one with `--model`, or in the file"),
             may_pass: false,
             retry_after_ms: None,
         })?;

@@ -131,10 +131,15 @@ impl Functions {
     {
         let faults = |faults: Vec<portolan_core::schema::SchemaFault>| {
             let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-            FunctionError::new(format!("the parameters of `{}` are no JSON Schema: {}", spec.name, told.join("; ")))
+            FunctionError::new(format!(
+                "the parameters of `{}` are not a valid JSON Schema: {}",
+                spec.name,
+                told.join("; ")
+            ))
         };
         if spec.parameters["type"] != "object" {
-            let message = format!("the parameters of `{}` are no object; give its schema the type `object`", spec.name);
+            let message =
+                format!("the parameters of `{}` are not an object; give its schema the type `object`", spec.name);
             return Err(FunctionError::new(message));
         }
         let schema = Arc::new(Schema::compile(&spec.parameters).map_err(faults)?);
@@ -218,7 +223,7 @@ impl Functions {
         let faults = tool.schema.check(arguments);
         if !faults.is_empty() {
             let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-            return Some(Done::Failed(format!("the arguments are not what `{name}` takes: {}", told.join("; "))));
+            return Some(Done::Failed(format!("the arguments are not valid for `{name}`: {}", told.join("; "))));
         }
         let done = guarded((tool.answers)(arguments.clone())).await;
         Some(match (done, tool.then) {
@@ -233,7 +238,7 @@ impl Functions {
         let Some(function) = self.works.get(&work.function) else {
             return Completion::Unanswered(unanswered(
                 "unknown-function",
-                format!("no function `{}` is registered, which `{node}` is worked on by", work.function),
+                format!("the function `{}`, which works on `{node}`, is not registered", work.function),
                 false,
             ));
         };

@@ -67,7 +67,7 @@ impl Workers {
     pub(crate) async fn check(&self, request: &CheckRequest) -> Verdict {
         match &self.ground {
             Some(ground) => gates::perform(request, ground).await,
-            None => Verdict::Unknown { reason: "no project is at hand in which it could be looked at".to_owned() },
+            None => Verdict::Unknown { reason: "there is no project in which it could be checked".to_owned() },
         }
     }
 }

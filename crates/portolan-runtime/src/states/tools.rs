@@ -70,8 +70,10 @@ async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> R
     let found = listed.iter().find(|listed| listed.name == tool);
     let found = found.ok_or_else(|| {
         let near = portolan_core::diagnostic::closest(tool, listed.iter().map(|listed| listed.name.as_str()));
-        let help =
-            near.map_or_else(|| "look at what the server lists".to_owned(), |near| format!("did you mean `{near}`?"));
+        let help = near.map_or_else(
+            || "check the tools that the server lists".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
         unknown(name, &help)
     })?;
     let parameters = Some(found.input_schema.clone()).filter(Value::is_object).unwrap_or_else(open);
@@ -93,7 +95,7 @@ async fn unfit(used: &ModelToolCall, (server, tool): (&str, &str), tools: &Tools
         return None;
     }
     let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-    Some(format!("the arguments are not what `{}` takes: {}", used.tool, told.join("; ")))
+    Some(format!("the arguments are not valid for `{}`: {}", used.tool, told.join("; ")))
 }
 
 /// Performs a tool call.

@@ -50,11 +50,11 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreError::NotFound { what } => {
-                write!(f, "there is no {what} in this store: list the runs to see which are")
+                write!(f, "there is no {what} in this store: list the runs to see which exist")
             }
             StoreError::Taken => f.write_str("another run has this handle: take a new one"),
             StoreError::Conflict { actual_seq } => {
-                write!(f, "the run has moved on to record {actual_seq}: load it and decide again")
+                write!(f, "the run is now at record {actual_seq}: load it and decide again")
             }
             StoreError::UnderWay { run, holder } => {
                 write!(f, "{}: {}", under_way(run, holder.as_deref()), wait_for(run))
@@ -63,7 +63,7 @@ impl fmt::Display for StoreError {
                 f.write_str("the disk of the run store is full and nothing was written: free some space")
             }
             StoreError::ReadOnly => {
-                f.write_str("the run store may not be written: allow writing there, or keep runs in another place")
+                f.write_str("the run store is not writable: allow writing there, or keep runs in another place")
             }
             StoreError::Unavailable(message) | StoreError::Corrupt(message) => f.write_str(message),
             StoreError::Failed { message, help, .. } => write!(f, "{message}: {help}"),
@@ -73,13 +73,13 @@ impl fmt::Display for StoreError {
 
 fn under_way(run: &RunId, holder: Option<&str>) -> String {
     match holder {
-        None => format!("the run `{run}` is under way already"),
-        Some(holder) => format!("the run `{run}` is under way in {holder}"),
+        None => format!("the run `{run}` is already running"),
+        Some(holder) => format!("the run `{run}` is running in {holder}"),
     }
 }
 
 fn wait_for(run: &RunId) -> String {
-    format!("wait until it is done; `portolan runs cancel {run}` calls it off")
+    format!("wait until it is done, or cancel it with `portolan runs cancel {run}`")
 }
 
 impl std::error::Error for StoreError {}
@@ -99,10 +99,10 @@ impl StoreError {
 /// Converts a store's error to the service's error.
 pub(crate) fn store_error(error: StoreError) -> ServiceError {
     let text = error.to_string();
-    let (message, help) = text.split_once(": ").unwrap_or((&text, "look at the file and try again"));
+    let (message, help) = text.split_once(": ").unwrap_or((&text, "check the file and try again"));
     let code = match &error {
         StoreError::NotFound { .. } => {
-            return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the runs there are");
+            return ServiceError::refused("unknown_run", message, "`portolan runs list` shows the existing runs");
         }
         StoreError::UnderWay { run, holder } => {
             return ServiceError::refused("under_way", under_way(run, holder.as_deref()), wait_for(run));

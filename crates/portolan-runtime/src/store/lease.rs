@@ -89,10 +89,10 @@ fn not_locked(id: &RunId, path: &Path, error: &io::Error) -> StoreError {
     StoreError::Failed {
         code: "not_locked",
         message: format!(
-            "nobody can tell whether the run `{id}` is under way: `{}` cannot be locked ({error})",
+            "it cannot be determined whether the run `{id}` is running: `{}` cannot be locked ({error})",
             path.display()
         ),
-        help: "keep the store on a disk whose files can be locked, in a folder that you may write to".to_owned(),
+        help: "keep the store on a disk that supports file locks, in a folder that you can write to".to_owned(),
     }
 }
 
@@ -144,10 +144,10 @@ mod tests {
             let error = store_error(driven.take_among(&folder, &id).map(drop).expect_err("it is driven"));
             format!("{}: {}; {}", error.code, error.message, error.help)
         };
-        let help = format!("wait until it is done; `portolan runs cancel {id}` calls it off");
-        assert_eq!(said(&one), format!("under_way: the run `{id}` is under way already; {help}"));
-        assert_eq!(said(&other), format!("under_way: the run `{id}` is under way in another process; {help}"));
-        assert!(other.take_among(&folder, &another).is_ok(), "it is a matter of one run");
+        let help = format!("wait until it is done, or cancel it with `portolan runs cancel {id}`");
+        assert_eq!(said(&one), format!("under_way: the run `{id}` is already running; {help}"));
+        assert_eq!(said(&other), format!("under_way: the run `{id}` is running in another process; {help}"));
+        assert!(other.take_among(&folder, &another).is_ok(), "a lease is for one run only");
         drop(held);
         assert!(other.take_among(&folder, &id).is_ok() && one.take_among(&folder, &id).is_ok());
         let left = fs::read_dir(folder).expect("the folder of the locks");
@@ -176,7 +176,7 @@ mod tests {
         let (driven, id) = (Driven::default(), RunId::random());
         let error = store_error(driven.take_among(&folder, &id).map(drop).expect_err("it cannot be told"));
         assert_eq!(error.code, "not_locked");
-        assert!(error.message.starts_with(&format!("nobody can tell whether the run `{id}` is under way: ")));
+        assert!(error.message.starts_with(&format!("it cannot be determined whether the run `{id}` is running: ")));
         assert!(driven.take(&id).is_ok(), "what failed holds nothing");
     }
 }

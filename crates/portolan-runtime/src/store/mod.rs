@@ -188,5 +188,5 @@ fn assert_begins(new: &NewRun) {
 
 /// Panics unless the record is the next one: otherwise the caller has decided on a run that it does not hold.
 fn assert_follows(record: &Record, expected_seq: u64) {
-    assert_eq!(record.seq, expected_seq + 1, "a record is numbered after the one that it was decided on");
+    assert_eq!(record.seq, expected_seq + 1, "the number of a record follows that of the record it was decided on");
 }

@@ -65,7 +65,7 @@ impl Supervisor<'_> {
         let entry = LogEntry { task: ask.task.clone(), ..LogEntry::of(Kind::QuestionSent, data) };
         self.change(|board, _| {
             if board.open().count() >= MAX_OPEN {
-                let message = format!("{MAX_OPEN} questions are open already");
+                let message = format!("{MAX_OPEN} questions are already open");
                 return Err(ServiceError::refused("too_many", message, "answer some: `portolan supervisor list`"));
             }
             Ok((vec![entry], token.clone()))
@@ -81,7 +81,7 @@ impl Supervisor<'_> {
     pub async fn reply(&self, token: &str, body: &str, caller: &Caller) -> Result<ReplyResult, ServiceError> {
         if body.len() > MAX_BODY_BYTES {
             let message = format!("the answer has more than {MAX_BODY_BYTES} bytes");
-            return Err(ServiceError::refused("too_large", message, "say it shorter"));
+            return Err(ServiceError::refused("too_large", message, "shorten it"));
         }
         let (by, via) = match &caller.by {
             Actor::Agent(name) => (name.as_str(), None),
@@ -179,8 +179,8 @@ fn well_formed(ask: &Ask) -> Result<Option<String>, ServiceError> {
     let found = answer(default, &ask.choices);
     if found.is_none() {
         let choices: Vec<&str> = ask.choices.iter().map(String::as_str).collect();
-        let message = format!("the default `{}` is none of the choices", clip(default));
-        return bad(message, &format!("it is one of {}", list(&choices)));
+        let message = format!("the default `{}` is not one of the choices", clip(default));
+        return bad(message, &format!("use one of {}", list(&choices)));
     }
     Ok(found)
 }
@@ -188,7 +188,7 @@ fn well_formed(ask: &Ask) -> Result<Option<String>, ServiceError> {
 fn token() -> Result<String, ServiceError> {
     let mut bytes = [0_u8; 6];
     getrandom::fill(&mut bytes).map_err(|_| {
-        ServiceError::failed("no_chance", "the system gives no random numbers", "try again on a machine that does")
+        ServiceError::failed("no_chance", "the system provides no random numbers", "try again on a machine that does")
     })?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("q{digits}"))
@@ -200,17 +200,18 @@ fn unknown() -> ServiceError {
 }
 
 fn answered() -> ServiceError {
-    let help = "ask anew where the answer has to be another one";
-    ServiceError::refused("answered", "the question was answered already, and otherwise", help)
+    let help = "ask a new question if the answer must be different";
+    ServiceError::refused("answered", "the question was already answered differently", help)
 }
 
 fn unparseable(question: &Question) -> ServiceError {
     let choices: Vec<&str> = question.choices.iter().map(String::as_str).collect();
     let (message, help) = match choices.is_empty() {
         true => ("the answer is empty", "write a text".to_owned()),
-        false => {
-            ("the answer is none of the choices; the question stays open", format!("answer one of {}", list(&choices)))
-        }
+        false => (
+            "the answer is not one of the choices; the question stays open",
+            format!("answer with one of {}", list(&choices)),
+        ),
     };
     ServiceError { accepted: question.choices.clone(), ..ServiceError::refused("unparseable", message, help) }
 }

@@ -154,7 +154,7 @@ impl Supervisor<'_> {
 
 fn halted(halt: &BudgetStatus) -> ServiceError {
     let help = format!(
-        "`portolan supervisor budget` shows it; a person raises it with `portolan supervisor budget raise {} {} …`",
+        "`portolan supervisor budget` shows it; a person can raise it with `portolan supervisor budget raise {} {} …`",
         halt.scope.name(),
         halt.unit.name(),
     );

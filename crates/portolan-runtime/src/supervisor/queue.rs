@@ -36,7 +36,7 @@ impl Supervisor<'_> {
     pub async fn enqueue(&self, task: &Task) -> Result<(), ServiceError> {
         if task.goal.len() > MAX_GOAL_BYTES {
             let message = format!("the goal has more than {MAX_GOAL_BYTES} bytes");
-            return Err(ServiceError::refused("too_large", message, "write it into a file, and name that"));
+            return Err(ServiceError::refused("too_large", message, "write it to a file, and name the file"));
         }
         let data = json!({ "goal": task.goal, "workflow": task.workflow, "at": task.at });
         self.change(|board, _| {
@@ -45,8 +45,8 @@ impl Supervisor<'_> {
                 return Ok((Vec::new(), ()));
             }
             if board.queue.values().filter(open).count() >= MAX_TASKS {
-                let message = format!("{MAX_TASKS} tasks are in the queue already");
-                return Err(ServiceError::refused("too_many", message, "have some finished first"));
+                let message = format!("{MAX_TASKS} tasks are already in the queue");
+                return Err(ServiceError::refused("too_many", message, "finish some first"));
             }
             let entry = LogEntry { task: Some(task.name.clone()), ..LogEntry::of(Kind::TaskQueued, data) };
             Ok((vec![entry], ()))
@@ -94,8 +94,8 @@ impl Supervisor<'_> {
         };
         let workflow = item.workflow.clone().unwrap_or_else(|| DEFAULT_WORKFLOW.to_owned());
         let unknown = || {
-            let message = format!("the run of `{}` is not known any more", item.task);
-            ServiceError::failed("unknown_run", message, "queue the task anew under another name")
+            let message = format!("the run of `{}` is no longer known", item.task);
+            ServiceError::failed("unknown_run", message, "queue the task again under another name")
         };
         let run = RunId::parse(run).ok_or_else(unknown)?;
         flow.take_up(&Active { run, task: item.task.clone(), workflow, stage: Stage::UnderWay }, caller).await?;

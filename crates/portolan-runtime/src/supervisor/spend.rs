@@ -103,12 +103,12 @@ impl Supervisor<'_> {
             let all = standings(&budgets, board, task.as_deref(), board.session.as_deref(), now);
             let found = all.iter().find(|found| (found.scope, found.unit) == (raise.scope, raise.unit));
             let Some(found) = found else {
-                let message = format!("no budget of a {} counts {} now", raise.scope.name(), raise.unit.name());
-                let help = "`portolan supervisor budget` lists those that there are";
+                let message = format!("no budget of a {} currently counts {}", raise.scope.name(), raise.unit.name());
+                let help = "`portolan supervisor budget` lists the existing budgets";
                 return Err(ServiceError::refused("no_budget", message, help));
             };
             if raise.to <= found.cap {
-                let message = format!("the budget is {} already", found.unit.shown(found.cap));
+                let message = format!("the budget is already {}", found.unit.shown(found.cap));
                 return Err(ServiceError::refused("no_raise", message, "name a larger amount with `--to`"));
             }
             let data = json!({
@@ -142,10 +142,10 @@ impl Supervisor<'_> {
         };
         match rules(self.service.project())?.who("I-15") {
             Who::Never => {
-                refused("nobody may get past I-15 in this project", "wait for the next window, or change the rules")
+                refused("I-15 cannot be bypassed in this project", "wait for the next window, or change the rules")
             }
             Who::HumanOnly if !is_person => {
-                refused("only a person may get past I-15", "ask the person at this machine to raise the budget")
+                refused("only a person is allowed to bypass I-15", "ask the person at this machine to raise the budget")
             }
             Who::Anyone | Who::HumanOnly => Ok(name),
         }

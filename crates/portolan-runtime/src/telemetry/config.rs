@@ -48,7 +48,9 @@ impl Config {
         let endpoint = match Url::parse(&url) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
             _ => {
-                reading.note(format!("`{name}` is no address: no traces are sent; write it as `http://host:4318`"));
+                reading.note(format!(
+                    "`{name}` is not a valid address: no traces are sent; write it as `http://host:4318`"
+                ));
                 return None;
             }
         };
@@ -115,7 +117,7 @@ impl Reading<'_> {
             Some(other) => {
                 let other = portolan_core::diagnostic::clip(other);
                 self.note(format!(
-                    "`OTEL_TRACES_EXPORTER` is `{other}`: no traces are sent; `otlp` and `none` are known"
+                    "`OTEL_TRACES_EXPORTER` is `{other}`: no traces are sent; the supported values are `otlp` and `none`"
                 ));
                 true
             }
@@ -128,7 +130,7 @@ impl Reading<'_> {
                 "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
                 "OTEL_EXPORTER_OTLP_PROTOCOL",
                 "http/protobuf",
-                "traces are sent as `http/protobuf`, which a collector takes on port 4318",
+                "traces are sent as `http/protobuf`, which a collector accepts on port 4318",
             ),
             (
                 "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION",
@@ -155,7 +157,7 @@ impl Reading<'_> {
                 let header = HeaderName::from_str(&key).ok().zip(HeaderValue::from_str(&value).ok());
                 let Some((key, mut value)) = header else {
                     // Neither is printed: the value may be a secret, and the name a misplaced one.
-                    self.note(format!("a header in `{name}` cannot be sent: it is passed over"));
+                    self.note(format!("a header in `{name}` cannot be sent: it is ignored"));
                     continue;
                 };
                 value.set_sensitive(true);
@@ -207,7 +209,7 @@ impl Reading<'_> {
         let number = value.parse().ok();
         if number.is_none() {
             let value = portolan_core::diagnostic::clip(&value);
-            self.note(format!("`{name}` is `{value}`, which is no whole number: it is passed over"));
+            self.note(format!("`{name}` is `{value}`, which is not a whole number: it is ignored"));
         }
         number
     }
@@ -219,7 +221,7 @@ impl Reading<'_> {
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             match pair.split_once('=').map(|(key, value)| (unescaped(key.trim()), unescaped(value.trim()))) {
                 Some((Some(key), Some(value))) if !key.is_empty() => pairs.push((key, value)),
-                _ => self.note(format!("a part of `{name}` is not `name=value`: it is passed over")),
+                _ => self.note(format!("a part of `{name}` is not `name=value`: it is ignored")),
             }
         }
         pairs
@@ -332,14 +334,14 @@ mod tests {
             "OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318",
             expect![[r#"
             off
-            note: `OTEL_EXPORTER_OTLP_ENDPOINT` is no address: no traces are sent; write it as `http://host:4318`
+            note: `OTEL_EXPORTER_OTLP_ENDPOINT` is not a valid address: no traces are sent; write it as `http://host:4318`
         "#]],
         );
         reads(
             "OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318\nOTEL_TRACES_EXPORTER=zipkin",
             expect![[r#"
             off
-            note: `OTEL_TRACES_EXPORTER` is `zipkin`: no traces are sent; `otlp` and `none` are known
+            note: `OTEL_TRACES_EXPORTER` is `zipkin`: no traces are sent; the supported values are `otlp` and `none`
         "#]],
         );
         reads(
@@ -353,12 +355,12 @@ mod tests {
                 http://h:4317/v1/traces
                 service.name=portolan
                 10s, at the end 5s; 2048 wait, 512 go, after 5s
-                note: `OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not supported: traces are sent as `http/protobuf`, which a collector takes on port 4318
+                note: `OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not supported: traces are sent as `http/protobuf`, which a collector accepts on port 4318
                 note: `OTEL_EXPORTER_OTLP_COMPRESSION` is `gzip`, which is not supported: traces are sent uncompressed
-                note: `OTEL_EXPORTER_OTLP_TIMEOUT` is `soon`, which is no whole number: it is passed over
-                note: a part of `OTEL_EXPORTER_OTLP_HEADERS` is not `name=value`: it is passed over
-                note: a part of `OTEL_EXPORTER_OTLP_HEADERS` is not `name=value`: it is passed over
-                note: a header in `OTEL_EXPORTER_OTLP_HEADERS` cannot be sent: it is passed over
+                note: `OTEL_EXPORTER_OTLP_TIMEOUT` is `soon`, which is not a whole number: it is ignored
+                note: a part of `OTEL_EXPORTER_OTLP_HEADERS` is not `name=value`: it is ignored
+                note: a part of `OTEL_EXPORTER_OTLP_HEADERS` is not `name=value`: it is ignored
+                note: a header in `OTEL_EXPORTER_OTLP_HEADERS` cannot be sent: it is ignored
                 note: `OTEL_TRACES_SAMPLER` is `jaeger_remote`, which is not supported or lacks its argument: every trace is recorded
             "#]],
         );

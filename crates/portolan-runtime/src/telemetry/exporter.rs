@@ -52,8 +52,8 @@ impl Shared {
         if !self.told.swap(true, Ordering::Relaxed) {
             let to = self.config.shown();
             (self.notes)(&format!(
-                "traces do not arrive at `{to}`: {why}; make sure that a collector takes OTLP over HTTP there, or \
-                 unset `OTEL_EXPORTER_OTLP_ENDPOINT`; runs go on all the same, and this is said once"
+                "traces do not arrive at `{to}`: {why}; make sure that a collector accepts OTLP over HTTP there, \
+                or unset `OTEL_EXPORTER_OTLP_ENDPOINT`; runs continue anyway, and this is reported only once"
             ));
         }
     }
@@ -64,8 +64,8 @@ impl Shared {
         if lost > 0 && !self.told.swap(true, Ordering::Relaxed) {
             let (to, queue) = (self.config.shown(), self.config.queue);
             (self.notes)(&format!(
-                "{lost} spans were dropped: they came faster than `{to}` took them; raise `OTEL_BSP_MAX_QUEUE_SIZE`, \
-                 which is {queue}"
+                "{lost} spans were dropped: they came faster than `{to}` accepted them; raise \
+                `OTEL_BSP_MAX_QUEUE_SIZE`, which is {queue}"
             ));
         }
     }

@@ -84,7 +84,7 @@ impl Telemetry {
         drop(queue);
         if done.recv_timeout(self.0.shared.config.flush) == Err(sync::RecvTimeoutError::Timeout) {
             let flush = self.0.shared.config.flush.as_millis();
-            self.0.shared.tell(&format!("the last of them were not taken within {flush} ms"));
+            self.0.shared.tell(&format!("the last of them were not accepted within {flush} ms"));
         }
         self.0.shared.tell_of_lost();
     }

@@ -123,7 +123,7 @@ impl Tools {
 }
 
 fn unanswered(effect: &Effect) -> Fault {
-    let message = format!("no answer is written for this call of `{}`", effect.node());
+    let message = format!("there is no answer for this call of `{}`", effect.node());
     fault(effect, "no-answer", message, format!("write one under `mock`, as `{}`", written::name(effect)))
 }
 
@@ -172,7 +172,7 @@ fn failed(effect: &Effect, error: &CallError, whole: bool) -> Fault {
     }
     let mut message = error.message.clone();
     if whole && error.code == "call-timeout" {
-        message.push_str(": the time of the whole run was up");
+        message.push_str(": the time limit of the whole run was reached");
     }
     fault(effect, error.code, message, detail)
 }

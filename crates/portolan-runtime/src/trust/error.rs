@@ -77,8 +77,8 @@ impl TrustError {
     }
 
     pub(super) fn unguarded(folder: &Path) -> TrustError {
-        let message = format!("`{}` is not a folder that only you may write", folder.display());
-        new(TrustFault::Unguarded, message, "look what is in it, make it your own, and close it with `chmod 700`")
+        let message = format!("`{}` is not a folder that only you can write to", folder.display());
+        new(TrustFault::Unguarded, message, "check what is in it, make yourself its owner, and run `chmod 700` on it")
     }
 
     pub(super) fn broken(path: &Path) -> TrustError {

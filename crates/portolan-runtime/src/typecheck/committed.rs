@@ -39,7 +39,7 @@ pub(super) async fn tree(
     }
     match is_oid(tree) {
         true => Ok(Some(tree.to_owned())),
-        false => Err(unknown("git-failed", "`git rev-parse` names no tree; try again")),
+        false => Err(unknown("git-failed", "`git rev-parse` did not return a tree; try again")),
     }
 }
 
@@ -73,10 +73,10 @@ impl Committed {
         let top = PathBuf::from(git.told(&["rev-parse", "--show-toplevel"]).await?.trim_end());
         let top = top.canonicalize().map_err(|error| no_worktree(&error.to_string()))?;
         let within = project.canonicalize().ok().and_then(|project| Some(project.strip_prefix(&top).ok()?.to_owned()));
-        let within = within.ok_or_else(|| no_worktree("the project does not lie in its worktree"))?;
+        let within = within.ok_or_else(|| no_worktree("the project is outside its worktree"))?;
         moved_submodule(&git).await?;
         let folder = home.join("head");
-        let place = folder.to_str().ok_or_else(|| no_worktree("its path is no text"))?;
+        let place = folder.to_str().ok_or_else(|| no_worktree("its path is not valid UTF-8"))?;
         git.told(&["worktree", "add", "--quiet", "--detach", "--force", place, "HEAD"])
             .await
             .map_err(|unknown| no_worktree(&unknown.why))?;
@@ -99,7 +99,7 @@ impl Committed {
     /// Links the ignored files and submodules that a checker needs.
     async fn complete(&self, git: &Git<'_>, top: &Path) -> Result<(), FactError> {
         if !self.project.is_dir() {
-            return Err(unknown("not-committed", "the project's folder is in no commit yet; commit it"));
+            return Err(unknown("not-committed", "the project's folder is not in any commit yet; commit it"));
         }
         let place = top.display().to_string();
         let list = ["-C", &place, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
@@ -110,7 +110,7 @@ impl Committed {
         if paths.len() > MOST_LINKS {
             return Err(unknown(
                 "too-much-ignored",
-                format!("git ignores more than {MOST_LINKS} paths; ignore folders"),
+                format!("git ignores more than {MOST_LINKS} paths; ignore whole folders instead"),
             ));
         }
         for path in paths.into_iter().map(|path| path.trim_end_matches('/')) {
@@ -131,7 +131,7 @@ fn turn(home: &Path) -> Result<File, FactError> {
     let made = home.parent().map_or(Ok(()), project_folder::make).and_then(|()| fs::create_dir_all(home));
     made.map_err(|error| no_worktree(&error.to_string()))?;
     let lock = try_alone(&home.join("lock")).map_err(|error| no_worktree(&error.to_string()))?;
-    lock.ok_or_else(|| unknown("typecheck-under-way", "what is committed is being checked by somebody else; try again"))
+    lock.ok_or_else(|| unknown("typecheck-under-way", "another process is checking the committed files; try again"))
 }
 
 /// Removes what ended processes left behind. The caller holds the lock.
@@ -162,7 +162,7 @@ async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let path = entry.splitn(9, ' ').last().unwrap_or_default();
     Err(unknown(
         "submodule-moved",
-        format!("the submodule `{path}` is not as HEAD has it; commit it, or run `git submodule update`"),
+        format!("the submodule `{path}` differs from HEAD; commit it, or run `git submodule update`"),
     ))
 }
 
@@ -191,6 +191,7 @@ fn symlink(_from: &Path, _to: &Path) -> io::Result<()> {
 }
 
 fn no_worktree(why: &str) -> FactError {
-    let why = format!("what is committed cannot be laid out to be checked ({why}); commit everything, and try again");
+    let why =
+        format!("the committed files cannot be checked out for the check ({why}); commit everything, and try again");
     unknown("no-worktree", why)
 }

@@ -41,7 +41,7 @@ pub(super) async fn tree(
         ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
     let said = git.told(&paths).await?;
     let [top, index, objects] = said.lines().collect::<Vec<_>>()[..] else {
-        return Err(unknown("git-failed", "`git` does not say where its index is; update it"));
+        return Err(unknown("git-failed", "`git` does not report where its index is; update `git`"));
     };
     let index = match content {
         Content::Worktree => PathBuf::from(index),
@@ -62,7 +62,7 @@ pub(super) async fn tree(
     let tree = tree.trim_end();
     match is_oid(tree) {
         true => Ok(tree.to_owned()),
-        false => Err(unknown("git-failed", "`git write-tree` names no tree; try again")),
+        false => Err(unknown("git-failed", "`git write-tree` did not return a tree; try again")),
     }
 }
 
@@ -200,7 +200,7 @@ impl Git<'_> {
 
 fn refused(verb: &str, output: &Output) -> FactError {
     match output.stderr.contains("not a git repository") {
-        true => unknown("no-repository", "the project lies in no git repository; run `git init`"),
+        true => unknown("no-repository", "the project is not in a git repository; run `git init`"),
         false => unknown("git-failed", format!("`git {verb}` failed: {}", output.complaint())),
     }
 }

@@ -200,7 +200,7 @@ impl Typechecks {
         };
         match verdict {
             Ok(verdict) => {
-                let summary = format!("on what is committed, which is not what lies there: {}", verdict.summary);
+                let summary = format!("on the committed files, which differ from the worktree: {}", verdict.summary);
                 Answer::Found(self.told(checker, Verdict { summary, ..verdict }))
             }
             Err(unknown) => Answer::Unknown(unknown),
@@ -215,7 +215,7 @@ impl Typechecks {
         committed.remove().await;
         let (ok, summary, _) = ended.unwrap_or_else(|_elapsed| {
             let why = format!(
-                "`{}` took longer than {seconds} s on what is committed; commit everything, and run `portolan qa typecheck`",
+                "`{}` took longer than {seconds} s on the committed files; commit everything, and run `portolan qa typecheck`",
                 checker.shown()
             );
             Err(unknown("typecheck-too-long", why))
@@ -272,7 +272,7 @@ impl Typechecks {
         }
         if content::tree(&self.project, Content::Worktree, &self.environment).await? != unjudged.tree {
             let why = format!(
-                "the files changed while `{}` ran; run `{}` again, and let git ignore what it writes",
+                "the files changed while `{}` ran; run `{}` again, and make git ignore the files it writes",
                 checker.shown(),
                 checker.run_by()
             );
@@ -357,7 +357,7 @@ impl Typechecks {
             false => Err(unknown(
                 "not-trusted",
                 format!(
-                    "`{}` may not run in this project yet; a person runs `{}`",
+                    "`{}` is not allowed to run in this project yet; ask a person to run `{}`",
                     checker.shown(),
                     checker.allowed_by()
                 ),

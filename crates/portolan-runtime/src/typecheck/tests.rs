@@ -279,7 +279,7 @@ fn nothing_runs_before_a_person_allowed_it() {
     assert_eq!((found.standing, found.code), (CheckStatus::Unverified, "not-trusted"));
     assert_eq!(
         found.reason,
-        "cannot verify: `check all` may not run in this project yet; a person runs `portolan trust --typecheck`"
+        "cannot verify: `check all` is not allowed to run in this project yet; ask a person to run `portolan trust --typecheck`"
     );
     assert_eq!(world.runs(), 0);
     world.allow();
@@ -371,7 +371,7 @@ fn what_is_committed_is_checked_as_well_where_other_files_lie_there() {
     let world = committed("wrong\n");
     let found = world.decide();
     assert_eq!((found.standing, found.code), (CheckStatus::Fails, "typecheck-failed"), "{}", found.reason);
-    assert!(found.reason.contains("on what is committed"), "{}", found.reason);
+    assert!(found.reason.contains("on the committed files"), "{}", found.reason);
     assert_eq!(world.runs(), 2);
     nothing_is_left(&world);
     assert_eq!(world.decide().code, "typecheck-failed");
@@ -487,7 +487,7 @@ fn a_file_that_git_is_told_to_pass_over_counts_as_it_lies_there() {
             "{option}: {}",
             found.reason
         );
-        assert!(found.reason.contains("on what is committed"), "{option}: {}", found.reason);
+        assert!(found.reason.contains("on the committed files"), "{option}: {}", found.reason);
         // The index itself is unchanged.
         assert!(!world.git(&["ls-files", "-v", "a.rs"]).starts_with('H'), "{option}");
     }

@@ -100,7 +100,7 @@ impl Verdicts {
         project_folder::make(&self.project.join(".portolan"))?;
         fs::create_dir_all(&self.folder)?;
         if !self.is_inside() {
-            return Err(io::Error::other("`.portolan/verdicts` leads out of the project"));
+            return Err(io::Error::other("`.portolan/verdicts` is outside the project"));
         }
         self.prune();
         let mut text = serde_json::to_vec_pretty(verdict)?;

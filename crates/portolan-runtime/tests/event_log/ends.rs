@@ -64,7 +64,7 @@ fn lines_that_are_no_events_stay_for_whoever_looks_into_it() {
     assert_eq!(mended(&home), r#"3 {"done":"passed-over","lines":2}"#);
     assert_eq!(home.append(Kind::Boot, json!({})).seq, 5);
     assert_eq!(home.text().matches("log.repaired").count(), 1, "it is told once");
-    assert_eq!(home.verified(), "2 lines; flow-events.jsonl:3: the line is no event");
+    assert_eq!(home.verified(), "2 lines; flow-events.jsonl:3: the line is not an event");
     assert_eq!(home.read(&Filter::default()), [1, 2, 3, 4, 5]);
 }
 

@@ -142,7 +142,7 @@ fn lines_are_found_by_what_they_are() {
     assert_eq!(home.read(&Filter { since: Some(Timestamp(1_700_000_002_000)), ..Filter::default() }), [3, 4]);
     assert_eq!(home.read(&Filter { limit: Some(1), ..types("flow.guard.*") }), [2], "the newest");
     let fault = "flow.gaurd.block".parse::<portolan_runtime::audit::Types>().expect_err("no such type");
-    assert_eq!(fault, "`flow.gaurd.block` is no type of event; did you mean `flow.guard.block`?");
+    assert_eq!(fault, "`flow.gaurd.block` is not an event type; did you mean `flow.guard.block`?");
     assert!("flaw.*".parse::<portolan_runtime::audit::Types>().is_err());
 }
 
@@ -177,22 +177,22 @@ fn what_was_tampered_with_is_found() {
         (
             "changed",
             |lines| lines.join("\n").replace("\"n\":2", "\"n\":7") + "\n",
-            "1 lines; flow-events.jsonl:2: the line is not as it was written",
+            "1 lines; flow-events.jsonl:2: the line has been changed since it was written",
         ),
         (
             "the last one changed",
             |lines| lines.join("\n").replace("\"n\":3", "\"n\":7") + "\n",
-            "2 lines; flow-events.jsonl:3: the line is not as it was written",
+            "2 lines; flow-events.jsonl:3: the line has been changed since it was written",
         ),
         (
             "left out",
             |lines| format!("{}\n{}\n", lines[0], lines[2]),
-            "1 lines; flow-events.jsonl:2: the line has the number 3, and 2 comes next",
+            "1 lines; flow-events.jsonl:2: the line has the number 3, but 2 is expected",
         ),
         (
             "put in",
             |lines| format!("{}\nhello\n{}\n", lines[0], lines[1]),
-            "1 lines; flow-events.jsonl:2: the line is no event",
+            "1 lines; flow-events.jsonl:2: the line is not an event",
         ),
         (
             "cut",
@@ -202,7 +202,7 @@ fn what_was_tampered_with_is_found() {
         (
             "endless",
             |lines| format!("{}\n{}\n", lines[0], "x".repeat(200_000)),
-            "1 lines; flow-events.jsonl:2: the line is longer than any that is written",
+            "1 lines; flow-events.jsonl:2: the line is longer than any event can be",
         ),
     ];
     for (name, change, said) in cases {

@@ -46,9 +46,9 @@ async fn phases_of_the_project_begin_no_task_before_a_person_has_agreed() {
     install(&stand);
     assert_eq!(
         begins(&stand, "small").await,
-        "not_trusted: the phases of `small` are those of `.flow/workflows/small.yaml`, and no person has agreed to them as \
-         they are; ask the person to look at them and to run `portolan trust .flow/workflows/small.yaml`, or begin with \
-         shipped ones"
+        "not_trusted: the phases of `small` come from `.flow/workflows/small.yaml`, and no person has accepted them in \
+         their current form; ask the person to review them and to run `portolan trust .flow/workflows/small.yaml`, or \
+         begin with shipped ones"
     );
     agree(&stand, "small");
     assert_eq!(begins(&stand, "small").await, "begun");

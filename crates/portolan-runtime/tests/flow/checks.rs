@@ -122,7 +122,7 @@ async fn come_to(check: &str, steps: &str) -> (&'static str, String) {
     let applied = log.lines().any(|line| line.contains(r#"stage="applied""#));
     assert_eq!(applied, tick.advanced && steps.contains("past "), "{log}");
     // What some cannot verify, a person is asked.
-    let unverified = ["cannot verify: ", "a person's to say: "].iter().any(|word| tick.reason.starts_with(word));
+    let unverified = ["cannot verify: ", "for a person to decide: "].iter().any(|word| tick.reason.starts_with(word));
     let outcome = match (tick.advanced, applied) {
         (true, true) => "got past",
         (true, false) => "holds",

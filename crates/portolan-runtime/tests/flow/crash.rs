@@ -231,11 +231,11 @@ async fn a_task_that_is_over_is_in_nobodys_way_and_is_on_record() {
         assert_ne!(stand.log(), log);
         match deed {
             "start" => drop(stand.start("u", None).await.expect("begun")),
-            "tick" => assert_eq!(stand.tick().await.reason, "No active task: `t` is over."),
+            "tick" => assert_eq!(stand.tick().await.reason, "No active task: `t` has ended."),
             "status" => assert_eq!(stand.state().await.task_id, None),
             _ => {
                 let error = stand.service().flow().abort(Ending::Escalated, "no", &me()).await.expect_err("it is over");
-                assert_eq!(error.message, "no task is under way: `t` is over");
+                assert_eq!(error.message, "no task is in progress: `t` has ended");
             }
         }
         assert!(stand.log().starts_with(&log), "{deed}: {}", stand.log());

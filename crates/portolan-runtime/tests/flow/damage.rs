@@ -105,41 +105,41 @@ async fn a_damaged_file_is_told_and_nothing_moves_and_nothing_is_lost() {
           past: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
           tick: store_corrupt: `<project>/.portolan/runs.db` is not a run store; move it away, or name another file
         runs.db: empty
-          status: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          start: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          patch: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          past: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          tick: task_damaged: the task `t` is under way, and its run `<run>` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          status: task_damaged: the task `t` is in progress, but its run `<run>` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          start: task_damaged: the task `t` is in progress, but its run `<run>` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          patch: task_damaged: the task `t` is in progress, but its run `<run>` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          past: task_damaged: the task `t` is in progress, but its run `<run>` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          tick: task_damaged: the task `t` is in progress, but its run `<run>` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
         flow.json: empty
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a value at line 1 column 0; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
         flow.json: half
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: EOF while parsing a string at line 1 column 11; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
         flow.json: another layout
-          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
-          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs
+          status: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          start: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          patch: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          past: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
+          tick: task_damaged: `<project>/.portolan/flow.json` cannot be read: invalid type: integer `1`, expected a string at line 1 column 2; ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs
         flow.json: a run that is none
-          status: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          start: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          patch: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          past: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
-          tick: task_damaged: the task `t` is under way, and its run `22222222` is not in the store; a person puts `.portolan/runs.db` back as it was, or deletes `<project>/.portolan/flow.json` in a terminal of their own, so that no task is under way
+          status: task_damaged: the task `t` is in progress, but its run `22222222` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          start: task_damaged: the task `t` is in progress, but its run `22222222` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          patch: task_damaged: the task `t` is in progress, but its run `22222222` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          past: task_damaged: the task `t` is in progress, but its run `22222222` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
+          tick: task_damaged: the task `t` is in progress, but its run `22222222` is not in the store; ask a person to restore `.portolan/runs.db`, or to delete `<project>/.portolan/flow.json` in their own terminal so that no task is in progress
         guidelines.yaml: noise
-          status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          start: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          patch: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          past: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
-          tick: no begin > begin: cannot verify: `<project>/.portolan/guidelines.yaml` is not UTF-8: byte 0 begins no character; save it as UTF-8
+          status: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: invalid character at byte 0; save it as UTF-8
+          start: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: invalid character at byte 0; save it as UTF-8
+          patch: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: invalid character at byte 0; save it as UTF-8
+          past: not_utf8: `<project>/.portolan/guidelines.yaml` is not UTF-8: invalid character at byte 0; save it as UTF-8
+          tick: no begin > begin: cannot verify: `<project>/.portolan/guidelines.yaml` is not UTF-8: invalid character at byte 0; save it as UTF-8
     "#]].assert_eq(&all);
     expect!["on begin > work: `open` holds"].assert_eq(&line(&stand.tick().await));
 }
@@ -196,7 +196,7 @@ async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
     // An earlier state of the store is put back.
     fs::write(&place, &early).expect("put back");
     let why = stand.service().flow().strays().await.expect("read").expect("it strays");
-    assert!(why.contains("the event log knows"), "{why}");
+    assert!(why.contains("the event log has"), "{why}");
     let refused = told(&stand, stand.service().flow().tick(&me()).await);
     assert!(refused.starts_with("task_damaged: the task `t` was tampered with"), "{refused}");
 
@@ -209,7 +209,7 @@ async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
     drop(store);
     assert_eq!(stand.state().await.phase, "ship");
     let refused = told(&stand, stand.service().flow().tick(&me()).await).replace(&run, "<run>");
-    expect!["task_damaged: the task `t` was tampered with: its journal does not lead to where it stands; a person puts `.portolan/runs.db` back as it was; `portolan flow events` shows how far the task had come"].assert_eq(&refused);
+    expect!["task_damaged: the task `t` was tampered with: its journal does not lead to its current position; ask a person to restore `.portolan/runs.db`; `portolan flow events` shows how far the task had come"].assert_eq(&refused);
     fs::write(&place, &honest).expect("put back");
     assert_eq!(stand.service().flow().strays().await.expect("read"), None);
 }

@@ -65,19 +65,19 @@ async fn a_task_goes_through_all_twelve_phases() {
         on idle > scope: No acceptance checks for phase "idle".
         on scope > issue: No acceptance checks for phase "scope".
         on issue > branch: No acceptance checks for phase "issue".
-        no branch > branch: no issue is claimed; open one, or find the one that this belongs to, and claim its number; no branch is claimed; make one for the work and claim its name
+        no branch > branch: no issue is claimed; open one, or find the one that this work belongs to, and claim its number; no branch is claimed; make one for the work and claim its name
         no branch > branch: `main` is checked out, not `feat/build-auth`; switch to it, or claim the other
         on branch > spec: Branch "feat/build-auth" matches prefix "feat/".
         on spec > implement: no specification is needed (`specs.required`)
         on implement > test: No acceptance checks for phase "implement".
         on test > commit: No acceptance checks for phase "test".
         no commit > commit: nothing is committed on `feat/build-auth`; commit the work; nothing is committed on `feat/build-auth`; commit the work
-        no commit > commit: <oid> `add auth`: name the issue: `Refs #42`; <oid> `add auth`: write `type(scope): description`; the scope is optional, `!` before the colon marks a break
-        on commit > qa: 1 commit is written by Conventional Commits
+        no commit > commit: <oid> `add auth`: name the issue: `Refs #42`; <oid> `add auth`: write `type(scope): description`; the scope is optional, `!` before the colon marks a breaking change
+        on commit > qa: 1 commit is in Conventional Commits format
         on qa > pr: no type checker is configured, and the project's files suggest none
         no pr > pr: cannot verify: `gh` is not logged in; run `gh auth login`
         on pr > review: pull request #7 to `main` is open and has every commit
-        on review > merge: what the branch takes away is what it says that it takes away
+        on review > merge: the branch removes only what it declares
         no merge > merge: pull request #7 is open; have it merged, and try again
         on merge > idle: pull request #7 is merged into `main`
         no idle > idle: No active task."#]].assert_eq(&told.join("\n"));

@@ -54,15 +54,19 @@ async fn a_task_begins_further_on_only_where_nothing_is_skipped() {
     for (task, at, told) in [
         ("-x", None, "bad_id: `-x` cannot be the name of a task"),
         ("a b", None, "bad_id: `a b` cannot be the name of a task"),
-        ("t", Some("work"), "skips_checks: `work` cannot be begun at: `begin`, which comes before it, has checks"),
-        ("t", Some("begn"), "unknown_step: `begn` is no phase of `small`; did you mean `begin`?"),
+        (
+            "t",
+            Some("work"),
+            "skips_checks: the task cannot begin at `work`: `begin`, which comes before it, has checks",
+        ),
+        ("t", Some("begn"), "unknown_step: `begn` is not a phase of `small`; did you mean `begin`?"),
     ] {
         let error = refused(stand.start(task, at).await.expect_err("it is refused"));
         assert!(error.starts_with(told), "{error}");
     }
     assert_eq!(stand.start("t", Some("begin")).await.expect("begun").phase, "begin");
     let again = refused(stand.start("u", None).await.expect_err("one task at a time"));
-    assert!(again.starts_with("task_under_way: the task `t` is under way"), "{again}");
+    assert!(again.starts_with("task_under_way: the task `t` is in progress"), "{again}");
     let start = Start { task: "t".to_owned(), workflow: Some("quick-task".to_owned()), at: None };
     let other = Stand::new();
     let without = refused(other.service().flow().start(&start, &me()).await.expect_err("it has no phases"));
@@ -87,13 +91,13 @@ async fn no_task_begins_behind_a_check() {
         scope: at scope
         issue: at issue
         branch: at branch
-        spec: `spec` cannot be begun at: `branch`, which comes before it, has checks
-        implement: `implement` cannot be begun at: `branch`, which comes before it, has checks
-        commit: `commit` cannot be begun at: `branch`, which comes before it, has checks
-        qa: `qa` cannot be begun at: `branch`, which comes before it, has checks
-        pr: `pr` cannot be begun at: `branch`, which comes before it, has checks
-        review: `review` cannot be begun at: `branch`, which comes before it, has checks
-        merge: `merge` cannot be begun at: `branch`, which comes before it, has checks
+        spec: the task cannot begin at `spec`: `branch`, which comes before it, has checks
+        implement: the task cannot begin at `implement`: `branch`, which comes before it, has checks
+        commit: the task cannot begin at `commit`: `branch`, which comes before it, has checks
+        qa: the task cannot begin at `qa`: `branch`, which comes before it, has checks
+        pr: the task cannot begin at `pr`: `branch`, which comes before it, has checks
+        review: the task cannot begin at `review`: `branch`, which comes before it, has checks
+        merge: the task cannot begin at `merge`: `branch`, which comes before it, has checks
     "#]]
     .assert_eq(&told);
 }
@@ -133,10 +137,10 @@ async fn claims_are_made_in_their_phases_and_nobody_writes_what_is_the_engines()
     }
     expect![[r#"
         branch=Some("feat/x") pr=None claims={}
-        bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `7`; nothing was claimed; correct it
-        out_of_phase: `prNumber` cannot be given a value at `begin`; what can be given here is `branch`
-        out_of_phase: `phase` is the engine's own: nobody else gives it a value; leave it out
-        bad_claim: there is no field `nothing` (the fields are `branch` and `prNumber`); nothing was claimed; correct it"#]].assert_eq(&told.join("\n"));
+        bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `7`; correct the values; nothing was claimed
+        out_of_phase: `prNumber` cannot be given a value at `begin`; only `branch` can be given here
+        out_of_phase: `phase` is set only by the engine; leave it out
+        bad_claim: there is no field `nothing` (the fields are `branch` and `prNumber`); correct the values; nothing was claimed"#]].assert_eq(&told.join("\n"));
 }
 
 /// A value that no check could ever find to be so is refused at once, with every other one that stands beside it.
@@ -177,45 +181,45 @@ async fn what_cannot_be_meant_is_refused_when_it_is_claimed() {
     }
     expect![[r#"
         {"issueNumber":-1}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `-1`; nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `-1`; correct the values; nothing was claimed
         {"issueNumber":0}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `0`; nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `0`; correct the values; nothing was claimed
         {"issueNumber":1.5}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `1.5`; nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `1.5`; correct the values; nothing was claimed
         {"issueNumber":1e+300}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `1e+300`; nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `1e+300`; correct the values; nothing was claimed
         {"issueNumber":"42"}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `"42"`; nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `"42"`; correct the values; nothing was claimed
         {"issueNumber":42.0,"branch":"feat/x"}
             claimed: Some(42) Some("feat/x")
         {"branch":""}
-            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `""`; nothing was claimed; correct it
+            bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `""`; correct the values; nothing was claimed
         {"branch":"feat/x "}
-            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"feat/x "`; nothing was claimed; correct it
+            bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `"feat/x "`; correct the values; nothing was claimed
         {"branch":"feat/a b"}
-            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"feat/a b"`; nothing was claimed; correct it
+            bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `"feat/a b"`; correct the values; nothing was claimed
         {"branch":"-x"}
-            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"-x"`; nothing was claimed; correct it
+            bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `"-x"`; correct the values; nothing was claimed
         {"branch":"a`b\nc"}
-            bad_claim: `branch` is the name of a branch as git takes it, without blanks, and not `"a'b\nc"`; nothing was claimed; correct it
+            bad_claim: `branch` must be a branch name that git accepts, without blanks, but is `"a'b\nc"`; correct the values; nothing was claimed
         {"branchPrefix":""}
-            bad_claim: `branchPrefix` is what the name of a branch begins with, such as `feat/`, and not `""`; nothing was claimed; correct it
+            bad_claim: `branchPrefix` must be a prefix of branch names, such as `feat/`, but is `""`; correct the values; nothing was claimed
         {"branchPrefix":"feat"}
             claimed: Some(42) Some("feat/x")
         {"specPath":"/etc/passwd"}
-            bad_claim: `specPath` is a path relative to the project, without `..`, and not `"/etc/passwd"`; nothing was claimed; correct it
+            bad_claim: `specPath` must be a path relative to the project, without `..`, but is `"/etc/passwd"`; correct the values; nothing was claimed
         {"specPath":"a/../../b"}
-            bad_claim: `specPath` is a path relative to the project, without `..`, and not `"a/../../b"`; nothing was claimed; correct it
+            bad_claim: `specPath` must be a path relative to the project, without `..`, but is `"a/../../b"`; correct the values; nothing was claimed
         {"specPath":" "}
-            bad_claim: `specPath` is a path relative to the project, without `..`, and not `" "`; nothing was claimed; correct it
+            bad_claim: `specPath` must be a path relative to the project, without `..`, but is `" "`; correct the values; nothing was claimed
         {"contextRefs":[1]}
-            bad_claim: `contextRefs` is a list of at most 200 texts of at most 1000 bytes, and not `[1]`; nothing was claimed; correct it
+            bad_claim: `contextRefs` must be a list of at most 200 texts of at most 1000 bytes each, but is `[1]`; correct the values; nothing was claimed
         {"contextRefs":["a","b"]}
             claimed: Some(42) Some("feat/x")
         {"issueNumber":-1,"branch":"","specPath":7,"nothing":1}
-            bad_claim: `issueNumber` is a whole number from 1 on, and not `-1`; `branch` is the name of a branch as git takes it, without blanks, and not `""`; `specPath` is a path relative to the project, without `..`, and not `7`; there is no field `nothing` (the fields are `issueNumber`, `branch`, `branchPrefix`, `specPath`, `prNumber` and `contextRefs`); nothing was claimed; correct it
+            bad_claim: `issueNumber` must be a whole number of at least 1, but is `-1`; `branch` must be a branch name that git accepts, without blanks, but is `""`; `specPath` must be a path relative to the project, without `..`, but is `7`; there is no field `nothing` (the fields are `issueNumber`, `branch`, `branchPrefix`, `specPath`, `prNumber` and `contextRefs`); correct the values; nothing was claimed
         {"prNumber":7}
-            out_of_phase: `prNumber` cannot be given a value at `idle`; what can be given here is `issueNumber`, `branch`, `branchPrefix`, `specPath` and `contextRefs`
+            out_of_phase: `prNumber` cannot be given a value at `idle`; only `issueNumber`, `branch`, `branchPrefix`, `specPath` and `contextRefs` can be given here
     "#]].assert_eq(&told);
 }
 
@@ -330,8 +334,8 @@ async fn going_back_is_counted_and_then_a_person_decides() {
         on test > work: the tests fail
         on work > test: No acceptance checks for phase "work".
         on test > ship: `tested` holds
-        no ship > ship: the task has gone back to its work once already, which is all it may; a person decides: `portolan 
-        no ship > ship: the task has gone back to its work once already, which is all it may; a person decides: `portolan 
+        no ship > ship: the task has already gone back to its work once, which is the limit; a person decides with `portolan 
+        no ship > ship: the task has already gone back to its work once, which is the limit; a person decides with `portolan 
         WaitingForReply 1 of 1"#]].assert_eq(&told.join("\n"));
     expect![[r#"
         flow.boot idle t workflow="small"

@@ -12,21 +12,21 @@ use crate::support::{SPOKEN, ask, block_on, each, limits, setup, user};
 fn too_large_an_answer_is_not_read_on() {
     let turn = || Turn::Huge { media_type: "application/json", head: "{\"a\":\"".to_owned(), bytes: 50_000_000 };
     expect![[r#"
-        openai    whole  too-large (stays): the answer of `openai` has more than 1048576 bytes, and was not read on
-        openai    pieces too-large (stays): the answer of `openai` has more than 1048576 bytes, and was not read on | heard ``
-        anthropic whole  too-large (stays): the answer of `anthropic` has more than 1048576 bytes, and was not read on
-        anthropic pieces too-large (stays): the answer of `anthropic` has more than 1048576 bytes, and was not read on | heard ``
-        ollama    whole  too-large (stays): the answer of `ollama` has more than 1048576 bytes, and was not read on
-        ollama    pieces too-large (stays): the answer of `ollama` has more than 1048576 bytes, and was not read on | heard ``
+        openai    whole  too-large (stays): the answer of `openai` has more than 1048576 bytes and was not read further
+        openai    pieces too-large (stays): the answer of `openai` has more than 1048576 bytes and was not read further | heard ``
+        anthropic whole  too-large (stays): the answer of `anthropic` has more than 1048576 bytes and was not read further
+        anthropic pieces too-large (stays): the answer of `anthropic` has more than 1048576 bytes and was not read further | heard ``
+        ollama    whole  too-large (stays): the answer of `ollama` has more than 1048576 bytes and was not read further
+        ollama    pieces too-large (stays): the answer of `ollama` has more than 1048576 bytes and was not read further | heard ``
     "#]].assert_eq(&each(turn));
     let turn = || Turn::Huge { media_type: "text/event-stream", head: "data: \"".to_owned(), bytes: 50_000_000 };
     expect![[r#"
-        openai    whole  too-large (stays): the answer of `openai` has more than 1048576 bytes, and was not read on
-        openai    pieces too-large (stays): the answer of `openai` has more than 1048576 bytes, and was not read on | heard ``
-        anthropic whole  too-large (stays): the answer of `anthropic` has more than 1048576 bytes, and was not read on
-        anthropic pieces too-large (stays): the answer of `anthropic` has more than 1048576 bytes, and was not read on | heard ``
-        ollama    whole  too-large (stays): the answer of `ollama` has more than 1048576 bytes, and was not read on
-        ollama    pieces too-large (stays): the answer of `ollama` has more than 1048576 bytes, and was not read on | heard ``
+        openai    whole  too-large (stays): the answer of `openai` has more than 1048576 bytes and was not read further
+        openai    pieces too-large (stays): the answer of `openai` has more than 1048576 bytes and was not read further | heard ``
+        anthropic whole  too-large (stays): the answer of `anthropic` has more than 1048576 bytes and was not read further
+        anthropic pieces too-large (stays): the answer of `anthropic` has more than 1048576 bytes and was not read further | heard ``
+        ollama    whole  too-large (stays): the answer of `ollama` has more than 1048576 bytes and was not read further
+        ollama    pieces too-large (stays): the answer of `ollama` has more than 1048576 bytes and was not read further | heard ``
     "#]]
     .assert_eq(&each(turn));
 }
@@ -50,11 +50,11 @@ fn an_answer_without_end_comes_to_one() {
         lines.push_str(&format!("{}\n", said.split(" | heard").next().unwrap_or_default()));
     }
     expect![[r#"
-        too-large (stays): the answer of `openai` has more than 100000 bytes, and was not read on
-        bad-answer (stays): what `anthropic` answered at `HOST` is no answer: it asks for more than 128 tools
-        too-large (stays): the answer of `openai` has more than 100000 bytes, and was not read on
-        too-large (stays): the answer of `openai` has more than 100000 bytes, and was not read on
-        too-large (stays): the answer of `openai` has more than 100000 bytes, and was not read on
+        too-large (stays): the answer of `openai` has more than 100000 bytes and was not read further
+        bad-answer (stays): the answer of `anthropic` at `HOST` is not valid: it asks for more than 128 tools
+        too-large (stays): the answer of `openai` has more than 100000 bytes and was not read further
+        too-large (stays): the answer of `openai` has more than 100000 bytes and was not read further
+        too-large (stays): the answer of `openai` has more than 100000 bytes and was not read further
     "#]]
     .assert_eq(&lines);
 }
@@ -101,7 +101,7 @@ fn a_stream_that_falls_silent_is_given_up() {
         ..setup(&provider.origin)
     };
     let model = open("openai:m", &setup).expect("a model");
-    expect!["timed-out (may pass): `openai` said nothing for 50 ms | heard `one| two`"].assert_eq(&block_on(ask(
+    expect!["timed-out (may pass): `openai` sent nothing for 50 ms | heard `one| two`"].assert_eq(&block_on(ask(
         model.as_ref(),
         &user("Hello?"),
         true,

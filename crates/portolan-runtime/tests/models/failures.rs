@@ -37,7 +37,7 @@ fn errors_of_providers_are_told_apart() {
         lines.push_str(&format!("{whole}\n"));
     }
     expect![[r#"
-        bad-request (stays): `openai` does not take the request (status 400): 'tools' is too short
+        bad-request (stays): `openai` rejected the request (status 400): 'tools' is too short
         too-long (stays): the conversation is longer than `m` can read (status 400): This model's maximum context length is 128000 tokens
         too-long (stays): the conversation is longer than `m` can read (status 400): prompt is too long: 210000 tokens > 200000 maximum
         refused-key (stays): `openai` refuses the key in `OPENAI_API_KEY` (status 401): Incorrect API key provided: [redacted]
@@ -45,9 +45,9 @@ fn errors_of_providers_are_told_apart() {
         refused-key (stays): `openai` refuses the key in `OPENAI_API_KEY` (status 403): Country not supported
         unknown-model (stays): `openai` has no model `m` at `HOST` (status 404): The model `m` does not exist
         too-long (stays): the conversation is longer than `m` can read (status 413): Request too large
-        bad-request (stays): `openai` does not take the request (status 422): temperature: too hot
-        rate-limited (may pass): `openai` is asked too often (status 429): Rate limit reached
-        no-credit (stays): the account at `openai` is used up (status 429): You exceeded your current quota
+        bad-request (stays): `openai` rejected the request (status 422): temperature: too hot
+        rate-limited (may pass): `openai` received too many requests (status 429): Rate limit reached
+        no-credit (stays): the account at `openai` has no credit left (status 429): You exceeded your current quota
         provider-failed (may pass): `openai` failed (status 500): oops
         overloaded (may pass): `openai` is overloaded (status 503): loading the model
         overloaded (may pass): `anthropic` is overloaded (status 529): Overloaded
@@ -121,7 +121,7 @@ fn errors_within_an_answer_are_errors() {
         asked("openai", false, Turn::raw(200, "application/json", &whole)),
     ];
     expect![[r#"
-        rate-limited (may pass): `openai` is asked too often (status 429): too many requests | heard `Hel`
+        rate-limited (may pass): `openai` received too many requests (status 429): too many requests | heard `Hel`
         overloaded (may pass): `anthropic` is overloaded (status 529): Overloaded | heard `Hel`
         provider-failed (may pass): `openai` failed (status 502): no provider left"#]]
     .assert_eq(&lines.join("\n"));
@@ -131,20 +131,20 @@ fn errors_within_an_answer_are_errors() {
 fn an_answer_that_breaks_off_is_none() {
     let said = Said::text("Hello there, you.").calling("c1", "search", r#"{"q": "maps"}"#);
     expect![[r#"
-        openai    whole  cut-off (may pass): the answer of `openai` broke off: end of file before message length reached
-        openai    pieces cut-off (may pass): the answer of `openai` broke off before its end | heard ``
-        anthropic whole  cut-off (may pass): the answer of `anthropic` broke off: end of file before message length reached
-        anthropic pieces cut-off (may pass): the answer of `anthropic` broke off before its end | heard ``
-        ollama    whole  cut-off (may pass): the answer of `ollama` broke off: end of file before message length reached
-        ollama    pieces cut-off (may pass): the answer of `ollama` broke off before its end | heard ``
+        openai    whole  cut-off (may pass): the answer of `openai` was interrupted: end of file before message length reached
+        openai    pieces cut-off (may pass): the answer of `openai` ended too early | heard ``
+        anthropic whole  cut-off (may pass): the answer of `anthropic` was interrupted: end of file before message length reached
+        anthropic pieces cut-off (may pass): the answer of `anthropic` ended too early | heard ``
+        ollama    whole  cut-off (may pass): the answer of `ollama` was interrupted: end of file before message length reached
+        ollama    pieces cut-off (may pass): the answer of `ollama` ended too early | heard ``
     "#]].assert_eq(&each(|| Turn::Cut(said.clone(), 150)));
     expect![[r#"
-        openai    whole  cut-off (may pass): the answer of `openai` broke off: end of file before message length reached
-        openai    pieces cut-off (may pass): the answer of `openai` broke off before its end | heard ``
-        anthropic whole  cut-off (may pass): the answer of `anthropic` broke off: end of file before message length reached
-        anthropic pieces cut-off (may pass): the answer of `anthropic` broke off before its end | heard ``
-        ollama    whole  cut-off (may pass): the answer of `ollama` broke off: end of file before message length reached
-        ollama    pieces cut-off (may pass): the answer of `ollama` broke off before its end | heard ``
+        openai    whole  cut-off (may pass): the answer of `openai` was interrupted: end of file before message length reached
+        openai    pieces cut-off (may pass): the answer of `openai` ended too early | heard ``
+        anthropic whole  cut-off (may pass): the answer of `anthropic` was interrupted: end of file before message length reached
+        anthropic pieces cut-off (may pass): the answer of `anthropic` ended too early | heard ``
+        ollama    whole  cut-off (may pass): the answer of `ollama` was interrupted: end of file before message length reached
+        ollama    pieces cut-off (may pass): the answer of `ollama` ended too early | heard ``
     "#]].assert_eq(&each(|| Turn::Cut(said.clone(), 0)));
 }
 
@@ -188,20 +188,20 @@ fn what_is_no_answer_is_refused() {
         lines.push_str(&format!("{}\n", asked(name, is_stream, Turn::raw(200, media_type, body))));
     }
     expect![[r#"
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: it comes as `text/html`; check the address of the model
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: it comes as `text/html`; check the address of the model | heard ``
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: it has no choice in it
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: its JSON is not that of an answer (line 1, column 26)
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: it has no choice in it
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: its JSON ends too soon (line 1, column 19)
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: its content type is `text/html`; check the address of the model
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: its content type is `text/html`; check the address of the model | heard ``
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: it has no choice
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: its JSON does not have the form of an answer (line 1, column 26)
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: it has no choice
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: its JSON ends too soon (line 1, column 19)
         `fine` | Other("") | ? in ? out ? cached ? thought
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: it is no JSON (line 1, column 1)
-        bad-answer (stays): what `openai` answered at `HOST` is no answer: a piece of it is none: it is no JSON (line 1, column 2) | heard ``
-        cut-off (may pass): the answer of `openai` broke off before its end | heard ``
-        cut-off (may pass): the answer of `openai` broke off before its end | heard ``
-        bad-answer (stays): what `anthropic` answered at `HOST` is no answer: it has no content in it
-        bad-answer (stays): what `anthropic` answered at `HOST` is no answer: a piece of it is none: its JSON is not that of an answer (line 1, column 2) | heard ``
-        cut-off (may pass): the answer of `anthropic` broke off before its end | heard ``
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: it is not JSON (line 1, column 1)
+        bad-answer (stays): the answer of `openai` at `HOST` is not valid: a part of it is not valid: it is not JSON (line 1, column 2) | heard ``
+        cut-off (may pass): the answer of `openai` ended too early | heard ``
+        cut-off (may pass): the answer of `openai` ended too early | heard ``
+        bad-answer (stays): the answer of `anthropic` at `HOST` is not valid: it has no content
+        bad-answer (stays): the answer of `anthropic` at `HOST` is not valid: a part of it is not valid: its JSON does not have the form of an answer (line 1, column 2) | heard ``
+        cut-off (may pass): the answer of `anthropic` ended too early | heard ``
     "#]].assert_eq(&lines);
 }
 
@@ -231,7 +231,7 @@ fn a_redirect_is_not_followed() {
         let said = said.replace(&elsewhere.origin, "ELSEWHERE");
         assert_eq!(
             said,
-            "unreachable (stays): `openai` leads on to `ELSEWHERE/v1/chat/completions`, which is not followed; name that \
+            "unreachable (stays): `openai` redirects to `ELSEWHERE/v1/chat/completions`, which is not followed; name that \
              address after `@`"
         );
     }

@@ -32,11 +32,11 @@ fn a_key_that_is_not_set_is_named_before_anything_is_sent() {
         lines.push_str(&format!("{name}: {said}\n"));
     }
     expect![[r#"
-        openai:m: no-key: `openai` wants a key, and `OPENAI_API_KEY` is not set; set the environment variable `OPENAI_API_KEY`
-        anthropic:m: no-key: `anthropic` wants a key, and `ANTHROPIC_API_KEY` is not set; set the environment variable `ANTHROPIC_API_KEY`
-        gemini:m: no-key: `gemini` wants a key, and `GEMINI_API_KEY` is not set; set the environment variable `GEMINI_API_KEY`
-        openai:m: no-key: the key in `OPENAI_API_KEY` has characters that cannot be sent; set `OPENAI_API_KEY` to the key alone
-        openai:m: bad-model-name: the variable `OPENAI_BASE_URL` has no address: the address `ftp://host` of the model cannot be asked: it begins with `ftp:`; write it as `https://host/path`, or unset it
+        openai:m: no-key: `openai` requires a key, but `OPENAI_API_KEY` is not set; set the environment variable `OPENAI_API_KEY`
+        anthropic:m: no-key: `anthropic` requires a key, but `ANTHROPIC_API_KEY` is not set; set the environment variable `ANTHROPIC_API_KEY`
+        gemini:m: no-key: `gemini` requires a key, but `GEMINI_API_KEY` is not set; set the environment variable `GEMINI_API_KEY`
+        openai:m: no-key: the key in `OPENAI_API_KEY` has characters that cannot be sent; set `OPENAI_API_KEY` to the key only
+        openai:m: bad-model-name: the variable `OPENAI_BASE_URL` does not hold a valid address: the address `ftp://host` of the model cannot be used: it begins with `ftp:`; write it as `https://host/path`, or unset it
         ollama:m: opened
         omlx:m: opened
         openai:m@http://127.0.0.1:8080/v1: opened
@@ -79,7 +79,7 @@ fn a_server_that_wants_a_key_is_told_of() {
     let name = format!("openai:m@{}/v1", provider.origin);
     let model = open(&name, &with(&[("OPENAI_API_KEY", KEY)])).expect("a model");
     let said = block_on(ask(model.as_ref(), &user("Hello?"), false));
-    expect!["refused-key (stays): `openai` at `HOST` wants a key, and none was sent; set `OPENAI_BASE_URL` to its address to have `OPENAI_API_KEY` sent there (status 401): who are you?"].assert_eq(&said.replace(provider.origin.trim_start_matches("http://"), "HOST"));
+    expect!["refused-key (stays): `openai` at `HOST` requires a key, and none was sent; set `OPENAI_BASE_URL` to its address to have `OPENAI_API_KEY` sent there (status 401): who are you?"].assert_eq(&said.replace(provider.origin.trim_start_matches("http://"), "HOST"));
 }
 
 /// Whatever a provider says, and wherever it says it.

@@ -157,11 +157,11 @@ fn a_file_of_answers_is_opened_by_its_name() {
     }
     expect![[r#"
         bad-script: `FOLDER/bad.yaml` has 3 faults that must be corrected; correct what is listed
-        FOLDER/bad.yaml:1:3: answer 1 says nothing; write one of `text`, `json` and `fail`; `tool_calls` may stand alone or beside a text
-        FOLDER/bad.yaml:1:3: answer 1 has a field `txet`, which means nothing here; did you mean `text`?
+        FOLDER/bad.yaml:1:3: answer 1 says nothing; write one of `text`, `json` and `fail`; `tool_calls` can be alone or beside a text
+        FOLDER/bad.yaml:1:3: answer 1 has a field `txet`, which has no meaning here; did you mean `text`?
         FOLDER/bad.yaml:3:11: `finish` of answer 2 is `soon`, which is not one of its values; write one of `stop`, `length`, `tools` and `filtered`
         unreadable: `FOLDER/none.yaml` cannot be read: No such file or directory; name a readable text file
-        unreadable: `FOLDER/folder.yaml` cannot be read: it is no regular file; name a readable text file
+        unreadable: `FOLDER/folder.yaml` cannot be read: it is not a regular file; name a readable text file
     "#]].assert_eq(&lines);
 }
 
@@ -185,7 +185,7 @@ fn a_recording_says_the_same() {
     expect![[r#"
         [
           {"for":"find","text":"One moment.","tool_calls":[{"id":"c1","name":"search","arguments":{"q":"maps"}}],"usage":{"input":11,"output":7,"cached":4,"reasoning":2},"finish":"tools","model":"m-1"},
-          {"for":"find","fail":{"code":"rate-limited","message":"`openai` is asked too often (status 429): slow down","may_pass":true,"retry_after_ms":1000}},
+          {"for":"find","fail":{"code":"rate-limited","message":"`openai` received too many requests (status 429): slow down","may_pass":true,"retry_after_ms":1000}},
           {"for":"sum","text":"Here: é \"x\"\n","usage":{"input":11,"output":7,"cached":4,"reasoning":2},"finish":"stop","model":"m-1"},
           {"tool_calls":[{"id":"c2","name":"search","arguments":"{\"q\""}],"usage":{"input":11,"output":7,"cached":4,"reasoning":2},"finish":"length","model":"m-1"}
         ]

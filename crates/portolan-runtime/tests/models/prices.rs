@@ -74,7 +74,7 @@ fn all_faults_of_a_price_file_are_told() {
     let told = format!("{}: {error}", error.code).replace(&folder.path().display().to_string(), "FOLDER");
     expect![[r#"
         bad-prices: `FOLDER/.portolan/prices.yaml` has 2 faults that must be corrected; correct what is listed
-        FOLDER/.portolan/prices.yaml:2:21: `input` of the price of `openai:a` must be US dollars for a million tokens, a number from 0 to 1000000 with at most 6 digits after the point, but is a string
+        FOLDER/.portolan/prices.yaml:2:21: `input` of the price of `openai:a` must be US dollars per million tokens, a number from 0 to 1000000 with at most 6 decimal places, but is a string
         FOLDER/.portolan/prices.yaml:3:13: the price of `openai:b` has no `output`"#]].assert_eq(&told);
 }
 

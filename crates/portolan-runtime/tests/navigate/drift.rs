@@ -78,7 +78,9 @@ fn a_run_is_carried_over_only_where_all_that_it_names_is_still_there() {
     let typed = text("2.0.0", &steps(&["plan", "build"])).replace("string, default: low", "number");
     let faulty =
         text("2.0.0", "      - { id: build, kind: step, name: Build, transitionTo: x, nope: 1 }\n") + "  - 3\n";
-    for (changed, why) in [(gone, "no such place"), (other, ""), (typed, "`risk` is a number now"), (faulty, "fault")] {
+    for (changed, why) in
+        [(gone, "no longer exists"), (other, ""), (typed, "`risk` is a number now"), (faulty, "fault")]
+    {
         let (world, now) = begun(States::Tokens);
         change(&world, &changed);
         let refused = carry_over(&world, &now.state).expect_err("it cannot be carried over");
@@ -100,21 +102,18 @@ fn a_run_is_carried_over_to_nothing_that_asks_for_less_so_far() {
     for (changed, why) in [
         (
             plain("plan") + &checked("build", "build.md") + &plain("test"),
-            "the check `there` of `work.plan` was changed or taken away",
+            "the check `there` of `work.plan` was changed or removed",
         ),
-        (
-            checked("plan", "plan.md") + &plain("build") + &plain("test"),
-            "the check `there` of `work.build` was changed",
-        ),
+        (checked("plan", "plan.md") + &plain("build") + &plain("test"), "the check `there` of `work.build`"),
         (
             checked("plan", "plan.md") + &checked("build", "other.md") + &plain("test"),
-            "the check `there` of `work.build` was changed",
+            "the check `there` of `work.build`",
         ),
         (
             checked("plan", "plan.md") + &checked("more", "more.md") + &checked("build", "build.md"),
-            "`work.more` is on the way so far now",
+            "`work.more` is now on the path so far",
         ),
-        (checked("build", "build.md") + &plain("test"), "`work.plan`, which is on the way so far, is gone"),
+        (checked("build", "build.md") + &plain("test"), "`work.plan`, which is on the path so far, no longer exists"),
     ] {
         let world = world(ID, &text("1.0.0", &begun), States::Tokens);
         let now = begin(&world, ID, json!({}));
@@ -166,7 +165,11 @@ fn a_run_begins_also_where_no_copy_can_be_kept() {
     let world = world(ID, &text("1.0.0", &steps(&["plan", "build"])), States::Tokens);
     world.write(".portolan", "a file where a folder should be");
     let now = begin(&world, ID, json!({}));
-    assert!(now.guidance().message.starts_with("Note: no copy of the workflow is kept"), "{}", now.guidance().message);
+    assert!(
+        now.guidance().message.starts_with("Note: no copy of the workflow could be kept"),
+        "{}",
+        now.guidance().message
+    );
     let (told, _) = obey(&world, look(&world, &now.state).expect("it is there"));
     assert_eq!(told, ["Work · step 1: The plan", "Work · step 2: The build"]);
 }
@@ -201,7 +204,7 @@ fn a_pass_of_a_loop_stays_one() {
         .replace("activities:", "  - { name: owner, type: string, required: true }\nactivities:");
     change(&world, &required);
     let refused = carry_over(&world, &now.state).expect_err("it lacks a variable");
-    assert!(refused.help.contains("`owner` is required now"), "{}", refused.help);
+    assert!(refused.help.contains("`owner` is now required"), "{}", refused.help);
     change(&world, &version("1.1.0", &looping(over, make, &tell.replace("Tell", "Tell them"))));
     let (told, _) = obey(&world, carry_over(&world, &now.state).expect("the loop is the same"));
     assert_eq!(told.last().map(String::as_str), Some("Work · step 2: Tell them"));

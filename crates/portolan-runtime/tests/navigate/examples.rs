@@ -390,6 +390,6 @@ fn a_loop_over_what_is_not_there_names_it_as_it_is_written() {
     let knows = json!({ "tasks": [[{ "title": "the parser" }]] });
     let mut agent = Agent::of(world(States::Tokens), knows);
     let (_, now) = agent.until(agent.begin("work-package"), &["yes"], &asks("each-check"));
-    let note = "Note: `task.checks` has no value, and the loop goes by its items";
+    let note = "Note: `task.checks` has no value, but the loop iterates over its items";
     assert!(now.guidance().message.contains(note), "{}", now.guidance().message);
 }

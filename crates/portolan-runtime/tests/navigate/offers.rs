@@ -95,7 +95,7 @@ pub(crate) fn shows_no_more(now: &View, ids: &BTreeSet<String>) -> Result<(), Te
     let rest = shown.to_string().replace(&now.state, "");
     let words: BTreeSet<&str> = rest.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').collect();
     for id in ids.iter().filter(|id| !open.contains(*id)) {
-        prop_assert!(!words.contains(id.as_str()), "`{id}` is shown, and not open: {rest}");
+        prop_assert!(!words.contains(id.as_str()), "`{id}` must be shown, but is open: {rest}");
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn a_false_question_is_never_asked_and_is_on_record() {
     let records = wait(world.service().records(&Address::parse(&now.state))).expect("records");
     let last = records.last().expect("a record");
     let told = portolan_core::present::history(&last.event, &last.changes);
-    assert!(told.contains("passed over `intake.project`: its condition does not hold"), "{told}");
+    assert!(told.contains("skipped `intake.project`: its condition does not hold"), "{told}");
     assert!(!told.contains("asks a person"), "{told}");
 }
 
@@ -95,7 +95,7 @@ fn a_question_answers_itself_when_its_time_is_over() {
         }
         assert_eq!(now.guidance().checkpoint.as_ref().map(|asked| asked.id.as_str()), Some("settled"));
         assert!(
-            now.guidance().message.contains("60 s after it was asked it counts as `yes`"),
+            now.guidance().message.contains("60 s after it was asked, it counts as answered with `yes`"),
             "{}",
             now.guidance().message
         );
@@ -104,7 +104,7 @@ fn a_question_answers_itself_when_its_time_is_over() {
         world.options.clock = Clock::Still(Timestamp(61_000));
         let after = look(&world, &now.state).expect("it is there");
         assert_eq!(headline(&after), "Publish · step 1: Post the review");
-        assert!(after.guidance().message.contains("nobody answered"), "{}", after.guidance().message);
+        assert!(after.guidance().message.contains("was not answered in time"), "{}", after.guidance().message);
         // The answer that comes after that is late: also by the same token, since its time is over there too.
         let late = act(&world, &now.state, &answer("settled", "no"), &agent()).expect_err("it is late");
         assert_eq!(late.code, "stale");

@@ -64,8 +64,8 @@ fn a_handle_alone_is_enough_to_look() {
     assert_eq!(look(&world, &handle.to_uppercase()).expect("it is there"), now);
     let step = Act::Complete { step: "read".into(), report: Report::of("passed") };
     expect![[r#"
-        revision_required: a handle alone is enough to look at a run, and not to move it
-        help: send one of the present actions as it stands: its `state` has the handle and the revision
+        revision_required: a handle alone can be used to view a run, but not to move it
+        help: send one of the current actions unchanged: its `state` has the handle and the revision
         situated
     "#]]
     .assert_eq(&told(&refusal(act(&world, handle, &step, &agent()))));
@@ -146,8 +146,8 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let input = outputs(json!({ "findings": "none", "nobody": 1 }));
     let wanted = Open { carrier: RunCarrier::State, workflow: Some(ID.to_owned()), input, ..Open::default() };
     expect![[r#"
-        bad_input: the variables are not what `pull-request-review` takes: `findings` is an array, and not a string; there is no variable `nobody`
-        help: give each as its type says, and leave out what the workflow does not name
+        bad_input: the variables are not valid for `pull-request-review`: `findings` must be an array, but is a string; there is no variable `nobody`
+        help: give each a value of its type, and leave out what the workflow does not name
         no situation
     "#]]
     .assert_eq(&told(&refusal(wait(world.service().open(&wanted, &agent())))));
@@ -169,7 +169,7 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
     let input = outputs(json!({ "issue_platform": "jira" }));
     let wanted = Open { carrier: RunCarrier::State, workflow: Some(ID.to_owned()), input, ..Open::default() };
     let refused = refusal(wait(world.service().open(&wanted, &agent())));
-    assert!(refused.message.contains("is what a person answers"), "{}", refused.message);
+    assert!(refused.message.contains("is answered by a person"), "{}", refused.message);
     let after = act(&world, &now.state, &done(json!({ "depth": "quick" })), &agent()).expect("it fits");
     let action = &required(&after);
     let after = send(&world, action, Some("jira")).expect("it is open");

@@ -122,7 +122,7 @@ fn checks_of_the_forge_are_told_apart() {
         world.is(id, standing, code);
     }
     let said = world.decide(id);
-    assert!(said.reason.starts_with("cannot verify: what `gh` answered cannot be read"), "{}", said.reason);
+    assert!(said.reason.starts_with("cannot verify: the answer of `gh` cannot be read"), "{}", said.reason);
     let flood: Vec<String> = (0..12_000).map(|at| run(&format!("job {at}"), "COMPLETED", "SUCCESS")).collect();
     ready(&world, &rollup(&flood));
     assert_eq!(world.decide(id).standing, Unverified, "more is said than is read");

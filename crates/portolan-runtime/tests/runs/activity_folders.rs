@@ -99,12 +99,12 @@ fn a_fault_is_told_with_its_file() {
     let world = two();
     world.write(&format!("{FOLDER}/activities/02-build.yml"), "id: build\nversion: 1.0.0\nname: Build\nstesp: []\n");
     expect![[r#"
-        .flow/workflows/mine/activities/02-build.yml:4:1 error unknown-field: activity `build` has a field `stesp`, which means nothing here
+        .flow/workflows/mine/activities/02-build.yml:4:1 error unknown-field: activity `build` has a field `stesp`, which has no meaning here
     "#]]
     .assert_eq(&said(&world));
     let error = world.service().library().definition("mine").expect_err("it is refused");
     let message = error.message.replace(&format!("{}/", world.project().display()), "");
-    expect!["workflow `mine` has 1 fault(s): .flow/workflows/mine/activities/02-build.yml:4:1: activity `build` has a field `stesp`, which means nothing here (unknown-field)"]
+    expect!["workflow `mine` has 1 fault(s): .flow/workflows/mine/activities/02-build.yml:4:1: activity `build` has a field `stesp`, which has no meaning here (unknown-field)"]
         .assert_eq(&message);
 }
 
@@ -120,7 +120,7 @@ fn what_cannot_be_read_is_never_left_out() {
     world.write(&format!("{FOLDER}/activities/README.md"), "what is here");
     fs::create_dir(world.path(&format!("{FOLDER}/activities/old.yaml"))).expect("a folder");
     expect![[r#"
-        .flow/workflows/mine/activities/03-text.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/03-text.yaml` is not UTF-8: byte 4 begins no character
+        .flow/workflows/mine/activities/03-text.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/03-text.yaml` is not UTF-8: invalid character at byte 4
         .flow/workflows/mine/activities/04-folder.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/04-folder.yaml` is not a file
         .flow/workflows/mine/activities/05-large.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/05-large.yaml` has more than 4194304 bytes
         .flow/workflows/mine/activities/06-empty.yaml:1:1 error syntax: the file is empty
@@ -156,7 +156,7 @@ fn activities_here_and_there_are_a_fault() {
         format!("{HEAD}activities:\n  - {{ id: own, version: 1.0.0, name: Own }}\n"),
     );
     expect![[r#"
-        .flow/workflows/mine/workflow.yaml:4:1 error either-or: the workflow has `activities`, and 2 in files of their own in `.flow/workflows/mine/activities`
+        .flow/workflows/mine/workflow.yaml:4:1 error either-or: the workflow has `activities`, and also 2 in files of their own in `.flow/workflows/mine/activities`
     "#]]
     .assert_eq(&said(&world));
     world.write(&format!("{FOLDER}/workflow.yaml"), format!("{HEAD}activitiesDir: none\n"));
@@ -191,7 +191,7 @@ fn no_link_leads_out_of_the_folder() {
     link("elsewhere/01-other.yaml", &format!("{FOLDER}/activities/03-other.yaml"));
     link("elsewhere/none.yaml", &format!("{FOLDER}/activities/04-none.yaml"));
     expect![[r#"
-        .flow/workflows/mine/activities/03-other.yaml:1:1 error bad-path: `.flow/workflows/mine/activities/03-other.yaml` leads out of the workflow's folder
+        .flow/workflows/mine/activities/03-other.yaml:1:1 error bad-path: `.flow/workflows/mine/activities/03-other.yaml` is outside the workflow's folder
         .flow/workflows/mine/activities/04-none.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/04-none.yaml` cannot be read: no such file or directory
     "#]]
     .assert_eq(&said(&world).replace("elsewhere/01-other.yaml", "ELSEWHERE"));
@@ -225,7 +225,7 @@ fn a_changed_added_or_removed_file_counts_for_the_next_run_of_the_same_service()
     let first = now();
     assert!(std::sync::Arc::ptr_eq(&first, &now()), "nothing has changed");
     world.write(&format!("{FOLDER}/activities/02-build.yml"), activity("build", Some("third")));
-    assert!(service.library().definition("mine").is_err(), "`third` is not there");
+    assert!(service.library().definition("mine").is_err(), "`third` does not exist");
     world.write(&format!("{FOLDER}/activities/03-third.yaml"), activity("third", None));
     assert_eq!(nodes(&now()), "start look look.work build build.work third third.work done");
     world.write(&format!("{FOLDER}/activities/02-build.yml"), activity("build", None));
@@ -313,7 +313,7 @@ fn what_is_not_beside_is_a_fault_that_lenient_reading_does_without() {
     fs::remove_dir_all(world.path(".flow/workflows/other")).expect("it is there");
     expect![[r#"
         .flow/workflows/mine/workflow.yaml:4:28 error unknown-rules: there are no shared rules `other::polite`
-        other/02-ask.yaml:1:1 error unreadable-file: `other/02-ask.yaml` is not there
+        other/02-ask.yaml:1:1 error unreadable-file: `other/02-ask.yaml` does not exist
     "#]]
     .assert_eq(&said(&world));
     let folder = world.path(FOLDER);

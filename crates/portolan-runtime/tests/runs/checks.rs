@@ -107,7 +107,7 @@ fn a_check_is_heard_and_seen_while_it_runs() {
         let seen = seen.expect("it is there");
         let checking = seen.situation.checking.as_ref().expect("somebody else sees it");
         assert_eq!((&*checking.check, checking.line.as_deref()), (command, Some("half way")));
-        assert!(instructions(&seen).contains("` runs since "), "{}", instructions(&seen));
+        assert!(instructions(&seen).contains("` has been running since "), "{}", instructions(&seen));
         let settled = settled.expect("it is acted");
         let settled = settled.expect("it is checked");
         assert!(settled.claim.is_some_and(|claim| claim.held));
@@ -128,8 +128,8 @@ fn what_is_not_trusted_does_not_run_and_the_situation_says_so() {
         .assert_eq(&told(&Ok(before.clone())));
         let history = world.history(&run);
         expect![[r#"
-            not_trusted: `fix` is left only after commands that nobody has trusted yet
-              help: run `portolan trust .flow/workflows/checked.json`; the person at this machine decides that
+            not_trusted: leaving `fix` requires commands that are not trusted yet
+              help: run `portolan trust .flow/workflows/checked.json`; the person at this machine decides this
               (at fix)
         "#]]
         .assert_eq(&told(&world.next(&run, "passed")));
@@ -152,8 +152,8 @@ fn trust_in_what_a_file_says_now_is_none_in_what_a_run_began_with() {
     world.trust("checked");
     for run in [stored, task] {
         expect![[r#"
-            not_trusted: `fix` is left only after commands that nobody has trusted yet
-              help: the run is held to an earlier version of `checked`: begin a new run, or put that version back and run `portolan trust .flow/workflows/checked.json`; the person at this machine decides that
+            not_trusted: leaving `fix` requires commands that are not trusted yet
+              help: the run uses an earlier version of `checked`: begin a new run, or restore that version and run `portolan trust .flow/workflows/checked.json`; the person at this machine decides this
               (at fix)
         "#]]
         .assert_eq(&told(&world.next(&run, "passed")));

@@ -46,8 +46,8 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
     let world = World::with("forked", FORKED);
     let parent = parent(&world, "forked");
     expect![[r#"
-        branches_open: `fork` waits for its branches: `a` and `b` have not come to `join`
-          help: lead the task of each of them to `join`; then call again
+        branches_open: `fork` is waiting for its branches: `a` and `b` have not reached `join`
+          help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
     .assert_eq(&told(&world.next(&parent, "passed")));
@@ -63,8 +63,8 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
     world.next(&a, "passed").expect("a goes on");
     passed_child(&world, "3", "forked", "b");
     expect![[r#"
-        branches_open: `fork` waits for its branches: `a` have not come to `join`
-          help: lead the task of each of them to `join`; then call again
+        branches_open: `fork` is waiting for its branches: `a` have not reached `join`
+          help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
     .assert_eq(&told(&world.next(&parent, "passed")));
@@ -102,8 +102,8 @@ fn a_child_that_forks_waits_for_children_of_its_own() {
     };
     grandchild("4", "x");
     expect![[r#"
-        branches_open: `fork2` waits for its branches: `y` have not come to `join2`
-          help: lead the task of each of them to `join2`; then call again
+        branches_open: `fork2` is waiting for its branches: `y` have not reached `join2`
+          help: bring the task of each of them to `join2`, then call again
           (at fork2)
     "#]]
     .assert_eq(&told(&world.next(&first, "passed")));
@@ -157,8 +157,8 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
     parent(&world, "forked");
     let a = passed_child(&world, "2", "forked", "a");
     expect![[r#"
-        no_outgoing_edges: the run is over: it ended at `join`
-          help: nothing more is to be done; begin a new run for new work
+        no_outgoing_edges: the run has ended at `join`
+          help: nothing is left to do; begin a new run for new work
           (at join)
     "#]]
     .assert_eq(&told(&world.next(&a, "passed")));
@@ -169,7 +169,7 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
     }
     let own_start = Open { step: None, ..world.child_init("9", "forked", "1", "") };
     expect![[r#"
-        unknown_branch: the start is no branch of `fork`, where task `1` waits
+        unknown_branch: the start is not a branch of `fork`, where task `1` waits
           help: name one in `stepId`: `a` and `b`
     "#]]
     .assert_eq(&told(&world.init(&own_start)));
@@ -204,7 +204,7 @@ fn several_tasks_may_share_one_branch_and_all_of_them_must_pass() {
     let first: Vec<Address> = ["2", "3", "4"].map(|name| child(&world, name, "batch-process", "process_item")).into();
     let held = world.init(&world.child_init("5", "batch-process", "1", "process_item"));
     expect![[r#"
-        held_back: 3 branches of `fork_process` are running, and at most 3 may
+        held_back: 3 branches of `fork_process` are running, and at most 3 are allowed
           help: wait until one of them reaches the join
     "#]]
     .assert_eq(&told(&held));
@@ -261,7 +261,7 @@ fn a_parent_may_be_named_by_a_number_and_in_a_file_that_is_there_already() {
     world.write_task("4", &json!({ "subject": "x", "metadata": null }));
     let view = world.init(&world.child_init("4", "forked", "1", "a")).expect("it begins");
     assert_eq!(world.read_task("4")["metadata"]["parentTaskId"], "1");
-    assert_eq!(view.notes, ["task `1` waits at no fork, so that this is no branch of it"]);
+    assert_eq!(view.notes, ["task `1` is not waiting at a fork, so this is not a branch of it"]);
 }
 
 #[test]
@@ -294,18 +294,18 @@ fn what_is_no_branch_of_the_fork_counts_for_nothing_and_says_so() {
     let other = world.init(&world.child_init("5", "easy", "1", "a")).expect("a task of its own");
     let notes: Vec<String> = [&early, &unled, &before, &other].iter().flat_map(|view| view.notes.clone()).collect();
     expect![[r#"
-        there is no task `1` beside this one, so that it is no branch of it
-        task `1` has no workflow yet, so that this is no branch of it
-        task `1` waits at no fork, so that this is no branch of it
-        task `1` waits at a fork of `forked`, and this one runs another workflow, so that it is no branch of it
+        there is no task `1` beside this one, so this is not a branch of it
+        task `1` has no workflow yet, so this is not a branch of it
+        task `1` is not waiting at a fork, so this is not a branch of it
+        task `1` waits at a fork of `forked`, but this one runs another workflow, so it is not a branch of it
     "#]]
     .assert_eq(&format!("{}\n", notes.join("\n")));
     for view in [&early, &unled, &before, &other] {
         while world.next(&view.address, "passed").expect("it goes on").terminal.is_none() {}
     }
     expect![[r#"
-        branches_open: `fork` waits for its branches: `a` and `b` have not come to `join`
-          help: lead the task of each of them to `join`; then call again
+        branches_open: `fork` is waiting for its branches: `a` and `b` have not reached `join`
+          help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
     .assert_eq(&told(&world.next(&parent, "passed")));
@@ -358,7 +358,7 @@ fn a_neighbour_that_cannot_be_read_is_named_and_only_counting_waits_for_it() {
     expect![[r#"
         fork working
           note: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22; repair it or move it away; it was left as it is
-          blocked Next(passed) until the file is repaired or moved out of this folder, for it may be the task of a branch: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22
+          blocked Next(passed) until the file is repaired or moved out of this folder, because it could be the task of a branch: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22
     "#]].assert_eq(&shown(world.current(&parent)));
     expect![[r#"
         branch_unreadable: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22, and it may be the task of a branch
@@ -444,5 +444,5 @@ fn a_parent_that_cannot_be_is_refused() {
     assert!(!world.path("tasks/2.json").exists());
     let stored = Open { workflow: Some("forked".into()), parent: Some("1".into()), ..Open::default() };
     let notes: Value = json!(world.init(&stored).expect("it begins").notes);
-    assert_eq!(notes, json!(["a run in the store is no branch of a task; `parentTaskId` was not used"]));
+    assert_eq!(notes, json!(["a run in the store is not a branch of a task; `parentTaskId` was not used"]));
 }

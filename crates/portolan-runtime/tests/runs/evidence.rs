@@ -240,11 +240,11 @@ fn of_what_the_forge_does_not_say_a_person_is_asked() {
     for (level, said) in [
         (
             "block",
-            "asks a person: `fix` was reported passed. Is it so? `pull-request`: `gh` is not logged in; run `gh auth login`",
+            "asks a person: `fix` was reported as passed. Is that correct? `pull-request`: `gh` is not logged in; run `gh auth login`",
         ),
         (
             "warn",
-            "holds: cannot verify: `gh` is not logged in; run `gh auth login`; passed, for `policies.pull-request` is `warn`",
+            "holds: cannot verify: `gh` is not logged in; run `gh auth login`; passed because `policies.pull-request` is `warn`",
         ),
     ] {
         let (mut world, address) = begun("\"pull-request\"", false, &[]);
@@ -269,7 +269,7 @@ fn what_is_switched_off_is_not_looked_at() {
             forge(&mut world, &format!("{touch}\nexit 1"));
             perform(&world, &format!("rules policies: {{{gate}: {level}}}"));
             let said = outcome(&world, &address, None);
-            assert_eq!(said.contains("not looked at"), !is_asked, "{said}");
+            assert_eq!(said.contains("not checked"), !is_asked, "{said}");
             assert_eq!(asked.exists(), is_asked, "{gate} is {level}: {said}");
         }
     }
@@ -297,7 +297,7 @@ fn a_gate_looks_at_the_step_before_it_and_work_that_is_done_again_begins_anew() 
     world.write("b.txt", "b");
     assert!(outcome(&world, &address, None).starts_with("holds: "));
     let failed = outcome(&world, &address, None);
-    assert!(failed.starts_with("fails: nothing has changed that is `a.txt`"), "{failed}");
+    assert!(failed.starts_with("fails: no file matching `a.txt` has changed"), "{failed}");
     assert!(outcome(&world, &address, None).starts_with("fails: no file has changed"), "what was done before is done");
     world.write("a.txt", "c");
     assert!(outcome(&world, &address, None).starts_with("holds: "));
@@ -372,5 +372,5 @@ fn a_run_that_lives_in_its_token_alone_asks_a_person() {
     let address = world.init(&wanted).expect("it begins").address;
     world.write("a.txt", "b");
     let said = outcome(&world, &address, None);
-    assert!(said.starts_with("asks a person: ") && said.contains("it was not noted"), "{said}");
+    assert!(said.starts_with("asks a person: ") && said.contains("was not recorded"), "{said}");
 }

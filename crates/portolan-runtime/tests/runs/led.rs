@@ -170,7 +170,7 @@ fn items_are_led_at_once_and_addressed_by_their_number() {
     "#]]
     .assert_eq(&told(&world.current(&run)));
     expect![[r#"
-        branches_open: the branches of `led` are under way, and the call names none of them
+        branches_open: the branches of `led` are running, but the call names none of them
           help: say which one with `branch`: `0` and `1`
           (at led)
     "#]]
@@ -184,8 +184,8 @@ fn items_are_led_at_once_and_addressed_by_their_number() {
     "#]]
     .assert_eq(&told(&world.next_in(&run, "1", "passed")));
     expect![[r#"
-        unknown_branch: no branch `1` is under way
-          help: choose from the present positions
+        unknown_branch: no branch `1` is in progress
+          help: choose one of the current positions
           (at led)
     "#]]
     .assert_eq(&told(&world.next_in(&run, "1", "passed")));
@@ -299,7 +299,7 @@ fn where_items_are_led_at_once_the_agent_is_told_to_name_one() {
     expect![[r#"
         ## led
 
-        → Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete."#]].assert_eq(&instructions(&world.current(&run).expect("it is there")));
+        → Work on the items in progress, in parallel if you can; call Next(passed|failed) with the `branch` of each when it is complete."#]].assert_eq(&instructions(&world.current(&run).expect("it is there")));
     let branches = world.current(&run).expect("it is there").situation.position.branches;
     let branches: Vec<(&str, &str)> = branches.iter().map(|it| (it.branch.as_str(), it.state.as_str())).collect();
     assert_eq!(branches, [("0", "working"), ("1", "working")]);

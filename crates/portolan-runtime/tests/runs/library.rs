@@ -123,7 +123,7 @@ fn ids_never_leave_the_folder() {
     assert_eq!(begin(&world, &"x".repeat(200)).as_deref().map_err(|code| *code), Err("unknown_workflow"));
     expect![[r#"
         unknown_workflow: workflow `bug-fixx` is not known
-          help: did you mean `bug-fix`? the list of workflows has them all
+          help: did you mean `bug-fix`? the list of workflows shows them all
     "#]]
     .assert_eq(&told(&world.init(&Open { workflow: Some("bug-fixx".into()), ..Open::default() })));
 }
@@ -190,7 +190,7 @@ fn a_subflow_that_cannot_be_read_is_named() {
     .assert_eq(&why(&world));
     world.write(".flow/workflows/inner.json", b"\xff");
     expect![[r#"
-        `/.flow/workflows/inner.json` is not UTF-8: byte 0 begins no character
+        `/.flow/workflows/inner.json` is not UTF-8: invalid character at byte 0
     "#]]
     .assert_eq(&why(&world));
     // Lenient reading does not pass over a file that is there either.

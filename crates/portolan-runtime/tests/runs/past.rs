@@ -150,7 +150,7 @@ fn a_fork_begins_with_the_past_and_leaves_the_other_run_as_it_is() {
     assert_eq!((origin.run, origin.seq), (run.to_string(), 5));
     // A fork can be forked.
     let over = refusal(wait(world.service().fork(&fork, Fork::at(7), &agent())));
-    assert_eq!((over.code, &*over.message), ("over", "the run was over by that record"));
+    assert_eq!((over.code, &*over.message), ("over", "the run had ended by that record"));
     wait(world.service().fork(&fork, Fork::at(3), &agent())).expect("it is forked");
 }
 
@@ -180,8 +180,8 @@ fn what_a_person_decided_is_forked_by_persons_only() {
     wait(world.service().next(&step(&asked, "passed"), &person())).expect("it counts");
     let refused = refusal(wait(world.service().fork(&run, Fork::at(4), &agent())));
     expect![[r"
-        needs_person: only a person may fork a run in which a person has decided something
-        a person runs `portolan runs fork` in a terminal that no agent's program has opened"]]
+        needs_person: only a person is allowed to fork a run in which a person has decided something
+        ask a person to run `portolan runs fork` in a terminal that was not opened by an agent's program"]]
     .assert_eq(&format!("{}: {}\n{}", refused.code, refused.message, refused.help));
     // Before that nobody's word is taken along.
     wait(world.service().fork(&run, Fork::at(3), &agent())).expect("it is forked");
@@ -324,7 +324,7 @@ fn a_fork_stands_on_the_definition_as_it_is_now() {
     let same = fork(3, agent()).expect("it is forked").address;
     assert_eq!(origin(&world, &same), "3");
     world.define("mend", MENDED_WITH_CARE);
-    expect!["only a person has a run continue with a definition that it did not begin with; fork it with the definition that it began with; or the person runs `portolan runs fork RUN --at RECORD --definition current` in a terminal"]
+    expect!["only a person is allowed to continue a run with a definition that it did not begin with; fork it with the definition that it began with; or ask the person to run `portolan runs fork RUN --at RECORD --definition current` in a terminal"]
     .assert_eq(&refusal(fork(3, agent())).to_string());
     let forked = fork(3, person()).expect("it is forked").address;
     let told = origin(&world, &forked);
@@ -353,7 +353,7 @@ fn a_fork_is_not_carried_over_where_its_step_or_its_way_is_another() {
     let fork =
         |seq| refusal(wait(world.service().fork(&run, Fork { onto: Onto::Current, ..Fork::at(seq) }, &person())));
     world.define("mend", "start -> fix; fix -> done");
-    expect!["the run cannot be carried over to the definition as it is now: there is no such place as `check` in `mend` any more; fork it at an earlier record, or with the definition that it began with"]
+    expect!["the run cannot be migrated to the current definition: `check` no longer exists in `mend`; fork it at an earlier record, or with the definition that it began with"]
     .assert_eq(&fork(3).to_string());
     world.define(
         "mend",

@@ -120,9 +120,8 @@ fn where_nothing_blocks_it_holds_and_the_model_is_on_record() {
         world.write("new.txt", format!("password = hunter2hunter2\n{SECRET}\nplain\n"));
         let (told, view) = report(&world, &run);
         let model = format!("openai:m@{}/v1", provider.origin);
-        let expected = format!(
-            "holds: `{model}` looked at 2 files that have changed, and found nothing that blocks; minor `a.txt`:1: say more"
-        );
+        let expected =
+            format!("holds: `{model}` looked at 2 changed files and found nothing blocking; minor `a.txt`:1: say more");
         assert_eq!(told, expected);
         assert_eq!(view.terminal, Some("success"));
         assert!(world.history(&run).contains(&format!("checked `reviewed-by-another` of `fix`: it held: `{model}`")));
@@ -154,7 +153,10 @@ fn what_blocks_is_the_feedback_of_the_next_attempt() {
         world.write("a.txt", "c\n");
         let (told, view) = report(&world, &run);
         assert!(told.starts_with("fails: `openai:m@"), "{told}");
-        assert!(told.contains("found what blocks: blocking `a.txt`:1: it says c, and not b; blocking `b"), "{told}");
+        assert!(
+            told.contains("found blocking problems: blocking `a.txt`:1: it says c, and not b; blocking `b"),
+            "{told}"
+        );
         let output = view.claim.expect("it was checked").checks[0].output.clone().expect("all of it");
         let lines: Vec<&str> = output.lines().collect();
         assert_eq!(lines[0], "blocking `a.txt`:1: it says c, and not b");
@@ -194,7 +196,7 @@ fn an_answer_that_is_none_passes_nothing_and_a_person_is_asked() {
         world.write("a.txt", "b\n");
         let (told, _) = report(&world, &run);
         assert!(told.starts_with("asks: ") && told.contains("`openai:m@"), "{told}");
-        assert!(told.ends_with("; a person says whether someone other than the author has reviewed it"), "{told}");
+        assert!(told.ends_with("; a person must say whether someone other than the author has reviewed it"), "{told}");
         assert_eq!(provider.seen().len(), 1);
     }
 }
@@ -205,18 +207,22 @@ type Case = (&'static str, fn(&World), &'static str);
 #[test]
 fn what_a_model_cannot_be_shown_it_is_not_asked_about() {
     let cases: [Case; 6] = [
-        ("nothing has changed", |_| {}, "nothing has changed that a model could look at"),
-        ("only our own", |world| world.write(".portolan/x", "x"), "nothing has changed that a model could look at"),
-        ("no text", |world| world.write("b.bin", b"a\0b"), "of `b.bin`, it is no text"),
+        ("nothing has changed", |_| {}, "there are no changes that a model could review"),
+        ("only our own", |world| world.write(".portolan/x", "x"), "there are no changes that a model could review"),
+        ("no text", |world| world.write("b.bin", b"a\0b"), "`b.bin`: it is not text"),
         (
             "no text for git",
             |world| {
                 world.write(".gitattributes", "a.txt -diff\n");
                 world.write("a.txt", "b\n");
             },
-            "of `a.txt`, it is no text",
+            "`a.txt`: it is not text",
         ),
-        ("too much", |world| world.write("b.txt", "line\n".repeat(60_000)), "more has changed than a model is shown"),
+        (
+            "too much",
+            |world| world.write("b.txt", "line\n".repeat(60_000)),
+            "there are more changes than a model is shown",
+        ),
         (
             "too many",
             |world| {
@@ -224,7 +230,7 @@ fn what_a_model_cannot_be_shown_it_is_not_asked_about() {
                     world.write(&format!("many/{at}.txt"), "x\n");
                 }
             },
-            "more has changed than a model is shown",
+            "there are more changes than a model is shown",
         ),
     ];
     for (name, change, why) in cases {
@@ -243,8 +249,8 @@ fn what_a_model_cannot_be_shown_it_is_not_asked_about() {
 fn a_model_is_asked_where_a_person_has_allowed_it() {
     let provider = FakeProvider::new([found(&[finding("blocking", "a.txt", Some(1), "no")])]);
     let cases = [
-        ("", false, "asks: ", "nobody has allowed yet that `openai:m@"),
-        ("policies: {reviewed-by-another: off}\n", true, "holds: ", "not looked at"),
+        ("", false, "asks: ", "showing changes to `openai:m@"),
+        ("policies: {reviewed-by-another: off}\n", true, "holds: ", "not checked"),
     ];
     for (more, is_allowed, begin, part) in cases {
         let world = project("\"reviewed-by-another\"", &provider);
@@ -260,8 +266,8 @@ fn a_model_is_asked_where_a_person_has_allowed_it() {
     }
     // Who allowed one model has not allowed another; and what somebody wrote down looks at nothing.
     let others = [
-        ("openai:other@{}/v1", "nobody has allowed yet"),
-        ("scripted:answers.yaml", "looks at nothing"),
+        ("openai:other@{}/v1", "has not been allowed yet"),
+        ("scripted:answers.yaml", "does not check anything"),
         ("opnai:m", "did you mean"),
     ];
     for (model, why) in others {
@@ -349,6 +355,6 @@ fn a_run_that_lives_in_its_token_alone_asks_a_person() {
     let address = world.init(&wanted).expect("it begins").address;
     world.write("a.txt", "b\n");
     let (told, _) = report(&world, &address);
-    assert!(told.starts_with("asks: ") && told.contains("it was not noted"), "{told}");
+    assert!(told.starts_with("asks: ") && told.contains("was not recorded"), "{told}");
     assert_eq!(provider.seen().len(), 0);
 }

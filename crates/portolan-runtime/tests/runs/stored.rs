@@ -63,7 +63,7 @@ fn a_run_that_is_not_there_is_named() {
     let run = Address::Stored(RunId::parse("k3mx8q2p").expect("a handle"));
     expect![[r#"
         unknown_run: there is no run `k3mx8q2p` in this store
-          help: `portolan runs list` shows the runs there are
+          help: `portolan runs list` shows the existing runs
     "#]]
     .assert_eq(&told(&world.current(&run)));
     world.open("execute");
@@ -81,13 +81,13 @@ fn a_stored_move_names_the_revision_that_it_knows() {
     let view = world.start(&run).expect("it starts");
     expect![[r#"
         revision_required: the call names no `revision`
-          help: send an action of the present situation as it stands: it has one
+          help: send an action of the current situation unchanged: it has a `revision`
           (at execute)
     "#]]
     .assert_eq(&told(&world.report(&Move { revision: None, ..step(&view, "passed") })));
     expect![[r#"
         stale: the call quotes revision 1, but `execute` was reached at revision 2
-          help: somebody moved on meanwhile: choose from the present actions
+          help: the run has moved on in the meantime: choose from the present actions
           (at execute)
     "#]]
     .assert_eq(&told(&world.report(&Move { revision: Some(1), ..step(&view, "passed") })));
@@ -174,7 +174,7 @@ fn branches_are_addressed_by_name() {
     "#]]
     .assert_eq(&told(&world.start(&run)));
     expect![[r#"
-        branches_open: the branches of `fork` are under way, and the call names none of them
+        branches_open: the branches of `fork` are running, but the call names none of them
           help: say which one with `branch`: `a`, `b` and `c`
           (at fork)
     "#]]
@@ -187,8 +187,8 @@ fn branches_are_addressed_by_name() {
     .assert_eq(&told(&world.next_in(&run, "b", "passed")));
     world.next_in(&run, "a", "passed").expect("a is done");
     expect![[r#"
-        unknown_branch: no branch `a` is under way
-          help: choose from the present positions
+        unknown_branch: no branch `a` is in progress
+          help: choose one of the current positions
           (at fork)
     "#]]
     .assert_eq(&told(&world.next_in(&run, "a", "passed")));
@@ -196,7 +196,7 @@ fn branches_are_addressed_by_name() {
     let again = Move { branch: Some("a".to_owned()), ..step(&now, "passed") };
     expect![[r#"
         no_outgoing_edges: the branch `a` is done
-          help: go on with another one
+          help: continue with another one
           (at fork)
     "#]]
     .assert_eq(&told(&world.report(&again)));
@@ -241,8 +241,8 @@ fn the_limit_of_a_fork_holds_branches_back() {
         a working
           required Next(a, passed)
           optional Next(a, failed)
-          blocked Next(b, passed) until one of the 1 branches under way reaches the join
-          blocked Next(c, passed) until one of the 1 branches under way reaches the join
+          blocked Next(b, passed) until one of the 1 running branches reaches the join
+          blocked Next(c, passed) until one of the 1 running branches reaches the join
     "#]]
     .assert_eq(&told(&world.start(&run)));
     let now = world.current(&run).expect("it is there");
@@ -286,7 +286,7 @@ fn subflows_come_from_the_projects_folder_and_their_branches_are_addressed_by_th
         a working
           required Next(audit/a, passed)
           optional Next(audit/a, failed)
-          blocked Next(audit/b, passed) until one of the 1 branches under way reaches the join
+          blocked Next(audit/b, passed) until one of the 1 running branches reaches the join
     "#]]
     .assert_eq(&told(&world.start(&run)));
     let now = world.current(&run).expect("it is there");
@@ -365,7 +365,7 @@ fn a_question_names_the_branch_when_several_wait() {
     let text = told(&wait(world.service().question(&run, None, &person()))).replace(&run.to_string(), "RUN");
     expect![[r#"
         ambiguous_branch: 2 branches of `RUN` wait for a person
-          help: say which with `--branch`: `a` and `b`
+          help: choose one with `--branch`: `a` and `b`
     "#]]
     .assert_eq(&text);
     let question = wait(world.service().question(&run, Some("b"), &person())).expect("b is asked");
@@ -414,7 +414,7 @@ fn a_run_may_begin_at_a_step_that_work_can_begin_at() {
     assert!(world.history(&view.address).contains("past the steps before it"));
     let error = refusal(world.init(&at("commit")));
     assert_eq!((error.code, error.kind), ("needs_person", ErrorKind::NeedsPerson));
-    assert!(error.message.contains("would pass over `lint_format`"), "{error:?}");
+    assert!(error.message.contains("would skip `lint_format`"), "{error:?}");
     let view = wait(world.service().open(&at("commit"), &person())).expect("a person has it begin there");
     assert_eq!(view.current_step, "commit");
     for step in ["nowhere", "constructor", "commit2", "end_success", ""] {

@@ -238,9 +238,9 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
     };
     expect![[r#"
         understand working
-          note: the task runs `quick-task` already; `workflowType` `bug-fix` was not used
-          note: the task is at `understand` already; `stepId` `commit` was not used
-          note: the task has a description already; the new one was not used
+          note: the task already runs `quick-task`; `workflowType` `bug-fix` was not used
+          note: the task is already at `understand`; `stepId` `commit` was not used
+          note: the task already has a description; the new one was not used
           required Next(passed)
           optional Next(failed)
     "#]]
@@ -481,7 +481,7 @@ fn a_position_that_was_edited_by_hand_is_refused() {
     world.write_task("1", &file);
     let before = world.text("1");
     expect![[r#"
-        edited_outside: `FILE` says `commit`, but the run is at `understand`: somebody edited the position by hand
+        edited_outside: `FILE` says `commit`, but the run is at `understand`: the position was edited by hand
           help: set `metadata.currentStep` back to `understand`; positions are changed by Start and Next
     "#]]
     .assert_eq(&told(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
@@ -518,7 +518,7 @@ fn a_task_goes_on_as_it_began_whatever_becomes_of_its_definition() {
     let before = world.text("1");
     expect![[r#"
         definition_changed: the task was begun with another version of `mend`, which is not kept in this project
-          help: go on in the project where it was begun, or put that version of the workflow back
+          help: continue in the project where it was begun, or restore that version of the workflow
     "#]]
     .assert_eq(&told(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
     assert_eq!(world.text("1"), before);

@@ -129,7 +129,7 @@ fn nothing_outside_is_reached() {
         "/",
         absolute.to_str().expect("a plain path"),
     ] {
-        let expected = format!("error: `{path}` leads out of the served folder; name a path inside it");
+        let expected = format!("error: `{path}` is outside the served folder; name a path inside it");
         for tool in ["list_directory", "read_text_file", "get_file_info", "search_files"] {
             let told = told_of(&world, tool, json!({"path": path, "pattern": "**"}));
             let folder = folder.canonicalize().expect("it is there");
@@ -280,7 +280,7 @@ fn a_search_that_finds_too_much_is_given_up() {
     }
     let found = told_of(&world, "search_files", json!({"path": "", "pattern": "**/*.x"}));
     assert_eq!(found.lines().count(), 10_001);
-    assert!(found.ends_with("[the search was given up: more than 10000 matches; use a narrower pattern]"));
+    assert!(found.ends_with("[the search was stopped: more than 10000 matches; use a narrower pattern]"));
 }
 
 #[test]
@@ -406,11 +406,11 @@ impl Rooted {
 #[test]
 fn a_root_that_a_symlink_leads_outside_is_not_served() {
     expect![[r#"
-        server-not-started: server `s` cannot be started: `away` is a way out of `FOLDER/project`, through a symlink
-        help: write in `root` where it leads; a person must then trust that"#]]
+        server-not-started: server `s` cannot be started: `away` leaves `FOLDER/project` through a symlink
+        help: set `root` to the target of the symlink; a person must then trust it"#]]
     .assert_eq(&Rooted::new("away").reads());
     for root in ["./inside/up/away", "inside/up/away/."] {
-        assert!(Rooted::new(root).reads().contains("is a way out of"), "{root}");
+        assert!(Rooted::new(root).reads().contains("leaves"), "{root}");
     }
 }
 

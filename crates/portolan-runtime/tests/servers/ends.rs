@@ -95,7 +95,7 @@ fn a_server_that_does_not_introduce_itself_is_ended() {
         let options = PoolOptions { handshake_timeout: Duration::from_millis(500), ..quick() };
         let (world, held) = held_with("mute", options);
         let error = world.call("echo", nothing()).await.expect_err("no server");
-        assert!(error.message.contains("did not introduce itself"), "{}", told(&error));
+        assert!(error.message.contains("did not complete the handshake"), "{}", told(&error));
         held.released().await;
     });
 }

@@ -53,7 +53,7 @@ fn a_server_that_leaves_before_it_was_of_use_counts_as_failed() {
             errors.push(world.call("echo", nothing()).await.expect_err("it is gone"));
         }
         let last = errors.last().expect("ten");
-        assert!(last.message.contains("failed 2 times in a row and is left alone"), "{}", told(last));
+        assert!(last.message.contains("failed 2 times in a row and is not started for now"), "{}", told(last));
         assert_eq!(world.starts(), 2);
     });
 }
@@ -120,7 +120,7 @@ fn a_reply_that_cannot_be_read_fails_its_call_and_no_other() {
         let (error, other) = tokio::join!(world.call("raw", latin), world.call("echo", nothing()));
         expect![[r#"
             unreadable-reply: the reply of tool `raw` of server `s` cannot be read: invalid unicode code point at line 1 column 52
-            help: report this to the author of the server: a reply is one line of JSON, in UTF-8, nested at most 128 deep"#]]
+            help: report this to the author of the server: a reply must be one line of JSON in UTF-8, nested at most 128 levels deep"#]]
         .assert_eq(told(&error.expect_err("it cannot be read")).split("\n---").next().expect("a text"));
         assert!(other.is_ok());
         let cut = json!({"line": r#"{"jsonrpc": "2.0", "id": ID, "result": {"content": ["#});
@@ -137,9 +137,9 @@ fn odd_replies_are_no_trouble() {
         let world = world("normal");
         for (result, expected) in [
             ("{}", "nothing"),
-            ("7", "error: the reply is no object"),
-            ("null", "error: the reply is no object"),
-            (r#"{"content": "hello"}"#, "error: the `content` of the reply is no list"),
+            ("7", "error: the reply is not an object"),
+            ("null", "error: the reply is not an object"),
+            (r#"{"content": "hello"}"#, "error: the `content` of the reply is not a list"),
             (r#"{"content": [7, {"type": "text"}]}"#, r#"[7,{"type":"text"}]"#),
             (r#"{"tools": [], "content": []}"#, "nothing"),
             (r#"{"protocolVersion": "1", "structuredContent": {"a": 1}}"#, r#"{"a":1}"#),
@@ -164,7 +164,7 @@ fn a_reply_that_asks_for_more_is_refused() {
         let line = r#"{"id": ID, "result": {"resultType": "input_required", "inputRequests": {}}}"#;
         let error = world.call("raw", json!({ "line": line })).await.expect_err("refused");
         assert_eq!(error.kind, CallErrorKind::Unusable);
-        assert!(error.message.contains("wants more than a call (`input_required`)"), "{}", told(&error));
+        assert!(error.message.contains("did not complete in a single call (`input_required`)"), "{}", told(&error));
     });
 }
 

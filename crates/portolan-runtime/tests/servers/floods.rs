@@ -26,7 +26,7 @@ fn a_reply_of_a_hundred_megabytes_is_an_error_and_no_memory() {
             assert_eq!(error.kind, CallErrorKind::TooLarge, "{shape}: {}", told(&error));
             assert_eq!(
                 error.message,
-                "the reply of tool `huge` of server `s` was left out: it is larger than 16777216 bytes"
+                "the reply of tool `huge` of server `s` was discarded: it is larger than 16777216 bytes"
             );
         }
         world.call("echo", nothing()).await.expect("the connection stands");
@@ -45,7 +45,7 @@ fn a_huge_message_that_answers_nothing_is_passed_over() {
         let error = world.call_for("huge", json!({"bytes": 20_000_000, "no_id": true}), Duration::from_secs(2)).await;
         let error = error.expect_err("no answer");
         assert_eq!(error.kind, CallErrorKind::Timeout);
-        assert!(error.stderr.contains("a message of it was left out"), "{}", told(&error));
+        assert!(error.stderr.contains("one of its messages was discarded"), "{}", told(&error));
         world.call("echo", nothing()).await.expect("the connection stands");
     });
 }
@@ -97,7 +97,11 @@ fn malformed_messages_are_told_and_too_many_of_them_end_it() {
         assert_eq!(world.text("malformed", json!({"count": 600})).await, "malformed");
         let error = world.call("malformed", json!({"count": 5_000})).await.expect_err("given up");
         assert_eq!(error.kind, CallErrorKind::Lost, "{}", told(&error));
-        assert!(error.stderr.contains("it is given up: too much of what it sent was no message"), "{}", told(&error));
+        assert!(
+            error.stderr.contains("giving up on the server: it sent too many invalid messages"),
+            "{}",
+            told(&error)
+        );
         world.call("echo", nothing()).await.expect("it was started again");
     });
 }

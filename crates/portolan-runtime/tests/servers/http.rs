@@ -178,7 +178,7 @@ fn servers_that_cannot_be_reached_are_told_without_their_secrets() {
 fn entries_that_cannot_be_used_are_told() {
     block_on(async {
         for (url, header, why) in [
-            ("not a url", "X-A", "its `url` is none (relative URL without a base)"),
+            ("not a url", "X-A", "its `url` is not a valid URL (relative URL without a base)"),
             ("ftp://host/", "X-A", "its `url` begins with `ftp:`"),
             ("http://host/", "X A", "its header `X A` cannot be sent"),
             ("http://127.0.0.1:1/", "Mcp-Session-Id", "mcp-session-id"),
@@ -198,6 +198,6 @@ fn a_server_that_never_answers_is_given_up() {
         let web = Web::new(|_| Answer::Silence).await;
         let options = PoolOptions { handshake_timeout: Duration::from_millis(500), ..PoolOptions::default() };
         let error = web.world_with(http, options).call("echo", nothing()).await.expect_err("silence");
-        assert_eq!(error.message, "server `s` did not introduce itself within 500 ms");
+        assert_eq!(error.message, "server `s` did not complete the handshake within 500 ms");
     });
 }

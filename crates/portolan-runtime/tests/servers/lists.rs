@@ -46,7 +46,7 @@ fn a_server_introduces_itself() {
 #[test]
 fn a_list_that_cannot_be_used_is_an_error() {
     block_on(async {
-        for (mode, why) in [("endless_list", "the same page over and over"), ("odd_list", "invalid type")] {
+        for (mode, why) in [("endless_list", "it repeats the same page"), ("odd_list", "invalid type")] {
             let world = world(mode);
             let error = world.servers.tools("s").await.expect_err("no list");
             assert_eq!(error.kind, CallErrorKind::Unusable);

@@ -74,7 +74,7 @@ fn calls_are_posted_and_answered_over_the_stream() {
         world.call("change", nothing()).await.expect("a reply");
         let again = world.servers.tools("s").await.expect("a list");
         assert!(!Arc::ptr_eq(&list, &again));
-        assert!(world.hears("s: portolan: ").await.contains("what it sent is no message"));
+        assert!(world.hears("s: portolan: ").await.contains("it sent an invalid message"));
     });
 }
 
@@ -146,7 +146,7 @@ fn streams_that_are_none_are_refused() {
             (|_| Answer::status(503), "HTTP 503"),
             (|_| Answer::Whole(200, "text/html", b"<h1>hello</h1>".to_vec()), "it sends `text/html`"),
             (|_| Answer::events(&[]), "its stream ended at once"),
-            (|_| Answer::Silence, "it did not name the place for messages in time"),
+            (|_| Answer::Silence, "it did not send the address for messages in time"),
             (|_| Answer::Whole(200, "text/event-stream", vec![b'x'; 10_000_000]), "its stream ended at once"),
         ];
         for (handler, why) in handlers {

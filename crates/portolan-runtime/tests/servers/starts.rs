@@ -31,8 +31,8 @@ fn a_server_that_exits_at_once_is_quoted() {
     fails(
         &world_with("exit", options()),
         expect![[r#"
-        server-not-started: server `s` exited with status 7 before it had introduced itself
-        help: run `python3` by hand to see what it lacks; its standard error may say it
+        server-not-started: server `s` exited with status 7 before the handshake was complete
+        help: run `python3` by hand to see what is missing; its standard error may say
         ---
         no configuration found"#]],
     );
@@ -42,7 +42,7 @@ fn a_server_that_exits_at_once_is_quoted() {
 fn a_server_that_dies_of_the_greeting_is_quoted() {
     let world = world_with("die_on_initialize", options());
     let error = block_on(world.call("echo", nothing())).expect_err("no server");
-    assert!(error.message.contains("exited with status 9 before it had introduced itself"), "{}", told(&error));
+    assert!(error.message.contains("exited with status 9 before the handshake was complete"), "{}", told(&error));
     assert!(error.stderr.ends_with("I refuse to work without a key"), "{}", told(&error));
 }
 
@@ -50,7 +50,7 @@ fn a_server_that_dies_of_the_greeting_is_quoted() {
 fn a_server_that_says_nothing_is_given_up_in_time() {
     let options = PoolOptions { handshake_timeout: Duration::from_millis(700), ..PoolOptions::default() };
     let error = block_on(world_with("mute", options).call("echo", nothing())).expect_err("no server");
-    assert_eq!(error.message, "server `s` did not introduce itself within 700 ms");
+    assert_eq!(error.message, "server `s` did not complete the handshake within 700 ms");
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn a_call_that_may_take_less_than_the_start_does_not_wait_for_it() {
         let hasty = ToolCall { in_all: Some(Duration::from_millis(50)), ..call("s", "echo", nothing(), PATIENCE) };
         let (hasty, patient) = tokio::join!(world.servers.call(hasty), world.call("echo", nothing()));
         expect![[r#"
-            call-timeout: server `s` did not introduce itself within 50 ms, the time of the call of `echo`
-            help: give the call more time; the server goes on starting, and a later call finds it"#]]
+            call-timeout: server `s` did not complete the handshake within 50 ms, the time limit of the call of `echo`
+            help: give the call more time; the server keeps starting, and a later call can use it"#]]
         .assert_eq(&told(&hasty.expect_err("it is late")));
-        assert_eq!(patient.expect_err("no server").message, "server `s` did not introduce itself within 5 s");
+        assert_eq!(patient.expect_err("no server").message, "server `s` did not complete the handshake within 5 s");
         assert_eq!(world.starts(), 1, "the start goes on for the other");
     });
 }
@@ -75,7 +75,7 @@ fn a_server_that_prints_garbage_is_given_up() {
     let world = world_with("garbage", PoolOptions::default());
     let error = block_on(world.call("echo", nothing())).expect_err("no server");
     assert_eq!(error.kind, CallErrorKind::Start);
-    assert!(error.stderr.contains("what it sent is no message"), "{}", told(&error));
+    assert!(error.stderr.contains("it sent an invalid message"), "{}", told(&error));
     assert!(error.stderr.contains("Starting up, please wait..."), "{}", told(&error));
 }
 
@@ -92,8 +92,8 @@ fn a_few_lines_of_garbage_are_passed_over() {
 #[test]
 fn odd_introductions_are_refused() {
     for (mode, why) in [
-        ("refuse", "server `s` refused to introduce itself: not today (-32603)"),
-        ("odd_introduction", "server `s` answered the greeting with something else"),
+        ("refuse", "server `s` refused the handshake: not today (-32603)"),
+        ("odd_introduction", "server `s` answered the handshake with an unexpected message"),
     ] {
         let error = block_on(world_with(mode, options()).call("echo", nothing())).expect_err("no server");
         assert_eq!(error.message, why);
@@ -163,8 +163,8 @@ fn unknown_and_disabled_servers_are_refused() {
         (
             "off",
             expect![[r#"
-            server-disabled: server `off` is switched off
-            help: take `disabled` out of its entry, or call another server"#]],
+            server-disabled: server `off` is disabled
+            help: remove `disabled` from its entry, or call another server"#]],
         ),
     ] {
         let error = block_on(world.servers.call(call(name, "echo", nothing(), PATIENCE))).expect_err("refused");
@@ -210,8 +210,8 @@ fn a_secret_of_the_entry_is_not_told() {
     fails_alone(
         server("s", stdio),
         expect![[r#"
-        server-not-started: server `s` exited with status 1 before it had introduced itself
-        help: run `sh` by hand to see what it lacks; its standard error may say it
+        server-not-started: server `s` exited with status 1 before the handshake was complete
+        help: run `sh` by hand to see what is missing; its standard error may say
         ---
         bad key [redacted]"#]],
     );
@@ -228,7 +228,7 @@ fn a_server_that_fails_is_left_alone_for_a_while() {
         for _ in 0..50 {
             let error = world.call("echo", nothing()).await.expect_err("no server");
             assert!(
-                error.message.starts_with("server `s` failed 2 times in a row and is left alone"),
+                error.message.starts_with("server `s` failed 2 times in a row and is not started for now"),
                 "{}",
                 told(&error)
             );

@@ -64,7 +64,7 @@ fn the_schema_of_a_tool_is_derived_from_the_type_of_its_arguments() {
     assert!(parameters["properties"]["place"].to_string().contains("null"));
     assert_eq!((parameters.get("$schema"), parameters.get("title")), (None, None));
     let none = Functions::default().typed("bare", "takes a number", |n: u8| async move { Ok(n) });
-    assert!(none.err().expect("no object").message.contains("are no object"));
+    assert!(none.err().expect("no object").message.contains("are not an object"));
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_model_is_asked_with_tools_until_it_answers() {
         [
             "find x [\"look\"]",
             "{\"hits\":[\"x at nowhere, 0\"]} [\"look\"]",
-            "Error: the arguments are no JSON [\"look\"]",
+            "Error: the arguments are not valid JSON [\"look\"]",
             "Error: there is no tool `find` [\"look\"]"
         ]
     );
@@ -123,7 +123,7 @@ async fn tools_that_stop_hand_back_the_conversation() {
     let functions = looking().breaking("look");
     let (_, assistant) = asked(&["> look {\"words\": [\"x\"]}", "thanks"], functions);
     let stop = assistant.run_with_tools("", "go").await.expect_err("it stops");
-    assert_eq!(stop.to_string(), "the tool `look` stops; go on with its conversation");
+    assert_eq!(stop.to_string(), "the tool `look` stops; continue with its conversation");
     let Stop::Tool { so_far, output, waits, .. } = stop else { panic!("{stop:?}") };
     assert_eq!((waits, output), (false, Arc::new(json!({ "hits": ["x at nowhere, 0"] }))));
     let mut messages = so_far.messages.clone();

@@ -197,7 +197,7 @@ async fn tools_in_rust_are_held_to_their_schemas_and_a_panic_is_a_failure() {
     let asked = model.asked();
     assert_eq!(asked[0], "be short [\"double\"]");
     assert_eq!(asked[1], "8 [\"double\"]");
-    assert!(asked[2].starts_with("Error: the arguments are not what `double` takes"), "{asked:?}");
+    assert!(asked[2].starts_with("Error: the arguments are not valid for `double`"), "{asked:?}");
     assert!(asked[3].starts_with("Error: the function panicked"), "{asked:?}");
 }
 

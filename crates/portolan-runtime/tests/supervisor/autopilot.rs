@@ -187,7 +187,7 @@ async fn a_task_that_is_stuck_is_put_to_a_person_and_the_next_one_goes_on() {
     assert_eq!(stand.log("task."), ["task.completed b"]);
     let board = stand.service().supervisor().board().await.expect("a board");
     let question = board.open().next().expect("a question").clone();
-    let told = "`a` is stuck in `begin`: 2 sessions in a row did not finish its phase. It was refused last because: \
+    let told = "`a` is stuck in `begin`: 2 sessions in a row did not finish its phase. It was last refused because: \
                 `ready` does not exist";
     assert_eq!(question.body, told);
     // By now what `b` needed is there: the first check holds, and the second one is passed as well.
@@ -262,7 +262,7 @@ async fn what_was_begun_by_hand_comes_into_the_queue_and_what_cannot_be_begun_wa
     assert_eq!(done, ["task.completed a", "task.completed b", "task.completed mine"]);
     let board = stand.service().supervisor().board().await.expect("a board");
     let body = &board.open().next().expect("a question").body;
-    assert!(body.starts_with("`not a name` cannot be begun: `not a name` cannot be the name of a task"), "{body}");
+    assert!(body.starts_with("`not a name` cannot be started: `not a name` cannot be the name of a task"), "{body}");
 }
 
 #[tokio::test]

@@ -94,7 +94,7 @@ async fn a_halted_task_is_not_next_and_agents_raise_nothing_for_people_alone() {
     let raise =
         Raise { scope: Scope::Task, unit: Unit::Turns, to: 5, reason: "r".to_owned(), task: Some("t".to_owned()) };
     let error = stand.service().supervisor().raise(&raise, &agent).await.expect_err("it is a person's");
-    assert_eq!((error.code, error.message.as_str()), ("bad_bypass", "only a person may get past I-15"));
+    assert_eq!((error.code, error.message.as_str()), ("bad_bypass", "only a person is allowed to bypass I-15"));
     stand.put(".portolan/guidelines.yaml", "bypass: agent\n");
     stand.service().supervisor().raise(&raise, &agent).await.expect("raised");
     assert_eq!(stand.next().await.as_deref(), Some("t"));

@@ -108,7 +108,7 @@ async fn a_webhook_is_sent_to_this_machine_and_follows_no_redirect_elsewhere() {
     for (status, header, why) in [
         ("302 Found", "location: http://169.254.169.254/latest\r\n", "it redirects to another host"),
         ("302 Found", "location: http://localhost:PORT/b\r\n", "it redirects to another host"),
-        ("302 Found", "", "it redirects to nowhere"),
+        ("302 Found", "", "it redirects without a valid target"),
         ("500 Oops", "", "it answered with status 500"),
     ] {
         let (port, served) = answering(vec![answer(status, header)]);
@@ -127,7 +127,7 @@ async fn a_webhook_reaches_no_network_of_ones_own() {
     )
     .await;
     assert_eq!(failed.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(failed[1].1, "its host is at 169.254.169.254, which is no public address");
+    assert_eq!(failed[1].1, "its host is at 169.254.169.254, which is not a public address");
 }
 
 #[test]

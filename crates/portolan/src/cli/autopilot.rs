@@ -69,10 +69,8 @@ struct Begin {
 ///
 /// Example: portolan autopilot start --goal "Log in with a passkey" --driver claude --max-iterations 30
 #[derive(Args)]
-#[command(
-    after_help = "Exit code 0 when nothing is left to do, 1 when there were as many sessions as there may be, 2 when a \
-                  budget is used up, 4 when everything that is left waits for an answer."
-)]
+#[command(after_help = "Exit code 0 when nothing is left to do, 1 when the maximum number of sessions is reached, 2 \
+        when a budget is used up, 4 when all remaining tasks wait for an answer.")]
 struct Start {
     /// The goal of a new task, which is added to the queue.
     #[arg(long, value_name = "TEXT")]

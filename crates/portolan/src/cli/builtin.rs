@@ -35,7 +35,7 @@ enum Which {
 pub(super) fn run(args: &Builtin, common: &Common) -> anyhow::Result<Exit> {
     let server = server(&args.server)?;
     if std::io::stdin().is_terminal() {
-        common.output().remark("serving MCP on standard input and output: an MCP client starts this");
+        common.output().remark("serving MCP on standard input and output; an MCP client normally starts this");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Builtin, common: &Common) -> anyhow::Result<Exit> {
     });
     // If standard input is not a pipe, a read from it cannot be interrupted, and must not delay the end of the process.
     runtime.shutdown_background();
-    served.context("the client was lost")?;
+    served.context("the connection to the client was lost")?;
     Ok(Exit::Done)
 }
 
@@ -55,7 +55,7 @@ fn server(which: &Which) -> Result<Server, ServiceError> {
         Which::Filesystem { root } => {
             let Some(name) = root.to_str() else {
                 let message = format!("the name of `{}` is not UTF-8", root.display());
-                return Err(ServiceError::failed("bad_root", message, "serve a folder whose name is"));
+                return Err(ServiceError::failed("bad_root", message, "serve a folder whose name is UTF-8"));
             };
             (graph::Builtin::Filesystem { root: name.to_owned() }, name.to_owned())
         }

@@ -25,13 +25,13 @@ pub(super) async fn show(output: &Output, service: &Service, token: &str) -> any
 
 pub(super) async fn answer(output: &Output, service: &Service, given: &PersonInput<'_>) -> anyhow::Result<Exit> {
     if given.branch.is_some() {
-        let help = "leave `--branch` out: the question that is open is the one that is answered";
-        return Err(ServiceError::refused("usage", "a token leads to one position", help).into());
+        let help = "leave `--branch` out: the answer goes to the open question";
+        return Err(ServiceError::refused("usage", "a token has only one position", help).into());
     }
     let now = service.view(&Request::led(given.run), &runs::person()).await?;
     let Some(asked) = now.situation.question.as_ref().map(|question| &question.asked) else {
-        let help = "the agent is at work, or the run is over: `portolan runs show` says which";
-        return Err(ServiceError::refused("nothing_asked", "the run asks nobody", help).into());
+        let help = "the agent is working, or the run has ended: `portolan runs show` says which";
+        return Err(ServiceError::refused("nothing_asked", "the run has no open question", help).into());
     };
     let word = match given.answer {
         Some(answer) => answer.to_owned(),
@@ -44,22 +44,21 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &PersonInp
     let answer = Act::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
     let after = service.act(&Request::led(&now.state), &answer, &runs::person()).await?;
     print(output, &after)?;
-    output.remark("give the agent this state: it is the one to go on with");
+    output.remark("give the agent this state to continue with");
     Ok(Exit::Done)
 }
 
 /// Migrates the run of a token to the current version of its workflow.
 pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> anyhow::Result<Exit> {
     if !is_token(token) {
-        let help =
-            "a run that is kept continues with the workflow that it began with; begin a new one for the new workflow";
-        return Err(ServiceError::refused("bad_input", "only the run of a token is carried over", help).into());
+        let help = "a stored run continues with the workflow that it began with; start a new run for the new workflow";
+        return Err(ServiceError::refused("bad_input", "only the run of a token can be migrated", help).into());
     }
-    let caller = person::confirmed(service, "may carry a run over to a changed workflow")?;
+    let caller = person::confirmed(service, "may migrate a run to a changed workflow")?;
     let request = Request { definition: Some(DefinitionChange::Migrate), ..Request::led(token) };
     let now = service.view(&request, &caller).await?;
     print(output, &now)?;
-    output.remark("give the agent this state: it is the one to go on with");
+    output.remark("give the agent this state to continue with");
     Ok(Exit::Done)
 }
 

@@ -29,7 +29,7 @@ use super::{Common, Denial, Exit, Leniency, exit_of};
 ///
 /// Example: portolan check .flow/workflows
 #[derive(Args)]
-#[command(after_help = "What this accepts, `portolan serve` runs. Exit code 3 when there are errors.")]
+#[command(after_help = "`portolan serve` runs whatever this accepts. Exit code 3 when there are errors.")]
 pub(super) struct Check {
     /// Files to check, or folders of them.
     /// Files of workflows or of graphs, or the settings of a project in `.portolan`: `guidelines.yaml`,
@@ -191,14 +191,14 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     let message = format!("`{name}` has {}", counted(errors.len(), "error"));
     if output.is_json() {
         let told: Vec<String> = errors.iter().take(MAX_DRAWN).map(|(source, fault)| placed(source, fault)).collect();
-        output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "mend them; nothing was done");
+        output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "fix them; nothing was done");
         return Ok(Exit::InvalidDefinition);
     }
     for (source, fault) in errors.iter().take(MAX_DRAWN) {
         output.remark(drawn(source, fault, output.has_error_colour()));
         output.remark("");
     }
-    output.error("invalid_definition", &message, "mend them; nothing was done");
+    output.error("invalid_definition", &message, "fix them; nothing was done");
     Ok(Exit::InvalidDefinition)
 }
 
@@ -382,7 +382,7 @@ fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
         output.line("")?;
     }
     if let Some(more) = faults.len().checked_sub(MAX_DRAWN).filter(|more| *more > 0) {
-        output.line(format!("{}: {more} more; `--format json` has them all", one_line(&review.source.name)))?;
+        output.line(format!("{}: {more} more; use `--format json` to see them all", one_line(&review.source.name)))?;
         output.line("")?;
     }
     Ok(())
@@ -426,7 +426,7 @@ fn draw_refused(output: &Output, review: &Reviewed, faults: &[&Diagnostic]) {
         output.remark("");
     }
     let message = format!("`{}` has {}", review.source.name, counted(faults.len(), "error"));
-    output.error("invalid_definition", &message, "mend them; nothing was done");
+    output.error("invalid_definition", &message, "fix them; nothing was done");
 }
 
 pub(super) fn counted(count: usize, what: &str) -> String {

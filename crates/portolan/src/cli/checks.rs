@@ -102,11 +102,11 @@ fn found(args: &Detect, output: Output, project: &Path) -> anyhow::Result<Exit> 
         return Ok(Exit::Done);
     }
     match (written, proposal.new.is_empty()) {
-        (true, _) => output.line(format!("written into `{FILE}`; now read it, and run `portolan trust {FILE}`"))?,
-        (false, true) => output.line(format!("`{FILE}` says something of each"))?,
-        (false, false) => {
-            output.line(format!("`portolan checks detect --write` writes the first of each into `{FILE}`"))?
-        }
+        (true, _) => output.line(format!("written into `{FILE}`; review it, then run `portolan trust {FILE}`"))?,
+        (false, true) => output.line(format!("`{FILE}` already has an entry for each"))?,
+        (false, false) => output.line(format!(
+            "run `portolan checks detect --write` to write the first suggestion for each check into `{FILE}`"
+        ))?,
     }
     Ok(Exit::Done)
 }
@@ -140,7 +140,7 @@ impl Proposal {
     /// Prints each suggestion with the file that it comes from.
     pub(super) fn print(&self, output: Output, project: &Path) -> anyhow::Result<()> {
         if self.all.is_empty() {
-            return output.line(format!("nothing here suggests a check; write them into `{FILE}` by hand"));
+            return output.line(format!("no file here suggests a check; write checks into `{FILE}` by hand"));
         }
         let rows = self.all.iter().map(|one| {
             let name = if self.proposes(one) { one.name } else { "  or" };
@@ -164,7 +164,8 @@ pub(super) fn write(project: &Path, new: &[DetectedCheck]) -> Result<(), Service
     let text = match source(project)?.map(|source| source.text.to_string()) {
         Some(text) if !text.trim().is_empty() => appended(&text, &lines)?,
         _ => format!(
-            "# What this project checks. A step that asks for a check that is not here asks a person;\n# `name: none` says that there is none.\nchecks:\n{lines}"
+            "# The checks of this project. A step that needs a check that is not listed here asks a person;\n# \
+            `name: none` says that the project has no such check.\nchecks:\n{lines}"
         ),
     };
     project_checks::write(project, &text)
@@ -180,8 +181,9 @@ fn appended(text: &str, lines: &str) -> Result<String, ServiceError> {
     if faults.is_empty() && keeps && after.len() == before.len() + lines.lines().count() {
         return Ok(longer);
     }
-    let message = format!("`{FILE}` is written in a way to which nothing can simply be added");
-    let help = "add by hand what `portolan checks detect` shows, or write one check on each line below `checks:`";
+    let message = format!("`{FILE}` is written in a form that checks cannot be appended to");
+    let help =
+        "add the checks that `portolan checks detect` shows by hand, or write one check per line below `checks:`";
     Err(ServiceError::refused("not_written", message, help))
 }
 
@@ -218,7 +220,7 @@ fn list(output: Output, project: &Path, checks: &ProjectChecks, trusted: bool) -
         rows.into_iter().map(|(name, command, state)| vec![name.clone(), command, one_line(&state)]).collect();
     output.line(table(&rows))?;
     if !trusted {
-        output.line(format!("a person reads them, and runs `portolan trust {FILE}`"))?;
+        output.line(format!("a person must review them and run `portolan trust {FILE}`"))?;
     }
     Ok(Exit::Done)
 }

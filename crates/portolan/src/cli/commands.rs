@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Write definitions", &["check", "show", "test", "simulate", "eval", "export"]),
     ("Lead agents and run graphs", &["serve", "run", "runs", "studio"]),
     ("Lead tasks through phases", &["flow", "autopilot", "supervisor"]),
-    ("Say what counts", &["trust", "people", "checks", "qa", "merge-gate", "install", "doctor"]),
+    ("Set up checks, trust and hooks", &["trust", "people", "checks", "qa", "merge-gate", "install", "doctor"]),
     ("Run by other programs", &["hook", "guard", "sandbox", "builtin", "completions"]),
 ];
 

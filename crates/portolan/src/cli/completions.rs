@@ -19,7 +19,7 @@ pub(super) struct Completions {
 pub(super) fn run(args: &Completions, common: &Common) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "portolan", &mut script);
-    let script = String::from_utf8(script).context("the script is no text")?;
+    let script = String::from_utf8(script).context("the script is not valid UTF-8")?;
     let output = common.output();
     if output.is_json() {
         output.json(&json!({ "shell": args.shell.to_string(), "script": script }))?;

@@ -40,7 +40,7 @@ fn task(common: &Common) -> Option<Finding> {
         Err(error) => return finding(State::Wrong, error.to_string()),
     };
     match block_on(service.flow().strays()) {
-        Ok(Ok(None)) => finding(State::Good, format!("`{}` stands where its journal has led it", active.task)),
+        Ok(Ok(None)) => finding(State::Good, format!("`{}` is in the state that its journal records", active.task)),
         Ok(Ok(Some(why))) => finding(State::Wrong, format!("`{}` was tampered with: {why}", active.task)),
         Ok(Err(error)) => failed(error),
         Err(error) => finding(State::Wrong, error.to_string()),
@@ -61,9 +61,9 @@ fn reviewer(common: &Common) -> Option<Finding> {
     let allow = format!("run `portolan trust {}`", rules::FILE);
     match (review::may_look(model), service.trust().is_trusted(&digest)) {
         (Err(error), _) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
-        (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` may be shown what has changed")),
+        (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` is allowed to see changes")),
         (Ok(()), Ok(false)) => {
-            let asked = "nobody has allowed yet that it is shown what has changed, and a person is asked instead";
+            let asked = "it is not yet allowed to see changes, so a person is asked instead";
             finding(State::Doubtful, format!("`{model}`: {asked}; {allow}"))
         }
         (Ok(()), Err(error)) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;
     } else {
         if let Some(project) = &elsewhere {
-            output.remark(format!("what is installed is on record in `{}`, and holds here too", project.display()));
+            output.remark(format!("the installation recorded in `{}` also applies here", project.display()));
         }
         for Finding { about, state, message } in &findings {
             let word = match state {

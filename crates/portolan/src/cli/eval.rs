@@ -23,11 +23,9 @@ const MAX_DATA_BYTES: u64 = 64 << 20;
 ///
 /// Example: portolan eval jsonata "$sum([1, 2, 3])"
 #[derive(Args)]
-#[command(
-    after_help = "The result is printed as JSON, and nothing when it is undefined. Exit code 3 when the expression \
-                        cannot be read, 1 when it fails. In a shell, an expression with `$` stands in single quotes:\n\n  \
-                        echo '{\"items\": [{\"price\": 2}]}' | portolan eval jsonata '$sum(items.price)' --data -"
-)]
+#[command(after_help = "The result is printed as JSON; an undefined result prints nothing. Exit code 3 when the \
+        expression cannot be read, 1 when it fails. In a shell, put an expression with `$` in single \
+        quotes:\n\n  echo '{\"items\": [{\"price\": 2}]}' | portolan eval jsonata '$sum(items.price)' --data -")]
 pub(super) struct Eval {
     /// The language.
     #[arg(value_enum)]
@@ -128,7 +126,7 @@ fn object_at(path: &Path) -> Result<Map<String, Value>, ServiceError> {
         Value::Object(members) => Ok(members),
         _ => Err(ServiceError::refused(
             "bad_bindings",
-            format!("`{}` is no JSON object", path.display()),
+            format!("`{}` is not a JSON object", path.display()),
             "write the variables as members of an object, without their `$`",
         )),
     }
@@ -138,13 +136,13 @@ fn json_at(path: &Path) -> Result<Value, ServiceError> {
     let name = path.display();
     let failed = |error: &io::Error| {
         let message = format!("`{name}` cannot be read: {}", plain(error));
-        ServiceError::failed("unreadable", message, "name a file of JSON, or `-` for standard input")
+        ServiceError::failed("unreadable", message, "name a JSON file, or `-` for standard input")
     };
     let text = if path.as_os_str() == "-" { text(io::stdin().lock()) } else { File::open(path).and_then(text) };
     let text = text.map_err(|error| failed(&error))?;
     if text.len() as u64 > MAX_DATA_BYTES {
-        let message = format!("`{name}` has more than {} MiB", MAX_DATA_BYTES >> 20);
-        return Err(ServiceError::refused("too_large", message, "evaluate it over a part of the data"));
+        let message = format!("`{name}` is larger than {} MiB", MAX_DATA_BYTES >> 20);
+        return Err(ServiceError::refused("too_large", message, "evaluate the expression on part of the data"));
     }
     serde_json::from_str(&text).map_err(|error| {
         ServiceError::refused("bad_data", format!("`{name}` is not valid JSON: {}", unread(&error)), "mend it")

@@ -154,7 +154,7 @@ fn project(output: &Output, args: &Export, program: &Program) -> anyhow::Result<
     let is_used = fs::read_dir(folder).is_ok_and(|mut inside| inside.next().is_some());
     if is_used && !args.force {
         let message = format!("the folder `{}` is not empty", folder.display());
-        return Err(ServiceError::refused("exists", message, "name another folder, or say `--force`").into());
+        return Err(ServiceError::refused("exists", message, "name another folder, or use `--force`").into());
     }
     let sources = args.crates.as_deref().map(|sources| sources.canonicalize().unwrap_or_else(|_| sources.to_owned()));
     let sources = sources.as_deref().map(Path::to_string_lossy);
@@ -189,8 +189,8 @@ fn written(path: &Path, text: &str, force: bool) -> Result<(), ServiceError> {
     let written = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
     written.map_err(|error| match error.kind() {
         Trouble::AlreadyExists => {
-            let message = format!("`{}` is there already", path.display());
-            ServiceError::refused("exists", message, "name another file, or say `--force`")
+            let message = format!("`{}` already exists", path.display());
+            ServiceError::refused("exists", message, "name another file, or use `--force`")
         }
         _ => unwritable(path, &error),
     })
@@ -198,5 +198,5 @@ fn written(path: &Path, text: &str, force: bool) -> Result<(), ServiceError> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> ServiceError {
     let message = one_line(&format!("`{}` cannot be written: {}", path.display(), plain(error)));
-    ServiceError::failed("unwritable", message, "name a place in a folder that exists with `--out`")
+    ServiceError::failed("unwritable", message, "name a path in an existing folder with `--out`")
 }

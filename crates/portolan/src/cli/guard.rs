@@ -78,7 +78,7 @@ fn answered(hook: git::Hook, arguments: &[OsString], folder: PathBuf) -> Answera
     if reads && !stdin.is_terminal() {
         let read = stdin.take(MAX_INPUT + 1).read_to_end(&mut input);
         if read.is_err() || input.len() as u64 > MAX_INPUT {
-            return Answerable::blocked("what git says cannot be read, or is longer than 64 MiB");
+            return Answerable::blocked("the input from git cannot be read, or is longer than 64 MiB");
         }
     }
     let run = Run {

@@ -17,9 +17,10 @@ use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable}
 /// Example: portolan hook claude-code PreToolUse < announcement.json
 #[derive(Args)]
 #[command(
-    after_help = "Standard input is what the host says, standard output and the exit code are what it acts upon. What \
-                  cannot be understood, judged in time or put on record before a tool is used is refused. `PORTOLAN_PROJECT` \
-                  and `PORTOLAN_RUN` in the host's own environment name the project, and the run of its sessions."
+    after_help = "The host's message is read from standard input; the host acts on standard output and the exit \
+        code. A call that cannot be understood, judged in time or recorded before a tool is used is refused. \
+        `PORTOLAN_PROJECT` and `PORTOLAN_RUN` in the host's own environment name the project and the run of its \
+        sessions."
 )]
 pub(super) struct Hook {
     /// The host.
@@ -64,7 +65,7 @@ fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
             hook::answer(host, event, &told(keeper.not_judged(None, why)))
         }
         Err(_) if stage == Stage::AfterTool => {
-            let said = "what the command did could not be looked at in time: something holds up portolan, or its log";
+            let said = "the effects of the command could not be checked in time: something blocks portolan or its log";
             hook::answer(host, event, &told(Answerable::blocked(said)))
         }
         Err(_) => hook::answer(host, event, &Answer::allowed()),
@@ -95,7 +96,7 @@ fn judged(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
 fn nowhere(call: &Call) -> Option<Unreadable> {
     let folder = call.folder.as_ref().filter(|folder| call.stage.is_gating() && !Path::new(folder).is_dir())?;
     let shown = portolan_core::diagnostic::clip(folder);
-    Some(Unreadable { stage: call.stage, message: format!("the agent's folder `{shown}` is not there") })
+    Some(Unreadable { stage: call.stage, message: format!("the agent's folder `{shown}` does not exist") })
 }
 
 fn refused(host: Host, event: &str, named: Option<PathBuf>, unreadable: &Unreadable) -> Reply {
@@ -112,7 +113,9 @@ fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
     let answer = match (call.stage, &call.intent) {
         (Stage::BeforeTool, Some(intent)) => keeper.before_tool(intent, &call.input),
         (Stage::AfterTool, Some(intent)) => keeper.after_tool(intent),
-        (Stage::BeforeTool | Stage::AfterTool, None) => Answerable::blocked("the host does not say what is to be done"),
+        (Stage::BeforeTool | Stage::AfterTool, None) => {
+            Answerable::blocked("the host does not say which action this is about")
+        }
         (Stage::SessionStart, _) => keeper.session_start(),
         (Stage::Stop, _) => keeper.stop(call.stop.is_some_and(|stop| stop.again)),
         (Stage::TaskCompleted, _) => keeper.task_completed(call.task.as_deref()),

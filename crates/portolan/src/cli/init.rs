@@ -19,9 +19,8 @@ use super::{Common, Exit, person, trust};
 ///
 /// Example: portolan init --yes
 #[derive(Args)]
-#[command(
-    after_help = "Nothing is run, and what `.portolan/checks.yaml` says already stays. Only a person may allow the commands in it, here or with `portolan trust`."
-)]
+#[command(after_help = "Nothing is run, and existing entries of `.portolan/checks.yaml` are kept. Only a person can \
+        allow its commands, here or with `portolan trust`.")]
 pub(super) struct Init {
     /// Write without asking. This does not allow the commands.
     #[arg(long)]
@@ -71,7 +70,7 @@ fn shown(output: Output, project: &Path, proposal: &Proposal, present: &ProjectC
         output.line(format!("to be written into `{FILE}`: {}", list(&new)))?;
     }
     if !names.is_empty() {
-        output.line(format!("`{FILE}` has {}, and keeps what it says of that", list(&names)))?;
+        output.line(format!("`{FILE}` already has {}; existing entries are kept", list(&names)))?;
     }
     Ok(())
 }
@@ -89,7 +88,7 @@ fn offered(args: &Init, output: Output, service: &Service, checks: &ProjectCheck
     for command in project_checks::commands(checks) {
         output.line(format!("  {}: {}", one_line(&command.check), command_line(&command.argv)))?;
     }
-    if !person::consented(&format!("May the commands of `{FILE}` run in this project?"), false)? {
+    if !person::consented(&format!("Allow the commands of `{FILE}` to run in this project?"), false)? {
         return Ok(false);
     }
     person::confirmed(service, ACT)?;
@@ -103,9 +102,9 @@ fn next(unwritten: bool, untrusted: bool) -> Vec<(&'static str, &'static str)> {
     let trust =
         untrusted.then_some(("portolan trust .portolan/checks.yaml", "allow these commands; only a person may"));
     let always = [
-        ("portolan install claude-code", "have your coding agent ask before it acts; `--help` names the others"),
-        ("portolan show feature-development", "see what the steps of a workflow are checked by"),
-        ("portolan runs start feature-development", "begin with it, and have your agent go on"),
+        ("portolan install claude-code", "have your coding agent ask before it acts; `--help` lists other agents"),
+        ("portolan show feature-development", "see what checks the steps of a workflow"),
+        ("portolan runs start feature-development", "start it, then let your agent continue"),
     ];
     write.into_iter().chain(trust).chain(always).collect()
 }

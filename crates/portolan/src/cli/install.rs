@@ -19,9 +19,8 @@ use crate::install::{Direction, Plan, Target, plugin, program};
 ///
 /// Example: portolan install claude-code --print
 #[derive(Args)]
-#[command(
-    after_help = "Nothing of yours in these files is changed. What was put in is recorded in .portolan/installed.json; `portolan doctor` looks whether it still works."
-)]
+#[command(after_help = "Your own entries in these files are not changed. What is installed is recorded in \
+        .portolan/installed.json; `portolan doctor` checks that it still works.")]
 pub(super) struct Install {
     /// The agent, or git.
     #[arg(value_enum, value_name = "FOR")]
@@ -95,7 +94,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         output.line(safe(&plan.diff()).trim_end())?;
     }
     if args.uninstall && changed && !args.print {
-        person::confirmed(&Service::new(common.options()?)?, "may take the gates away")?;
+        person::confirmed(&Service::new(common.options()?)?, "may remove the gates")?;
     }
     let done = !args.print && (!changed || person::consented("Make these changes?", args.yes)?);
     if done {
@@ -112,7 +111,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     let said = match (changed, done, direction) {
         (false, ..) => "there is nothing to do",
         (true, false, _) => "nothing was changed",
-        (true, true, Direction::Install) => "installed; see that it works with `portolan doctor`",
+        (true, true, Direction::Install) => "installed; run `portolan doctor` to check that it works",
         (true, true, Direction::Uninstall) => "uninstalled",
     };
     output.remark(said);
@@ -126,9 +125,9 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
 fn check_sandbox(target: Target) -> Result<(), ServiceError> {
     if target != Target::Host(Host::ClaudeCode) {
         let message = format!("the shell of `{}` cannot be run in a sandbox", target.name());
-        return Err(ServiceError::refused("no_sandbox", message, "leave `--sandbox` away; it is for `claude-code`"));
+        return Err(ServiceError::refused("no_sandbox", message, "leave `--sandbox` out; it is for `claude-code`"));
     }
-    let help = "make it possible (docs/sandbox.md says what it takes), or leave `--sandbox` away";
+    let help = "set up the sandbox (docs/sandbox.md says what it needs), or leave `--sandbox` out";
     sandbox::check_available().map_err(|why| ServiceError::refused("no_sandbox", why, help))
 }
 
@@ -136,7 +135,7 @@ fn check_sandbox(target: Target) -> Result<(), ServiceError> {
 fn write_plugin(target: Target, folder: &Path, common: &Common) -> anyhow::Result<Exit> {
     if target != Target::Host(Host::ClaudeCode) {
         let message = format!("there is no plug-in for `{}`", target.name());
-        return Err(ServiceError::refused("no_plugin", message, "leave `--plugin` away").into());
+        return Err(ServiceError::refused("no_plugin", message, "leave `--plugin` out").into());
     }
     let output = common.output();
     let written: Vec<String> = plugin::write(folder)?.iter().map(|path| path.display().to_string()).collect();

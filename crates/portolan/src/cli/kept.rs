@@ -117,14 +117,14 @@ impl JournaledRun {
                     output.line(safe(&fault.detail))?;
                 }
             }
-            End::CalledOff(reason) => output.line(one_line(&format!("it was called off: {reason}")))?,
+            End::CalledOff(reason) => output.line(one_line(&format!("it was cancelled: {reason}")))?,
             End::Held(all) => {
                 for (branch, why) in all {
                     let place = if branch.is_empty() { "it".to_owned() } else { format!("`{branch}`") };
                     output.line(one_line(&format!("{place} waits: {}", why.text())))?;
                 }
             }
-            End::UnderWay => output.line("nothing came of it so far: it is being driven, or was interrupted")?,
+            End::UnderWay => output.line("it has no result yet: it is running, or was interrupted")?,
         }
         let executed = counted(usize::try_from(self.run.executed).unwrap_or(usize::MAX), "node");
         let end = if matches!(self.end, End::UnderWay | End::Held(_)) { "last seen" } else { "ended" };
@@ -144,9 +144,9 @@ impl JournaledRun {
                 }
                 let flags: Vec<String> = flags.iter().map(|flag| format!("`--{flag}`")).collect();
                 let branch = if all.len() > 1 { ", and with `--branch`," } else { "" };
-                format!("`portolan runs resume {id}` with one of {}{branch} goes on with it", flags.join(", "))
+                format!("`portolan runs resume {id}` with one of {}{branch} continues it", flags.join(", "))
             }
-            End::UnderWay => format!("unless another process drives it, `portolan runs resume {id}` goes on with it"),
+            End::UnderWay => format!("unless another process drives it, `portolan runs resume {id}` continues it"),
             _ => format!("`portolan runs show --trace {id}` shows what each node did"),
         }
     }
@@ -229,7 +229,9 @@ fn end(run: &Run, last: &Record, hidden: &Redaction) -> End {
 
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_RESULT) {
-        Some((end, _)) => format!("{}… (the first {MAX_RESULT} characters; `--format json` has all)", &text[..end]),
+        Some((end, _)) => {
+            format!("{}… (the first {MAX_RESULT} characters; `--format json` prints all of it)", &text[..end])
+        }
         None => text.to_owned(),
     }
 }

@@ -184,7 +184,7 @@ fn deniable(word: &str) -> Result<String, String> {
     }
     Err(match closest(word, codes) {
         Some(near) => format!("no finding has this code; did you mean `{near}`?"),
-        None => "no finding has this code; `docs/diagnostics.md` has them all".to_owned(),
+        None => "no finding has this code; `docs/diagnostics.md` lists them all".to_owned(),
     })
 }
 
@@ -217,8 +217,8 @@ impl Common {
         let no_project = |why: &str| {
             ServiceError::failed(
                 "no_project",
-                format!("`{}` is no project: {why}", given.display()),
-                "name a folder that exists with `--project`",
+                format!("`{}` is not a project: {why}", given.display()),
+                "name an existing folder with `--project`",
             )
         };
         let project = given.canonicalize().map_err(|error| no_project(&output::plain(&error)))?;
@@ -249,7 +249,11 @@ pub(crate) fn run() -> ExitCode {
         Ok(None) => {}
         Ok(Some(code)) => return ExitCode::from(code),
         Err(why) => {
-            Output::new(Format::default()).error("no_sandbox", &why, "start it again from a shell that runs");
+            Output::new(Format::default()).error(
+                "no_sandbox",
+                &why,
+                "start it again from a shell that is still running",
+            );
             return ExitCode::from(Exit::Failed as u8);
         }
     }
@@ -327,7 +331,7 @@ fn misused(error: &clap::Error) -> Exit {
         let text = error.to_string();
         let said = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
         let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        Output::new(Format::Json).error("usage", &message, "`--help` shows what is understood");
+        Output::new(Format::Json).error("usage", &message, "`--help` shows the usage");
     } else {
         // A closed output cannot be reported anywhere.
         let _ = error.print();

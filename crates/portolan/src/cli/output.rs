@@ -142,7 +142,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
 /// Returns why a text is not JSON.
 pub(crate) fn unread(error: &serde_json::Error) -> String {
     if error.is_eof() {
-        format!("it ends too early, at line {} column {}", error.line(), error.column())
+        format!("it ends unexpectedly at line {} column {}", error.line(), error.column())
     } else {
         error.to_string()
     }

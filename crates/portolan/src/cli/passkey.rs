@@ -39,7 +39,7 @@ pub(super) struct Passkeys {
 }
 
 /// The act that is refused, for messages.
-const ACT: &str = "may set by which passkeys persons confirm";
+const ACT: &str = "may set which passkeys confirm answers";
 
 /// How long the page waits for an enrolment.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
     let done = match (&args.remove, &args.adopt) {
         (Some(name), _) => {
             people.remove_passkey(name)?;
-            "it confirms nothing any more; take it from your authenticator, too"
+            "it no longer confirms anything; remove it from your authenticator, too"
         }
         (None, Some(name)) => {
             people.adopt_passkey(name)?;
@@ -79,7 +79,7 @@ fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
     }
     let kept = service.people().passkeys()?.kept;
     if kept.is_empty() {
-        output.remark("there are no passkeys: `portolan people passkey` enrols one");
+        output.remark("there are no passkeys; run `portolan people passkey` to enrol one");
         return Ok(Exit::Done);
     }
     let row = |passkey: &Passkey| {
@@ -102,7 +102,9 @@ fn told(service: &Service) -> Result<Value, ServiceError> {
 fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Exit> {
     let elsewhere = service.people().passkeys()?.kept.into_iter().find(|passkey| !passkey.is_named);
     if let Some(Passkey { name, .. }) = elsewhere {
-        output.remark(one_line(&format!("`{name}` is enrolled in another project: `--adopt` has this one go by it")));
+        output.remark(one_line(&format!(
+            "`{name}` is enrolled in another project: use `--adopt` to accept it in this one"
+        )));
     }
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
     let opening = Opening { service: Arc::new(service), person: name, port: args.port, read_only: true, enrols: true };
@@ -120,7 +122,7 @@ fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Ex
         if page.as_ref().is_some_and(Option::is_none) {
             output.remark("no browser could be opened: open the address yourself");
         }
-        output.remark("the page goes on from here; Ctrl+C ends it");
+        output.remark("continue in the browser; press Ctrl+C to stop");
         let (mut kept, enrolled) = (None, listening.enrolled());
         let end = async {
             tokio::select! {

@@ -74,7 +74,8 @@ fn show(output: Output, service: &Service) -> anyhow::Result<Exit> {
         output.json(&json!({ "person": sign.is_none(), "because": sign, "hosts": hosts, "passphrase": word }))?;
     } else {
         let who = sign.as_ref().map_or_else(|| "a person".to_owned(), |sign| format!("an agent: {}", one_line(sign)));
-        let mut rows = vec![vec!["this command is of".to_owned(), who], vec!["passphrase".to_owned(), word.to_owned()]];
+        let mut rows =
+            vec![vec!["this command is run by".to_owned(), who], vec!["passphrase".to_owned(), word.to_owned()]];
         rows.extend(hosts.iter().map(|host| {
             let process = format!("{}, process {}, begun {}", host.name, host.process.pid, host.process.start);
             vec!["has run a hook".to_owned(), one_line(&process)]
@@ -88,7 +89,7 @@ fn word(standing: &PassphrasePolicy) -> &'static str {
     match standing {
         PassphrasePolicy::Unset => "none",
         PassphrasePolicy::Set { is_named: true, .. } => "set",
-        PassphrasePolicy::Set { is_named: false, .. } => "set, and not on record in this project yet",
+        PassphrasePolicy::Set { is_named: false, .. } => "set, but not yet recorded in this project",
         PassphrasePolicy::Tampered => "tampered with",
     }
 }
@@ -100,15 +101,15 @@ fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result
     known(service, ACT)?;
     let done = if remove {
         people.forget_passphrase()?;
-        "this project asks for no passphrase any more"
+        "this project no longer asks for a passphrase"
     } else {
         let first = asked("New passphrase: ", ACT)?;
         if asked("Once more: ", ACT)? != first {
-            let message = "the two are not the same";
+            let message = "the two passphrases differ";
             return Err(ServiceError::refused("bad_input", message, "nothing has changed; try again").into());
         }
         people.set_passphrase(&first)?;
-        "this project asks for it from now on, and so does every project that names none"
+        "this project asks for it from now on, and so does every project whose event log names none"
     };
     match output.is_json() {
         true => output.json(&json!({ "passphrase": word(&people.standing()?) }))?,
@@ -131,13 +132,13 @@ pub(super) fn findings(common: &Common) -> Vec<Finding> {
 fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
     match service.people().standing() {
         Ok(PassphrasePolicy::Tampered) => {
-            let message = "the passphrase that the event log names is not there: it was changed or taken away";
+            let message = "the passphrase that the event log names is missing: it was changed or removed";
             finding(State::Wrong, message.to_owned())
         }
         Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
-        Ok(PassphrasePolicy::Set { .. }) => finding(State::Good, "persons confirm by their passphrase".to_owned()),
+        Ok(PassphrasePolicy::Set { .. }) => finding(State::Good, "persons confirm with their passphrase".to_owned()),
         Ok(PassphrasePolicy::Unset) if keeps_for_persons(service) => {
-            let message = "some rules are for persons alone, and there is no passphrase: `portolan people passphrase`";
+            let message = "some rules are only for persons, but no passphrase is set: run `portolan people passphrase`";
             finding(State::Doubtful, message.to_owned())
         }
         Ok(PassphrasePolicy::Unset) => Vec::new(),

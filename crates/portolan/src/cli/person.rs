@@ -33,8 +33,10 @@ pub(super) fn consented(question: &str, yes: bool) -> anyhow::Result<bool> {
         return Ok(true);
     }
     if !io::stdin().is_terminal() {
-        let (message, help) =
-            ("nobody can be asked here whether these changes are wanted", "give `--yes`, or run it in a terminal");
+        let (message, help) = (
+            "these changes must be confirmed, but there is no terminal to ask at",
+            "use `--yes`, or run it in a terminal",
+        );
         return Err(ServiceError::refused("nobody_to_ask", message, help).into());
     }
     let mut err = io::stderr().lock();
@@ -59,6 +61,6 @@ pub(super) fn at_terminal(act: &str) -> Result<(), ServiceError> {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());
     }
-    let message = format!("only a person {act}, and nobody is at a terminal");
+    let message = format!("only a person {act}, and there is no terminal");
     Err(ServiceError::refused("needs_person", message, "run the command yourself, in a terminal of your own"))
 }

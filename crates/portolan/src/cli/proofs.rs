@@ -77,7 +77,7 @@ impl Proofs {
     /// Writes the runs to the folder, if one was requested.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        fs::create_dir_all(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
+        fs::create_dir_all(folder).with_context(|| format!("`{}` cannot be created", folder.display()))?;
         for (number, (id, code, run)) in self.runs.iter().enumerate() {
             let name: String =
                 id.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).take(80).collect();

@@ -111,7 +111,7 @@ pub(super) fn handle(text: &str) -> Result<RunId, ServiceError> {
         Address::Stored(run) => Ok(run),
         Address::Task(path) | Address::State(path) => Err(ServiceError::refused(
             "not_a_handle",
-            format!("`{path}` is a task file, whose run its agent goes on with"),
+            format!("`{path}` is a task file, whose run is continued by its agent"),
             "name the handle of a run; `portolan runs list` shows them",
         )),
     }

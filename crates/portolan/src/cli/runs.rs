@@ -189,7 +189,7 @@ fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     let refused =
         |message: String| ServiceError::refused("no_store", message, "name the file that `serve` keeps runs in");
     match store {
-        StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to look at".into())),
+        StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to show".into())),
         StoreAt::File(path) if !path.exists() => Err(refused(format!("there is no store at `{}`", path.display()))),
         StoreAt::File(_) | StoreAt::Custom(_) => Ok(()),
     }
@@ -201,7 +201,7 @@ pub(super) fn address(text: &str) -> Result<Address, ServiceError> {
         Address::Task(path) if !path.contains(['/', '\\', '.']) => Err(ServiceError::refused(
             "unknown_run",
             format!("`{}` is neither the handle of a run nor the path of a task file", clip(&path)),
-            "`portolan runs list` shows the runs there are",
+            "`portolan runs list` shows the existing runs",
         )),
         address => Ok(address),
     }
@@ -210,9 +210,9 @@ pub(super) fn address(text: &str) -> Result<Address, ServiceError> {
 /// Replaces help for agents by help for a shell.
 fn at_a_shell(error: ServiceError) -> ServiceError {
     let help = match error.code {
-        "task_not_found" => "check the path; `portolan runs list` shows the runs there are",
-        "no_workflow" => "an agent begins it with Init; `portolan runs list` shows the runs there are",
-        "stale" => "look with `portolan runs show` and answer anew",
+        "task_not_found" => "check the path; `portolan runs list` shows the existing runs",
+        "no_workflow" => "an agent starts it with Init; `portolan runs list` shows the existing runs",
+        "stale" => "check the question with `portolan runs show`, then answer again",
         _ => return error,
     };
     ServiceError { help: help.to_owned(), ..error }
@@ -242,7 +242,7 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
         output.remark(if all {
             "there are no runs in this project"
         } else {
-            "no run is open; `--all` shows those that are over too"
+            "no run is open; use `--all` to include those that have ended"
         });
         return Ok(Exit::Done);
     }
@@ -261,7 +261,7 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
         .collect();
     output.line(table(&rows))?;
     if more {
-        output.remark(format!("there are more than {limit}: `--limit` shows them"));
+        output.remark(format!("there are more than {limit}: raise `--limit` to see them"));
     }
     Ok(Exit::Done)
 }

@@ -16,9 +16,8 @@ use super::{Common, Exit};
 ///
 /// Example: portolan sandbox --print
 #[derive(Args)]
-#[command(
-    after_help = "The exit code is the program's. It takes `bwrap` (bubblewrap) on Linux, and nothing more on macOS. docs/sandbox.md tells what is held, and what is not."
-)]
+#[command(after_help = "The exit code is the program's. The sandbox needs `bwrap` (bubblewrap) on Linux, and nothing \
+        else on macOS. docs/sandbox.md says what is protected, and what is not.")]
 pub(super) struct Sandbox {
     /// Show the protected files, and run nothing.
     #[arg(long, conflicts_with = "words")]
@@ -49,7 +48,7 @@ pub(super) fn run(args: &Sandbox, common: &Common) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let code = sandbox::run(&project, &args.words).map_err(|error| {
-        let help = "without a sandbox nothing is run: `portolan doctor` tells how it stands";
+        let help = "nothing is run without a sandbox: `portolan doctor` reports its state";
         ServiceError::failed("no_sandbox", error.to_string(), help)
     })?;
     #[expect(

@@ -26,9 +26,8 @@ use crate::mcp::{self, News};
 ///
 /// Example: claude mcp add portolan -- portolan serve
 #[derive(Args)]
-#[command(
-    after_help = "The project's workflows in .flow/workflows and the catalogue are served without being named. Where FILE holds graphs of tool calls, each of them is a tool."
-)]
+#[command(after_help = "The project's workflows in .flow/workflows and the catalogue are served without being named. \
+        If FILE holds graphs of tool calls, each graph is a tool.")]
 pub(super) struct Serve {
     /// More workflow files, or folders of them; or files of graphs.
     #[arg(value_name = "FILE|DIR")]
@@ -232,8 +231,8 @@ fn mixed(graphs: &Path, led: &Path) -> ServiceError {
     let (graphs, led) = (graphs.display(), led.display());
     ServiceError::refused(
         "mixed_files",
-        format!("`{graphs}` holds graphs of tool calls, and `{led}` a workflow that an agent is led through"),
-        "say which tools are to be served: `--toolset navigate,graph` serves both",
+        format!("`{graphs}` holds graphs of tool calls, but `{led}` holds a workflow that an agent is led through"),
+        "choose the tools to serve: `--toolset navigate,graph` serves both",
     )
 }
 
@@ -242,11 +241,11 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
     let has = |sets: &[Toolset]| toolsets.iter().any(|set| sets.contains(set));
     let refused = |message: &str, help: &str| Err(ServiceError::refused("usage", message, help));
     if args.mcp.is_some() && !has(&[Toolset::Graph, Toolset::Author]) {
-        let message = "`--mcp` has servers for graphs, and no graph is served";
+        let message = "`--mcp` names servers for graphs, but no graph is served";
         return refused(message, "leave `--mcp` out, or name a file of graphs");
     }
     if args.model.is_some() && !has(&[Toolset::Graph]) {
-        let message = "`--model` works on the states of graphs, and no graph is served";
+        let message = "`--model` works on the states of graphs, but no graph is served";
         return refused(message, "leave `--model` out, or name a file of graphs or states");
     }
     if has(&[Toolset::Graph]) && args.definitions.is_empty() {
@@ -257,16 +256,16 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
         ));
     }
     if args.stateless && !has(&[Toolset::Navigate]) {
-        let message = "`--stateless` is about the tools of `navigate`, and they are not served";
+        let message = "`--stateless` applies only to the tools of `navigate`, which are not served";
         return refused(message, "add `--toolset navigate`, or leave `--stateless` out");
     }
     if args.profile == ProfileArg::Author && !has(&[Toolset::Navigate]) {
-        let message = "`--profile` is about the tools of `navigate`, and they are not served";
+        let message = "`--profile` applies only to the tools of `navigate`, which are not served";
         return refused(message, "add `--toolset navigate`, or leave `--profile` out");
     }
     if has(&[Toolset::Navigate]) && has(&[Toolset::Author]) && args.profile == ProfileArg::Strict {
-        let message = "the tools of `author` show definitions, which an agent that is led is not to read";
-        return refused(message, "say `--profile author`, or serve the two sets apart");
+        let message = "the tools of `author` show definitions, which an agent that is led must not read";
+        return refused(message, "use `--profile author`, or serve the two toolsets separately");
     }
     Ok(())
 }
@@ -281,7 +280,7 @@ fn report(notes: mcp::Notes, output: Output) -> Box<dyn Fn(News<'_>) + Send + Sy
     Box::new(move |news| match news {
         News::Faulty(faulty) => {
             drawings(faulty, output.has_error_colour()).into_iter().for_each(|drawing| notes.note(drawing));
-            notes.note("the tools are served as they were before, until the faults are mended".to_owned());
+            notes.note("the tools are served as they were before until the faults are fixed".to_owned());
         }
         News::LeftOut(why) => notes.note(one_line(&format!("note: {why}"))),
     })
@@ -294,21 +293,22 @@ fn one_file(args: &Serve, graphs: Vec<PathBuf>) -> Result<PathBuf, ServiceError>
     let mut named = if graphs.is_empty() { args.definitions.clone() } else { graphs };
     match (named.pop(), named.len()) {
         (None, _) => refused(
-            "no file is named that is to be written",
+            "no file is named to write to",
             "name one, as in `portolan serve tools.yaml --toolset author`; a file of graphs need not exist yet",
         ),
         (Some(file), 0) => Ok(file),
         (Some(_), others) => refused(
-            &format!("{} files are named, and one definition is written", others + 1),
-            "name one file or folder; serve each of the others by a server of its own",
+            &format!("{} files are named, but only one definition is written", others + 1),
+            "name one file or folder; serve each of the others with its own server",
         ),
     }
 }
 
 fn greet(output: &Output) {
     if std::io::stdin().is_terminal() {
-        output
-            .remark("serving MCP on standard input and output: an MCP client starts this, see `portolan serve --help`");
+        output.remark(
+            "serving MCP on standard input and output; an MCP client normally starts this, see `portolan serve --help`",
+        );
     }
 }
 

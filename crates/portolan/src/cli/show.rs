@@ -108,7 +108,7 @@ fn show_graph(output: &Output, args: &Show, path: &Path, project: &Path) -> anyh
 
 fn no_such_tool(names: &[&str], wanted: Option<&str>, path: &Path) -> ServiceError {
     let (code, message) = match wanted {
-        Some(name) => ("unknown_tool", format!("there is no tool `{}` that could be drawn", clip(name))),
+        Some(name) => ("unknown_tool", format!("there is no tool `{}` that can be drawn", clip(name))),
         None if names.is_empty() => ("unknown_tool", format!("no tool of `{}` can be drawn", path.display())),
         None => ("tool_required", format!("`{}` has {} tools", path.display(), names.len())),
     };

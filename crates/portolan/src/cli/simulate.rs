@@ -24,7 +24,7 @@ use super::{Common, Exit, Output};
 ///
 /// Example: portolan simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json
 #[derive(Args)]
-#[command(after_help = "Exit code 1 when the definition does not allow the run any more.")]
+#[command(after_help = "Exit code 1 when the definition no longer allows the run.")]
 pub(super) struct Simulate {
     /// A file of a workflow or of a graph, or the id of a workflow.
     /// The id is one of the project or the catalogue [default: the workflow that the run names].
@@ -65,18 +65,18 @@ pub(super) fn run(args: &Simulate, common: &Common) -> anyhow::Result<Exit> {
 fn read(file: &Path) -> Result<Counterexample, ServiceError> {
     let text = read_definition(file)?.text;
     serde_json::from_str(&text).map_err(|error| {
-        let message = format!("`{}` is no run that is written down: {error}", file.display());
+        let message = format!("`{}` is not a recorded run: {error}", file.display());
         ServiceError::failed(
             "not_a_run",
             message,
-            "name a file that `portolan check --counterexamples DIR` has written",
+            "name a file that was written by `portolan check --counterexamples DIR`",
         )
     })
 }
 
 fn other(path: &Path, named: &str, ids: &[String]) -> ServiceError {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let message = format!("`{}` has no tool `{}`, of which the run is", path.display(), clip(named));
+    let message = format!("`{}` has no tool `{}`, which the run belongs to", path.display(), clip(named));
     ServiceError::refused("unknown_tool", message, format!("it has {}", list(&ids)))
 }
 
@@ -103,10 +103,10 @@ fn print(output: &Output, replayed: &Replayed, told: &Counterexample) -> anyhow:
     }
     for (node, offers) in at {
         let offers: Vec<&str> = offers.iter().map(String::as_str).collect();
-        let next = if offers.is_empty() { "the engine goes on by itself".to_owned() } else { list(&offers) };
+        let next = if offers.is_empty() { "the engine continues by itself".to_owned() } else { list(&offers) };
         output.line(match is_over {
-            true => format!("it is over, at `{}`", one_line(node)),
-            false => format!("it is at `{}`; what may come next: {next}", one_line(node)),
+            true => format!("it has ended, at `{}`", one_line(node)),
+            false => format!("it is at `{}`; next: {next}", one_line(node)),
         })?;
     }
     Ok(())

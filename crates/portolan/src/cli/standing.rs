@@ -106,7 +106,7 @@ impl ProjectStatus {
         say(untrusted, "portolan trust .portolan/checks.yaml", "allow the commands of the checks; only a person may");
         say(self.hooks.is_empty(), "portolan install claude-code", "have your coding agent ask before it acts");
         let idle = self.runs.is_empty() && self.task.is_none();
-        say(idle, "portolan runs start feature-development", "begin, and have your agent go on");
+        say(idle, "portolan runs start feature-development", "start a run, then let your agent continue");
         say(!idle, "portolan studio --open", "watch in the browser");
         next
     }
@@ -125,7 +125,7 @@ impl ProjectStatus {
         let runs = if self.runs.is_empty() { "none" } else { "" };
         let rows = [
             ("project", self.project.clone()),
-            ("workflows", named(&self.workflows, "none of its own; `portolan catalog list` has others")),
+            ("workflows", named(&self.workflows, "none of its own; `portolan catalog list` lists others")),
             ("checks", checks),
             ("hooks", named(&self.hooks, "none")),
             ("task", task),

@@ -26,7 +26,7 @@ pub(super) struct Start {
 
 pub(super) async fn start(output: &Output, service: &Service, args: &Start) -> anyhow::Result<Exit> {
     let caller = match args.at {
-        Some(_) => person::confirmed(service, "may have a run begin further on")?,
+        Some(_) => person::confirmed(service, "may start a run at a later step")?,
         None => person(),
     };
     let wanted = Open {

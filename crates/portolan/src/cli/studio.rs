@@ -72,13 +72,13 @@ fn tell(output: &Output, listening: &web::Listening, unwritten: Option<&ServiceE
     }
     std::io::stdout().flush()?;
     if let Some(why) = listening.only_shows() {
-        output.remark(format!("it only shows: {why}"));
+        output.remark(format!("it is read-only: {why}"));
     }
     if let Some(error) = unwritten {
         output.remark(format!("{}; {}", error.message, error.help));
     }
     if std::io::stderr().is_terminal() {
-        output.remark("Ctrl+C ends it");
+        output.remark("press Ctrl+C to stop");
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ impl Note {
         let text = json!({ "address": base, "token": token, "process": std::process::id() }).to_string();
         project_folder::make(&folder).and_then(|()| write_private(&path, &text)).map_err(|error| {
             let message = format!("`{}` could not be written: {error}", path.display());
-            ServiceError::failed("not_written", message, "programs of your own do not find this studio there")
+            ServiceError::failed("not_written", message, "your own programs cannot find this studio there")
         })?;
         Ok(Note(path))
     }

@@ -177,7 +177,7 @@ enum UnitArg {
 
 /// Parses a duration, in milliseconds.
 fn length(text: &str) -> Result<i64, String> {
-    let wrong = || "write how long: `30s`, `90m`, `12h` or `7d`".to_owned();
+    let wrong = || "write a duration, such as `30s`, `90m`, `12h` or `7d`".to_owned();
     let (unit, each) = [('s', 1_i64), ('m', 60), ('h', 3_600), ('d', 86_400)]
         .into_iter()
         .find_map(|(unit, each)| Some((text.strip_suffix(unit)?, each)))
@@ -223,7 +223,7 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
 /// Prints the recipients that could not be notified. The question is open nevertheless.
 fn complain(output: Output, untold: &[Untold]) {
     for (id, why) in untold {
-        output.remark(format!("note: `{}` was not told: {}", one_line(id), one_line(why)));
+        output.remark(format!("note: `{}` was not notified: {}", one_line(id), one_line(why)));
     }
 }
 
@@ -262,7 +262,7 @@ fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
         output.line(table(&tasks.iter().map(row).collect::<Vec<_>>()))?;
     }
     if questions.is_empty() && tasks.is_empty() {
-        output.remark("nobody is asked anything, and the queue is empty");
+        output.remark("no question is open, and the queue is empty");
     }
     Ok(Exit::Done)
 }
@@ -321,7 +321,7 @@ fn show(standings: &[BudgetStatus], output: Output) -> anyhow::Result<Exit> {
         };
         output.json(&json!({ "budgets": standings.iter().map(told).collect::<Vec<_>>() }))?;
     } else if standings.is_empty() {
-        output.remark("no budget is open; `.portolan/plugins.yaml` says what they are");
+        output.remark("no budget is open; budgets are defined in `.portolan/plugins.yaml`");
     } else {
         let row = |standing: &BudgetStatus| {
             let used = standing.used.map_or_else(|| "unknown".to_owned(), |used| standing.unit.shown(used).to_string());
@@ -343,7 +343,7 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
     let to = counted(unit, *to, "--to")?;
     let raise = Raise { scope, unit, to, reason: reason.clone(), task: task.clone() };
     let caller = match service.flow().needs_person("I-15")? {
-        true => person::confirmed(service, "may get past I-15")?,
+        true => person::confirmed(service, "may bypass I-15")?,
         false => caller.clone(),
     };
     block_on(service.supervisor().raise(&raise, &caller))??;
@@ -373,8 +373,12 @@ fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<
 
 fn counted(unit: Unit, amount: f64, name: &str) -> Result<u64, ServiceError> {
     unit.counted(amount).ok_or_else(|| {
-        let message = format!("`{name} {amount}` is no amount of {}", unit.name());
-        ServiceError::refused("bad_input", message, "write a number, 0 or more; whole, but for money and time")
+        let message = format!("`{name} {amount}` is not a valid amount of {}", unit.name());
+        ServiceError::refused(
+            "bad_input",
+            message,
+            "write a number that is 0 or more, and whole except for money and time",
+        )
     })
 }
 

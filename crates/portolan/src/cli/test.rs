@@ -149,7 +149,7 @@ fn print(output: Output, report: &TestReport) -> anyhow::Result<()> {
                 output.line(format!("          {}", one_line(&line)))?;
             }
             for name in &test.unanswered {
-                let text = format!("`{name}` was called, and no answer is written for it: write one under `mock`");
+                let text = format!("`{name}` was called, but has no answer: write one under `mock`");
                 output.line(format!("          {}", one_line(&text)))?;
             }
         }
@@ -160,7 +160,7 @@ fn print(output: Output, report: &TestReport) -> anyhow::Result<()> {
         print_coverage(output, coverage)?;
     }
     if let Some(minimum) = report.minimum.filter(|minimum| report.percent < *minimum) {
-        let text = format!("  {} % of the edges were taken, less than the {minimum} % that must be", report.percent);
+        let text = format!("  {} % of the edges were taken, less than the required {minimum} %", report.percent);
         output.line(output.paint(Paint::Bad, &text))?;
     }
     Ok(())

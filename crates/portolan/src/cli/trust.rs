@@ -38,9 +38,8 @@ use crate::install;
 ///
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
-#[command(
-    after_help = "Nothing that a repository names is run before this. It is recorded outside the repository; a changed command must be trusted anew."
-)]
+#[command(after_help = "No command from a repository is run before this. Trust is recorded outside the repository; a \
+        changed command must be trusted again.")]
 pub(super) struct TrustArgs {
     /// Files of workflows or of graphs, or `.portolan/guidelines.yaml`.
     #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck"])]
@@ -113,7 +112,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         if are_agreed {
             settled["agreed"] = true.into();
             if !output.is_json() {
-                output.line(format!("{}: these rules count from now on", rules::FILE))?;
+                output.line(format!("{}: these rules apply from now on", rules::FILE))?;
             }
         }
         report.push(settled);
@@ -163,7 +162,7 @@ fn own(service: &Service, path: &Path) -> Result<Vec<TrustRequest>, ServiceError
     let there = project.join(file).canonicalize().ok();
     if there.is_none() || path.canonicalize().ok() != there {
         let message = format!("`{}` is not the project's `{file}`", path.display());
-        return Err(ServiceError::refused("not_a_file", message, "name that one"));
+        return Err(ServiceError::refused("not_a_file", message, "name the project's file"));
     }
     if file == plugins::FILE {
         let source = Source::new(file, plugins::text(project)?.unwrap_or_default());
@@ -207,7 +206,7 @@ fn one_file(path: &Path) -> Result<WorkflowFile, ServiceError> {
         ServiceError::refused(
             "not_a_file",
             format!("`{}` is a folder", path.display()),
-            "name the files one by one: each is looked at",
+            "name the files one by one: each is checked",
         )
     };
     if path.is_dir() { Err(not_a_file()) } else { workflow_files(path)?.pop().ok_or_else(not_a_file) }
@@ -323,7 +322,7 @@ fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool
         service.trust().record(entry).map_err(trust_error)?;
         "these commands may run in this project"
     } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
-        "these commands may not run any more"
+        "these commands may no longer run"
     } else {
         "these commands were not trusted"
     };
@@ -356,9 +355,9 @@ fn agree(
         service.trust().record(entry).map_err(trust_error)?;
         "tasks may begin with these phases in this project"
     } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
-        "tasks may not begin with these phases any more"
+        "tasks may no longer begin with these phases"
     } else {
-        "nobody had agreed to these phases"
+        "these phases were not trusted"
     };
     if !output.is_json() {
         output.line(format!("{}: {said}", one_line(&asked.file)))?;

@@ -131,7 +131,7 @@ pub(crate) fn refuse(host: Host, event: &str, unreadable: &Unreadable) -> Reply 
         return answer(host, event, &Answer::allowed());
     }
     let mut refusal = Answer::blocked(format!("this call is refused, because {}", unreadable.message));
-    refusal.remedies.push("run `portolan doctor`: the hook and the host may not fit together".to_owned());
+    refusal.remedies.push("run `portolan doctor`: the hook and the host may not be compatible".to_owned());
     answer(host, event, &refusal)
 }
 

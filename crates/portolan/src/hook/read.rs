@@ -44,14 +44,14 @@ pub(crate) fn read(host: Host, event: &str, stdin: &[u8]) -> Result<Call, Unread
 
 fn parsed(stdin: &[u8]) -> Result<Map<String, Value>, String> {
     if stdin.len() > MAX_INPUT {
-        return Err(format!("what the host says is longer than {} MiB", MAX_INPUT >> 20));
+        return Err(format!("the host's message is longer than {} MiB", MAX_INPUT >> 20));
     }
     // PowerShell pipes a byte order mark first.
     let text = stdin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stdin);
     match serde_json::from_slice(text).map(Unique::into) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err("what the host says is no JSON object".to_owned()),
-        Err(error) => Err(format!("what the host says is not JSON: {error}")),
+        Ok(_) => Err("the host's message is not a JSON object".to_owned()),
+        Err(error) => Err(format!("the host's message is not valid JSON: {error}")),
     }
 }
 
@@ -73,9 +73,7 @@ impl<'a> Fields<'a> {
 fn same_event(host: Host, stage: Stage, fields: &Fields<'_>) -> Result<(), String> {
     let Some(told) = fields.text(&["hook_event_name", "hookEventName"]) else { return Ok(()) };
     match host.event(told) {
-        Some(event) if event.stage != stage => {
-            Err(format!("the host tells of `{told}` where another event is expected"))
-        }
+        Some(event) if event.stage != stage => Err(format!("the host reports `{told}`, but another event is expected")),
         _ => Ok(()),
     }
 }
@@ -141,10 +139,10 @@ fn call(host: Host, event: &str, fields: &Fields<'_>) -> Result<(String, Map<Str
         // Copilot and Cursor send the arguments as JSON in a string.
         Some(Value::String(text)) => match serde_json::from_str(text).map(Unique::into) {
             Ok(Value::Object(input)) => input,
-            Ok(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
-            Err(error) => return Err(format!("the arguments of `{name}` are no JSON object: {error}")),
+            Ok(_) => return Err(format!("the arguments of `{name}` are not a JSON object")),
+            Err(error) => return Err(format!("the arguments of `{name}` are not a JSON object: {error}")),
         },
-        Some(_) => return Err(format!("the arguments of `{name}` are no JSON object")),
+        Some(_) => return Err(format!("the arguments of `{name}` are not a JSON object")),
         None => return Err(format!("the host does not give the arguments of `{name}`")),
     };
     Ok((name.to_owned(), input))

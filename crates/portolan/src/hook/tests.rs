@@ -266,11 +266,11 @@ fn tools_are_known_by_their_names_and_else_by_their_arguments() {
         claude-code Rewrite: edits a
         claude-code Look: other
         claude-code Task: other
-        claude-code Bash: the tool `Bash` comes without its command
-        claude-code Edit: the tool `Edit` comes without the path of its file
+        claude-code Bash: the tool `Bash` was called without its command
+        claude-code Edit: the tool `Edit` was called without the path of its file
         codex shell: runs git commit -m 'it'\''s'
         codex apply_patch: edits a b.txt c d e
-        codex apply_patch: the tool `apply_patch` comes without the path of its file
+        codex apply_patch: the tool `apply_patch` was called without the path of its file
         cursor MCP:create_issue: mcp  / create_issue
         gemini mcp_git_hub_create: mcp git / hub_create
         opencode github_create_issue: mcp github / create_issue

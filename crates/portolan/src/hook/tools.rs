@@ -32,12 +32,12 @@ pub(super) fn tool(
 ) -> Result<Tool, String> {
     let is = |known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(name));
     if is(names.shell) {
-        let command = command(input).ok_or_else(|| format!("the tool `{name}` comes without its command"))?;
+        let command = command(input).ok_or_else(|| format!("the tool `{name}` was called without its command"))?;
         return Ok(Tool::Shell { command });
     }
     if is(names.edit) {
         let paths = edited(input);
-        let unnamed = || format!("the tool `{name}` comes without the path of its file");
+        let unnamed = || format!("the tool `{name}` was called without the path of its file");
         return if paths.is_empty() { Err(unnamed()) } else { Ok(Tool::Edit { paths }) };
     }
     if is(names.reads) {

@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some(key) = fields.next_key::<String>()? {
             if all.contains_key(&key) {
                 let shown = portolan_core::diagnostic::clip(&key);
-                return Err(A::Error::custom(format_args!("the key `{shown}` stands twice")));
+                return Err(A::Error::custom(format_args!("the key `{shown}` appears twice")));
             }
             let Unique(value) = fields.next_value()?;
             all.insert(key, value);
@@ -97,7 +97,7 @@ mod tests {
     fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
         for text in [r#"{"a":1,"a":1}"#, r#"{"x":[{"a":1,"b":2,"a":3}]}"#, r#"{"a":1,"\u0061":2}"#] {
             let why = serde_json::from_str::<Unique>(text).err().expect("it is refused").to_string();
-            assert!(why.starts_with("the key `a` stands twice"), "{why}");
+            assert!(why.starts_with("the key `a` appears twice"), "{why}");
         }
     }
 }

@@ -96,14 +96,14 @@ async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
     let wrong = |message: String| Finding::new(host.name(), State::Wrong, message);
     match run(project, &runs, "", LIMIT).await {
         Ok(reply) if reply.stdout.trim() == "held" => {
-            Finding::new(host.name(), State::Good, "commands of the shell cannot write what holds the gates")
+            Finding::new(host.name(), State::Good, "shell commands cannot write the files that hold the gates")
         }
         Ok(reply) if reply.stdout.trim() == "open" => {
-            wrong("commands of the shell can write what holds the gates, in spite of the sandbox".to_owned())
+            wrong("shell commands can write the files that hold the gates, in spite of the sandbox".to_owned())
         }
         Ok(reply) => {
-            let said = reply.stderr.lines().next().unwrap_or("it does not say why").trim_start_matches("error: ");
-            wrong(format!("the shell cannot be run in the sandbox, and no command of it runs: {said}"))
+            let said = reply.stderr.lines().next().unwrap_or("no reason given").trim_start_matches("error: ");
+            wrong(format!("the shell cannot be run in the sandbox, so none of its commands can run: {said}"))
         }
         Err(why) => wrong(format!("`{}` {why}", program.display())),
     }
@@ -118,7 +118,7 @@ fn others(record: &Record, program: &Path) -> Vec<Finding> {
         let is_this = Path::new(named).canonicalize().is_ok_and(|path| path == program);
         if !is_this && seen.insert((&installed.host, named)) {
             let again = format!("run `portolan install {}` again", installed.host);
-            let said = format!("the hooks run `{named}`, and this is `{}`: {again}", program.display());
+            let said = format!("the hooks run `{named}`, but this is `{}`: {again}", program.display());
             found.push(Finding::new(&installed.host, State::Wrong, said));
         }
     }
@@ -131,7 +131,7 @@ fn unrecorded(project: &Path) -> Vec<Finding> {
     let is_ours = |path: &Path| files::read(path).is_ok_and(|text| text.is_some_and(|text| text.contains(git::MARK)));
     let ours = git::HOOKS.iter().any(|(name, _)| is_ours(&folder.join(name)));
     let said = format!(
-        "hooks of portolan are in `{}`, and `{}` does not tell of them: run `portolan install git` again",
+        "hooks of portolan are in `{}`, but `{}` does not list them: run `portolan install git` again",
         folder.display(),
         super::record::PLACE
     );
@@ -152,10 +152,10 @@ fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
     }
     let whole = installed.parts.is_empty();
     if !whole && installed.parts.iter().all(|part| splice::holds(&text, part)) {
-        let said = format!("`{shown}` was changed since, and all that was installed is still in it");
+        let said = format!("`{shown}` was changed since, but still has everything that was installed");
         return Finding::new(&installed.host, State::Good, said);
     }
-    wrong(format!("`{shown}` is not what was installed any more: look at it, then {again}"))
+    wrong(format!("`{shown}` is no longer what was installed: check it, then {again}"))
 }
 
 /// Reports the host's settings that switch all hooks off.
@@ -169,7 +169,7 @@ fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
                     files::read(&project.join(file)).ok().flatten().and_then(|text| splice::parsed(&text).ok());
                 for switch in ["disableAllHooks", "allowManagedHooksOnly"] {
                     if settings.as_ref().is_some_and(|settings| settings[switch] == true) {
-                        found.push(wrong(format!("`{switch}` in `{file}` switches every hook off: take it out")));
+                        found.push(wrong(format!("`{switch}` in `{file}` disables every hook: remove it")));
                     }
                 }
             }
@@ -182,7 +182,7 @@ fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
                 let text = files::read(&place).ok().flatten().unwrap_or_default();
                 if toml_switch(&text, "features", "hooks").is_some_and(|value| value == "false") {
                     found.push(wrong(format!(
-                        "`hooks = false` in `{}` switches every hook off: take it out",
+                        "`hooks = false` in `{}` disables every hook: remove it",
                         place.display()
                     )));
                 }
@@ -191,7 +191,7 @@ fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
                 text.contains(&format!("[hooks.state.\"{}:", project.join(".codex/hooks.json").display()))
             });
             if !trusted {
-                let said = "the hooks are installed but not trusted, so that Codex skips them: run `/hooks` in Codex";
+                let said = "the hooks are installed but not trusted, so Codex skips them: run `/hooks` in Codex";
                 found.push(wrong(said.to_owned()));
             }
         }
@@ -227,7 +227,7 @@ enum Runs {
 
 async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
     let Some(event) = host.events().iter().find(|event| event.stage == Stage::BeforeTool && event.installed) else {
-        return Finding::new(host.name(), State::Wrong, "no hook of this host comes before a tool");
+        return Finding::new(host.name(), State::Wrong, "this host has no hook that runs before a tool");
     };
     let Some((runs, file)) = runs(project, record, host, event) else {
         return Finding::new(host.name(), State::Wrong, format!("there is no hook for `{}`", event.name));
@@ -354,14 +354,14 @@ fn git_hooks(project: &Path, record: &Record) -> Vec<Finding> {
         findings.push(if finding.state != State::Good {
             finding
         } else if elsewhere {
-            let why = "git looks for hooks elsewhere now: see `git config --show-origin core.hooksPath`";
+            let why = "git now looks for hooks elsewhere: see `git config --show-origin core.hooksPath`";
             Finding::new("git", State::Wrong, format!("`{}` is not run, because {why}", installed.file.display()))
         } else if !files::is_executable(&installed.file) {
             let shown = installed.file.display();
             Finding::new(
                 "git",
                 State::Wrong,
-                format!("`{shown}` is not executable, so that git passes it over: run `chmod +x {shown}`"),
+                format!("`{shown}` is not executable, so git skips it: run `chmod +x {shown}`"),
             )
         } else {
             finding
@@ -393,7 +393,7 @@ fn variables(environment: &[String]) -> Vec<Finding> {
         let near = |known: &&str| strsim::damerau_levenshtein(known, name);
         let closest = VARIABLES.into_iter().min_by_key(near).filter(|known| near(known) <= name.len() / 3);
         let meant = closest.map(|known| format!(": did you mean `{known}`?")).unwrap_or_default();
-        Finding::new("environment", State::Doubtful, format!("`{name}` is set and means nothing{meant}"))
+        Finding::new("environment", State::Doubtful, format!("`{name}` is set, but is not a known variable{meant}"))
     })
     .collect()
 }
@@ -411,8 +411,8 @@ mod tests {
             said,
             [
                 "`PORTOLAN_SKIP_QA_GATE` is set",
-                "`PORTOLAN_ALLOW_INTEGRRATION_EDIT` is set and means nothing: did you mean `PORTOLAN_ALLOW_INTEGRATION_EDIT`?",
-                "`PORTOLAN_SHINY_THING` is set and means nothing"
+                "`PORTOLAN_ALLOW_INTEGRRATION_EDIT` is set, but is not a known variable: did you mean `PORTOLAN_ALLOW_INTEGRATION_EDIT`?",
+                "`PORTOLAN_SHINY_THING` is set, but is not a known variable"
             ]
         );
     }

@@ -121,8 +121,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    ensure!(!about.is_symlink(), "it is a symbolic link: install where it leads to, or replace it by a file");
-    ensure!(about.is_file(), "it is no file");
+    ensure!(!about.is_symlink(), "it is a symbolic link: install at its target, or replace it with a file");
+    ensure!(about.is_file(), "it is not a file");
     ensure!(about.len() <= MAX_BYTES, "it is larger than {} MiB", MAX_BYTES >> 20);
     let bytes = fs::read(path)?;
     String::from_utf8(bytes).map(Some).map_err(|_| anyhow::anyhow!("it is not UTF-8 text"))
@@ -131,7 +131,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
 /// Refuses a path through a folder outside the project: a repository could contain such a symbolic link.
 pub(super) fn stays_inside(project: &Path, path: &Path) -> anyhow::Result<()> {
     let there = path.ancestors().skip(1).find(|folder| folder.exists()).context("it has no folder")?;
-    ensure!(there.canonicalize()?.starts_with(project), "`{}` leads out of the project", there.display());
+    ensure!(there.canonicalize()?.starts_with(project), "`{}` is outside the project", there.display());
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn folder(project: &Path) -> anyhow::Result<PathBuf> {
     let git = pins::program(project, "git").unwrap_or_else(|_gone| PathBuf::from("git"));
     let output = Command::new(git).args(["rev-parse", "--git-path", "hooks"]).current_dir(project).output();
     let output = output.map_err(|error| anyhow::anyhow!("`git` cannot be run ({error}): install it"))?;
-    anyhow::ensure!(output.status.success(), "`{}` is no git repository: run `git init` first", project.display());
+    anyhow::ensure!(output.status.success(), "`{}` is not a git repository: run `git init` first", project.display());
     let path = String::from_utf8(output.stdout)?;
     let path = project.join(path.trim_end_matches(['\r', '\n']));
     Ok(path.canonicalize().unwrap_or(path))

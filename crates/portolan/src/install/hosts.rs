@@ -83,10 +83,10 @@ pub(super) fn notes(host: Host, program: &str) -> Vec<String> {
     let notes: &[&str] = match host {
         Host::ClaudeCode => &["Claude Code asks once whether the MCP server of this project may be used."],
         Host::Codex => &[
-            "Codex skips these hooks without a word until you have reviewed and trusted them: run `/hooks` in Codex.",
+            "Codex silently skips these hooks until you have reviewed and trusted them: run `/hooks` in Codex.",
             "For the MCP server add to `.codex/config.toml`:",
         ],
-        Host::Cursor => &["Restart Cursor, and see in its settings under Hooks that they are listed."],
+        Host::Cursor => &["Restart Cursor, and check in its settings under Hooks that they are listed."],
         Host::Gemini => &["Gemini CLI runs hooks only in a folder that it trusts: say yes when it asks."],
         Host::OpenCode => &["Restart OpenCode: plug-ins are read when it starts."],
         Host::Copilot => {

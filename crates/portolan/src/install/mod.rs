@@ -102,7 +102,7 @@ impl Plan {
                 let shell = known.or_else(|| sandbox.then(shell::Shell::of_person));
                 for wanted in hosts::wanted(host, &project, &program, shell.as_ref()) {
                     self.host_file(host, direction, &wanted)
-                        .with_context(|| format!("`{}` stays as it is", wanted.file.display()))?;
+                        .with_context(|| format!("`{}` was not changed", wanted.file.display()))?;
                 }
                 if direction == Direction::Install {
                     self.notes.extend(hosts::notes(host, &program));
@@ -143,7 +143,7 @@ impl Plan {
                 self.notes.extend(pins.upstreams.iter().filter_map(|(branch, upstream)| {
                     let address = &pins.remotes.get(&upstream.remote)?.address;
                     let named = format!("`{}` of `{}`", upstream.branch, upstream.remote);
-                    Some(format!("`{branch}` may move to what {named} has, which is `{address}`."))
+                    Some(format!("`{branch}` is allowed to move to the commits of {named}, which is `{address}`."))
                 }));
             }
             self.record.pins = Some(pins);
@@ -219,7 +219,7 @@ impl Plan {
         if direction == Direction::Uninstall {
             ensure!(
                 !touched || known.is_none(),
-                "it was changed since it was installed: look at it, and delete it yourself"
+                "it was changed since it was installed: check it, then delete it yourself"
             );
             if !touched {
                 let folders = known.map(|known| known.folders.clone()).unwrap_or_default();
@@ -228,7 +228,10 @@ impl Plan {
             self.settle(target, &wanted.file, None);
             return Ok(());
         }
-        ensure!(!touched || known.is_some(), "there is a file already that portolan did not make: move it away first");
+        ensure!(
+            !touched || known.is_some(),
+            "a file that portolan did not make already exists there: move it away first"
+        );
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
         let installed = InstalledFile {
             host: target.to_owned(),
@@ -267,8 +270,7 @@ impl Plan {
         let spliced = splice::put(base.as_deref().unwrap_or_default(), parts).map_err(anyhow::Error::msg)?;
         for taken in spliced.present.iter().filter(|part| part.key.as_deref() == Some("portolan")) {
             if !splice::holds(&spliced.text, taken) {
-                self.notes
-                    .push(format!("`{}` has an entry `portolan` of your own, which stays.", wanted.file.display()));
+                self.notes.push(format!("`{}` has your own entry `portolan`, which is kept.", wanted.file.display()));
             }
         }
         let kept = parts.iter().filter(|part| !spliced.present.contains(part)).cloned().collect();
@@ -300,7 +302,7 @@ impl Plan {
                 _ => folder.join(name),
             };
             self.git_hook(direction, &path, &git::script(name, kind, program), installed)
-                .with_context(|| format!("`{}` stays as it is", path.display()))?;
+                .with_context(|| format!("`{}` was not changed", path.display()))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::hosts;
 use crate::hook::Host;
 
-const DESCRIPTION: &str = "Gates that an agent cannot talk its way past, and workflows that it is led through";
+const DESCRIPTION: &str = "Gates that an agent cannot get around, and workflows that it is led through";
 
 /// Returns the files with their paths in the folder.
 pub(crate) fn files() -> Vec<(&'static str, String)> {
@@ -39,7 +39,7 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
     for part in hosts::hooks(Host::ClaudeCode, "portolan") {
         hooks[part.within[1].as_str()] = Value::Array(vec![part.value]);
     }
-    let hooks = json!({ "description": "Each tool call is looked at before it happens", "hooks": hooks });
+    let hooks = json!({ "description": "Each tool call is checked before it runs", "hooks": hooks });
     let server = json!({ "mcpServers": { "portolan": { "command": "portolan",
         "args": ["serve", "--project", "${CLAUDE_PROJECT_DIR}"] } } });
     let text = |value: &Value| format!("{value:#}\n");
@@ -63,7 +63,7 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let taken = folder.is_dir() && std::fs::read_dir(folder)?.next().is_some();
     ensure!(
         !taken || is_ours() == Some(true),
-        "`{}` has other things in it: name a folder that is new or empty",
+        "`{}` contains other files: name a folder that is new or empty",
         folder.display()
     );
     let mut written = Vec::new();

@@ -7,16 +7,16 @@ use anyhow::Context;
 
 /// Returns the program's path for hooks, and a note for the person.
 pub(crate) fn program() -> anyhow::Result<(String, Option<String>)> {
-    let this = this().context("where this program is cannot be told")?;
+    let this = this().context("the location of this program is unknown")?;
     let places = std::env::var_os("PATH").unwrap_or_default();
     // A package manager keeps the path on the search path stable, and changes the file that it links to.
     let path = found(&this, std::env::split_paths(&places)).unwrap_or_else(|| this.clone());
     let path = path.to_str().context("the path of this program is not UTF-8: install it elsewhere")?.to_owned();
     let passing = std::env::temp_dir().canonicalize().is_ok_and(|folder| this.starts_with(folder));
     let note = if passing {
-        "lies in a temporary folder: once it is gone, every call is refused"
+        "is in a temporary folder: once it is gone, every call is refused"
     } else {
-        "is called by its whole path: after it has moved, install again"
+        "is called by its full path: after moving it, install again"
     };
     let note = format!("`{path}` {note}.");
     Ok((path, Some(note)))

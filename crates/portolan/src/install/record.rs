@@ -74,7 +74,7 @@ impl Record {
             Err(error) => return Err(anyhow::Error::from(error).context(format!("`{PLACE}` cannot be read"))),
         };
         let record: Record = serde_json::from_slice(&text).map_err(|error| {
-            anyhow::anyhow!("`{PLACE}` is no record of an installation ({error}): delete it and install again")
+            anyhow::anyhow!("`{PLACE}` is not a valid record of an installation ({error}): delete it and install again")
         })?;
         anyhow::ensure!(record.version == 1, "`{PLACE}` was written by a later version: update portolan");
         Ok(record)

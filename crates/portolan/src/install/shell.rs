@@ -45,8 +45,8 @@ impl Shell {
     pub(super) fn script(&self, project: &Path, program: &str) -> String {
         let [program, project, shell] = [program, &project.to_string_lossy(), &self.path.to_string_lossy()].map(quoted);
         format!(
-            "#!/bin/sh\n# Made by `portolan install claude-code --sandbox`: what holds the gates cannot be written from here.\n\
-             exec {program} sandbox --project {project} -- {shell} \"$@\"\n"
+            "#!/bin/sh\n# Made by `portolan install claude-code --sandbox`: the files that hold the gates cannot \
+            be written from here.\nexec {program} sandbox --project {project} -- {shell} \"$@\"\n"
         )
     }
 }

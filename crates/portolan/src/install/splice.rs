@@ -50,7 +50,7 @@ pub(super) fn put(text: &str, parts: &[Part]) -> Result<Spliced, String> {
     let made = root.to_string();
     let inserted = inserted(text, &made);
     if inserted.iter().any(|piece| !piece.removed.trim().is_empty()) {
-        return Err("it cannot be edited without changing what is yours in it".to_owned());
+        return Err("it cannot be edited without changing your own entries".to_owned());
     }
     Ok(Spliced { text: made, inserted, present })
 }

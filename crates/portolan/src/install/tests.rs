@@ -162,11 +162,11 @@ fn what_cannot_be_changed_safely_is_left_alone() {
     let project = Project::new();
     project.write(".claude/settings.json", "{ broken");
     let why = refusal(&project, Target::Host(Host::ClaudeCode), Direction::Install);
-    assert!(why.starts_with("`.claude/settings.json` stays as it is: "), "{why}");
+    assert!(why.starts_with("`.claude/settings.json` was not changed: "), "{why}");
     project.write(".opencode/plugins/portolan.js", "// mine");
     let why = refusal(&project, Target::Host(Host::OpenCode), Direction::Install);
     assert!(why.contains("portolan did not make"), "{why}");
-    assert!(refusal(&project, Target::Git, Direction::Install).contains("no git repository"));
+    assert!(refusal(&project, Target::Git, Direction::Install).contains("not a git repository"));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn links_are_not_followed() {
     outside.write("settings.json", "{}");
     std::os::unix::fs::symlink(outside.path(), project.path().join(".gemini")).expect("a link");
     let why = refusal(&project, Target::Host(Host::Gemini), Direction::Install);
-    assert!(why.contains("leads out of the project"), "{why}");
+    assert!(why.contains("is outside the project"), "{why}");
     project.write(".cursor/other.json", "{}");
     std::os::unix::fs::symlink("other.json", project.path().join(".cursor/hooks.json")).expect("a link");
     assert!(refusal(&project, Target::Host(Host::Cursor), Direction::Install).contains("symbolic link"));
@@ -363,7 +363,7 @@ fn what_no_longer_refuses_is_found() {
     project.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
     assert!(look(&project).iter().any(|said| said.contains("`disableAllHooks` in `.claude/settings.local.json`")));
     project.write(".claude/settings.json", "{}");
-    assert!(look(&project).iter().any(|said| said.contains("is not what was installed any more")));
+    assert!(look(&project).iter().any(|said| said.contains("is no longer what was installed")));
     fs::remove_file(own).expect("gone");
     assert!(look(&project).iter().any(|said| said.contains("`.claude/settings.json` is gone")));
 }
@@ -402,7 +402,7 @@ fn the_plug_in_of_claude_code_is_as_it_was_read() {
     plugin::write(&folder).expect("an earlier one is replaced");
     project.write("other/mine.txt", "mine");
     let why = plugin::write(&project.path().join("other")).expect_err("it is refused");
-    assert!(why.to_string().contains("has other things in it"), "{why}");
+    assert!(why.to_string().contains("contains other files"), "{why}");
 }
 
 #[test]

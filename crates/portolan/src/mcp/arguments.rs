@@ -150,7 +150,7 @@ impl Arguments {
         for name in self.given.keys() {
             let near = closest(name, self.known.iter().copied());
             let hint = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
-            self.faults.push(format!("`{}` is no argument of this tool{hint}", clip(name)));
+            self.faults.push(format!("`{}` is not an argument of this tool{hint}", clip(name)));
         }
         if self.faults.is_empty() {
             return Ok(());
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(
             error.message,
             "`taskFilePath` must be a string, but is a number; `result` is missing; `revision` must be a whole number, \
-             but is a string; `reslt` is no argument of this tool, did you mean `result`?"
+             but is a string; `reslt` is not an argument of this tool, did you mean `result`?"
         );
     }
 }

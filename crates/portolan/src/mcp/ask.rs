@@ -61,8 +61,7 @@ pub(super) struct Answer {
 pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
     ServiceError {
         message: "the person was asked in their client's dialog, and has not answered".to_owned(),
-        help: "stop, and have them asked again only when they say so; `portolan runs answer` takes their answer too"
-            .to_owned(),
+        help: "stop, and ask again only when they say so; they can also answer with `portolan runs answer`".to_owned(),
         ..refused.clone()
     }
 }
@@ -111,7 +110,7 @@ fn form(message: String, answers: &[(String, String)]) -> Result<ElicitRequestPa
             |error| {
                 ServiceError::failed(
                     "not_asked",
-                    format!("the question cannot be put: {error}"),
+                    format!("the question cannot be asked: {error}"),
                     "let the person answer with `portolan runs answer`",
                 )
             },

@@ -479,7 +479,7 @@ impl ServerHandler for Face {
             biased;
             // The call is dropped, which also ends its work.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
-            () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is ending", None)),
+            () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is shutting down", None)),
             answer = self.toolset.call(request, context) => answer,
         };
         self.count(&tool, &answer, begun.elapsed());

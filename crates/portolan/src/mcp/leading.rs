@@ -41,6 +41,6 @@ pub(super) fn can_ask(capabilities: &ClientCapabilities) -> bool {
 /// Returns the error of an unknown tool.
 pub(super) fn unknown<'t>(name: &str, tools: impl Iterator<Item = &'t str>) -> ServiceError {
     let near = closest(name, tools).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    let help = format!("{near}tools/list has them all");
+    let help = format!("{near}tools/list returns them all");
     ServiceError::refused("unknown_tool", format!("there is no tool `{}`", clip(name)), help)
 }

@@ -47,8 +47,8 @@ pub(super) fn actions() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "required": list("Calls that lead on."),
-            "optional": list("Calls that may be made instead."),
+            "required": list("Calls that continue the run."),
+            "optional": list("Calls that can be made instead."),
             "blocked": list("Calls that would be refused now."),
         },
         "required": ["required", "optional", "blocked"],
@@ -64,7 +64,7 @@ pub(super) fn action() -> Value {
             "arguments": { "type": "object" },
             "title": { "type": "string" },
             "fill": texts("The arguments that are yours to choose."),
-            "delegate": texts("What it takes to do this, and you have said not to have."),
+            "delegate": texts("The abilities that this needs and that you did not declare."),
             "liftedBy": text("What must happen before the call is accepted."),
         },
         "required": ["tool", "arguments", "title"],

@@ -83,8 +83,8 @@ impl Several {
             return Ok(Several { sets });
         }
         let twice: Vec<&str> = twice.iter().map(String::as_str).collect();
-        let message = format!("{} would be the name of two tools", list(&twice));
-        Err(ServiceError::refused("duplicate_tool", message, "rename the graph, or serve the sets apart"))
+        let message = format!("two tools would have the name {}", list(&twice));
+        Err(ServiceError::refused("duplicate_tool", message, "rename the graph, or serve the toolsets separately"))
     }
 
     /// Returns the set with a tool. Without one, it returns the first set, which reports the unknown tool.

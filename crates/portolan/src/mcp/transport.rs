@@ -251,20 +251,20 @@ fn id(line: &[u8]) -> Option<RequestId> {
 
 fn unread(line: &[u8], error: &serde_json::Error) -> MessageError {
     if line.starts_with(b"[") {
-        return invalid("batches are not supported: send one message a line".to_owned(), None);
+        return invalid("batches are not supported: send one message per line".to_owned(), None);
     }
     let Ok(envelope) = serde_json::from_slice::<Envelope>(line) else {
-        let message = format!("the line is no JSON message: {error}");
+        let message = format!("the line is not a JSON message: {error}");
         return MessageError::Refused(Box::new(ErrorData::parse_error(message, None)), None);
     };
     match (serde_json::from_value::<RequestId>(envelope.id.clone()), envelope.method) {
         (Ok(id), Some(_)) if error.to_string().starts_with("recursion limit") => {
-            invalid("the message is nested too deep".to_owned(), Some(id))
+            invalid("the message is nested too deeply".to_owned(), Some(id))
         }
         (Ok(id), Some(_)) => invalid(format!("the request cannot be read: {error}"), Some(id)),
         (Err(_), Some(_)) if envelope.id.is_null() => MessageError::Ignored,
-        (Err(_), Some(_)) => invalid("the `id` of a request is a string or a whole number".to_owned(), None),
-        (_, None) => invalid("the message has no `method`, and answers nothing that was asked".to_owned(), None),
+        (Err(_), Some(_)) => invalid("the `id` of a request must be a string or a whole number".to_owned(), None),
+        (_, None) => invalid("the message has no `method` and does not answer a request".to_owned(), None),
     }
 }
 

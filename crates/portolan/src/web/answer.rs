@@ -48,7 +48,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for InQuery<T> {
 }
 
 fn unread(status: StatusCode, why: &str) -> Refusal {
-    let help = "`/api/v1/openapi.json` says what is asked for how";
+    let help = "`/api/v1/openapi.json` describes the requests";
     let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "too_large" } else { "bad_request" };
     let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
     Refusal::new(status, code, format!("the request cannot be read: {}", why.to_lowercase()), help)

@@ -21,7 +21,7 @@ use crate::http::Refusal;
 use crate::words::answer_command;
 
 /// The help if no passkey is enrolled.
-const ENROL: &str = "`portolan people passkey` in a terminal enrols one";
+const ENROL: &str = "run `portolan people passkey` in a terminal to enrol one";
 
 /// An answer: one that a passkey has yet to confirm, one that it has confirmed, or one that needs no passkey.
 #[derive(Debug, Deserialize)]
@@ -92,7 +92,7 @@ pub(super) async fn answer(
             return Err(Refusal::new(
                 StatusCode::FORBIDDEN,
                 "needs_person",
-                "only a person's own word counts at this question, and a page is no person",
+                "only a person's own answer counts for this question, and a page does not identify a person",
                 &format!("confirm it with a passkey, or answer in a terminal: `{}`", answer_command(&view)),
             ));
         }

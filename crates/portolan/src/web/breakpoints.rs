@@ -52,7 +52,7 @@ fn before(definition: &Definition, name: &str) -> Result<(Breakpoint, Language),
     let mut flows = workflow.flows().filter(|(_, flow)| flow.steps.contains_key(&bare)).map(|(id, _)| id);
     let Some(flow) = flows.next() else {
         let message = format!("there is no node `{name}` to wait before");
-        return Err(ServiceError::refused("unknown_step", message, "choose one of the drawing"));
+        return Err(ServiceError::refused("unknown_step", message, "choose a node of the drawing"));
     };
     let in_root = workflow.root().steps.contains_key(&bare);
     let flow = if in_root && !name.contains('/') { root } else { flow };
@@ -64,7 +64,7 @@ fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
     let at = fault.offset.and_then(|offset| when.get(..offset)).map(|before| before.chars().count() + 1);
     let at = at.map_or_else(String::new, |at| format!(", at character {at}"));
     let message = format!("the condition of the breakpoint at `{node}` cannot be read{at}: {}", fault.message);
-    let help = fault.help.clone().unwrap_or_else(|| "write it as conditions are written in the definition".to_owned());
+    let help = fault.help.clone().unwrap_or_else(|| "write it in the condition syntax of the definition".to_owned());
     ServiceError::refused("bad_expression", message, help)
 }
 

@@ -296,8 +296,8 @@ pub(super) fn files_of(library: &Library, id: &str, files: Vec<WrittenText>) -> 
             _ => file_called(&on_disk, &name, &|name| shown_name(library, name)),
         };
         known.map(|name| (name, text)).ok_or_else(|| {
-            let message = format!("`{}` is none of the files of `{}`", clip(&name), clip(id));
-            let help = "load it again; a new activity is a file beside the others, called like `09-name.yaml`";
+            let message = format!("`{}` is not one of the files of `{}`", clip(&name), clip(id));
+            let help = "load it again; a new activity must be a file beside the others, named like `09-name.yaml`";
             Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "other_files", message, help)
         })
     };
@@ -397,8 +397,8 @@ pub(super) async fn edit(
         let sketch = library.sketch(&id, Some(files.clone()))?;
         let root = wanted.root.as_deref().or(sketch.roots.first().map(String::as_str));
         let (Some(dialect), Some(graph)) = (sketch.dialect, root.and_then(|root| sketch.graphs.get(root))) else {
-            let message = "its text cannot be read so far that it could be edited piece by piece";
-            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, "mend the text first"));
+            let message = "its text cannot be read well enough to be edited piece by piece";
+            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "not_editable", message, "fix the text first"));
         };
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
         let drawing = draw(graph, None, &sketch.graphs, &folds, &NodeOffsets::new());
@@ -441,7 +441,7 @@ fn in_the_graph(mut operation: Value, drawing: &Drawing) -> Result<Operation, Re
         }
     }
     serde_json::from_value(operation).map_err(|error| {
-        let help = "`/api/v1/openapi.json` has the operations";
+        let help = "`/api/v1/openapi.json` describes the operations";
         Refusal::new(StatusCode::BAD_REQUEST, "bad_request", format!("the operation cannot be read: {error}"), help)
     })
 }
@@ -498,8 +498,9 @@ pub(super) async fn write(
         Saved::Changed(now) => {
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
             let files = told_files(library, with_plain_ends(there));
-            let message = "somebody else has written it meanwhile, and what stands there was left";
-            let error = json!({ "code": "changed", "message": message, "help": "compare both, and save again" });
+            let message = "somebody else has changed it in the meantime, and their version was kept";
+            let error =
+                json!({ "code": "changed", "message": message, "help": "compare both versions, and save again" });
             (StatusCode::CONFLICT, json!({ "error": error, "current": { "revision": now.revision, "files": files } }))
         }
     };
@@ -520,8 +521,8 @@ fn with_ends_of(before: &OnDisk, files: Vec<NamedText>) -> Result<Vec<NamedText>
             _ if before.replace("\r\n", "\n") == text => Ok((name, Some(before.clone()))),
             _ if long == all => Ok((name, Some(text.replace('\n', "\r\n")))),
             _ => {
-                let message = format!("`{name}` has lines that end differently, and would lose that");
-                let help = "have all of its lines end alike first, with an editor";
+                let message = format!("`{name}` has mixed line endings, which saving would change");
+                let help = "make all of its line endings the same in an editor first";
                 Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "mixed_line_ends", message, help))
             }
         }
@@ -531,6 +532,6 @@ fn with_ends_of(before: &OnDisk, files: Vec<NamedText>) -> Result<Vec<NamedText>
 
 /// Reports a bug in Portolan, or a task that ended with the server.
 pub(super) fn broken(error: impl std::fmt::Display) -> Refusal {
-    let help = "this is a fault of Portolan: please report it";
-    Refusal::from(ServiceError::failed("failed", format!("the answer could not be made: {error}"), help))
+    let help = "this is a bug in Portolan: please report it";
+    Refusal::from(ServiceError::failed("failed", format!("the answer could not be created: {error}"), help))
 }

@@ -18,7 +18,7 @@ use super::definitions::broken;
 use crate::http::Refusal;
 
 /// The help if no person has begun an enrolment.
-const BEGINS: &str = "a person begins it in a terminal: `portolan people passkey`";
+const BEGINS: &str = "a person must begin it in a terminal: `portolan people passkey`";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +63,7 @@ pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<R
 impl Studio {
     /// Returns the enrolment's channel, or refuses if no person has begun one in a terminal.
     fn enrols(&self) -> Result<&watch::Sender<Option<Passkey>>, Refusal> {
-        let message = "a passkey is not enrolled on the page of this studio, whose token is no person";
+        let message = "a passkey cannot be enrolled on the page of this studio, whose token does not identify a person";
         let refused = || Refusal::new(StatusCode::FORBIDDEN, "needs_person", message, BEGINS);
         self.enrolled.as_ref().ok_or_else(refused)
     }

@@ -84,7 +84,7 @@ pub(super) async fn field(
         let library = studio.service.library();
         let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
         let sketch = library.sketch(&id, files)?;
-        let dialect = sketch.dialect.ok_or_else(|| unknown("the text is of no format that is known"))?;
+        let dialect = sketch.dialect.ok_or_else(|| unknown("the text is not in a known format"))?;
         let root = wanted.root.as_ref().or(sketch.roots.first());
         let root = root.and_then(|root| sketch.graphs.get(root)).ok_or_else(|| unknown("there is no such workflow"))?;
         let node = wanted.node.as_deref().unwrap_or_default();

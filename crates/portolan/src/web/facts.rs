@@ -68,11 +68,11 @@ pub(super) fn of_node(node: &Node) -> Vec<Fact> {
         facts.code("sets", format!("{name} = {value}"));
     }
     if let Some(tools) = &node.tools {
-        facts.list("tools that may be used", tools.allow.as_deref().unwrap_or_default());
-        facts.list("tools that may not", &tools.deny);
+        facts.list("allowed tools", tools.allow.as_deref().unwrap_or_default());
+        facts.list("denied tools", &tools.deny);
     }
     if let Some(seat) = &node.seat {
-        facts.list("needs to be able to", &seat.effectivities);
+        facts.list("required abilities", &seat.effectivities);
     }
     facts.0
 }
@@ -99,7 +99,7 @@ fn of_kind(kind: &Kind, facts: &mut Facts) {
             facts.list("outcomes", &outputs);
         }
         Kind::Fork { join, max_concurrency } => {
-            facts.add("comes together at", join.value.to_string());
+            facts.add("joins at", join.value.to_string());
             facts.add("at once", max_concurrency.map(|most| most.to_string()).unwrap_or_default());
         }
         Kind::Join { fork, strategy } => {

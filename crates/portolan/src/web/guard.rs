@@ -82,7 +82,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "no_json",
-        "the body of a request is JSON",
+        "the body of a request must be JSON",
         "send it with `content-type: application/json`",
     ))
 }
@@ -96,20 +96,25 @@ impl Studio {
     /// Refuses if the studio is read-only.
     pub(super) fn may_change(&self) -> Result<(), Refusal> {
         if self.enrolled.is_some() {
-            let message = "this page only enrols a passkey";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "read_only", message, "`portolan studio` does the rest"));
+            let message = "this page can only enrol a passkey";
+            return Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                "read_only",
+                message,
+                "use `portolan studio` for everything else",
+            ));
         }
         if self.read_only {
             let help = "start it without `--read-only`";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "read_only", "this studio only shows", help));
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "read_only", "this studio is read-only", help));
         }
         match &self.told_by {
             None => Ok(()),
             Some(sign) => Err(Refusal::new(
                 StatusCode::FORBIDDEN,
                 "needs_person",
-                format!("this studio only shows, for {sign}"),
-                "a person starts `portolan studio` in a terminal that no agent's program has opened",
+                format!("this studio is read-only, because {sign}"),
+                "a person must start `portolan studio` in a terminal that was not opened by an agent's program",
             )),
         }
     }

@@ -143,18 +143,18 @@ impl Ways<'_> {
         let title = match &offer.act {
             Act::Answer { means: Meaning::Option(label), .. } => label.clone(),
             _ if label.is_some() => label.unwrap_or_default().to_owned(),
-            Act::Answer { means: Meaning::Outcome, .. } if outcome == PASSED => "Yes, go on".to_owned(),
+            Act::Answer { means: Meaning::Outcome, .. } if outcome == PASSED => "Yes, continue".to_owned(),
             Act::Answer { means: Meaning::Outcome, .. } if outcome == FAILED => "No".to_owned(),
-            Act::Answer { means: Meaning::CallOff, .. } => "Call the run off".to_owned(),
-            Act::Answer { means: Meaning::GiveUp, .. } => "Give the step up".to_owned(),
-            Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle is gone".to_owned(),
+            Act::Answer { means: Meaning::CallOff, .. } => "Cancel the run".to_owned(),
+            Act::Answer { means: Meaning::GiveUp, .. } => "Give up the step".to_owned(),
+            Act::Answer { means: Meaning::TryAgain, .. } => "Try it again: the obstacle has been removed".to_owned(),
             _ => outcome.clone(),
         };
         let meaning = match &offer.act {
             Act::Answer { means: Meaning::TryAgain, .. } => {
                 Some("The work is attempted again, with a full budget of retries.".to_owned())
             }
-            Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed for good.".to_owned()),
+            Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed permanently.".to_owned()),
             _ => offer.leads_to.as_deref().map(|to| self.meaning(to)),
         };
         Choice { outcome, title, meaning }
@@ -174,8 +174,8 @@ impl Ways<'_> {
         let node = self.graphs.values().find_map(|graph| graph.node(&NodeId::from(to)));
         let name = node.map(|node| node.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(to);
         match node.map(|node| &node.kind) {
-            Some(Kind::End { result, .. }) if *result != EndResult::Blocked => format!("The run ends there: {name}."),
-            _ => format!("The run goes on at {name}."),
+            Some(Kind::End { result, .. }) if *result != EndResult::Blocked => format!("The run ends at {name}."),
+            _ => format!("The run continues at {name}."),
         }
     }
 }

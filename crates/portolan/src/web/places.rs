@@ -83,7 +83,7 @@ pub(super) async fn keep(
     let library = studio.service.library();
     let (root, file) = (wanted.root.or(sketch.roots.first().cloned()).unwrap_or_default(), &sketch.source.name);
     if sketch.origin != Origin::Project {
-        let message = "the definition is none of the project's, and its places are not kept";
+        let message = "the definition does not belong to the project, so its places are not stored";
         return Err(Refusal::from(ServiceError::refused("not_yours", message, "copy it into the project first")));
     }
     if !sketch.roots.contains(&root) {

@@ -122,6 +122,6 @@ pub(super) async fn hooks(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 }
 
 fn unread(error: &dyn std::fmt::Display) -> Refusal {
-    let help = "`portolan doctor` tells more";
-    Refusal::from(ServiceError::failed("unreadable", format!("what is installed cannot be told: {error}"), help))
+    let help = "run `portolan doctor` for details";
+    Refusal::from(ServiceError::failed("unreadable", format!("it is not known what is installed: {error}"), help))
 }

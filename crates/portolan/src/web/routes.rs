@@ -81,11 +81,11 @@ pub(super) fn router(studio: &Arc<Studio>) -> Router {
 }
 
 async fn nothing() -> Refusal {
-    let help = "`/api/v1/openapi.json` has all paths";
+    let help = "`/api/v1/openapi.json` lists all paths";
     Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "there is nothing at this path", help)
 }
 
 async fn no_method() -> Refusal {
-    let help = "`/api/v1/openapi.json` has the methods of each path";
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "unknown_method", "this path is not asked for like that", help)
+    let help = "`/api/v1/openapi.json` lists the methods of each path";
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "unknown_method", "this path does not support the method", help)
 }

@@ -138,7 +138,7 @@ impl Studio {
 pub(super) fn address(run: &str) -> Result<Address, Refusal> {
     if run.is_empty() || run.len() > 4_096 || run.contains('\0') {
         let help = "copy it from the list of runs";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "unknown_run", "that names no run", help));
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "unknown_run", "this does not name a run", help));
     }
     Ok(Address::parse(run))
 }

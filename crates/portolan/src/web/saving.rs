@@ -68,10 +68,11 @@ fn file_of(library: &Library, pinned: &Definition) -> Result<(PathBuf, Arc<Defin
         return Ok(found);
     }
     let (message, help) = match another {
-        true => {
-            (format!("`{name}` is another one by now than this run is of"), "try it again as it is, and save that run")
-        }
-        false => (format!("no file of the project has `{name}`"), "a test stands beside the file of its definition"),
+        true => (
+            format!("`{name}` is no longer the definition that this run is of"),
+            "try it again in its present form, and save that run",
+        ),
+        false => (format!("no file of the project has `{name}`"), "a test is saved beside the file of its definition"),
     };
     Err(Refusal::from(ServiceError::refused("no_definition", message, help)))
 }

@@ -143,7 +143,7 @@ impl Started {
     fn failed(&self, error: &CallError) -> Refusal {
         let mut message = self.hidden.text(&error.message);
         if let Some(said) = error.stderr.trim_end().lines().next_back() {
-            message += &format!("; at last it said: {}", self.hidden.text(said));
+            message += &format!("; its last line of output: {}", self.hidden.text(said));
         }
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error.code, message, &self.hidden.text(&error.help))
     }
@@ -223,7 +223,7 @@ pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<C
 
 fn late() -> Refusal {
     let message = format!("the server did not answer within {} s", (LONGEST * 2).as_secs());
-    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "call-timeout", message, "see whether it starts in a terminal")
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "call-timeout", message, "check whether it starts in a terminal")
 }
 
 /// Renders a reply: text parts as they are, everything else as JSON. The flag says whether the text was cut.

@@ -244,8 +244,8 @@ fn frame_path(text: &str) -> FramePath {
 }
 
 fn not_tried(run: &str) -> Refusal {
-    let message = format!("`{run}` is not driven by a studio: an agent is led through it");
-    let help = "whoever walks it goes on with it";
+    let message = format!("`{run}` is not driven by a studio: an agent works through it");
+    let help = "the agent that works through it can continue it";
     Refusal::from(ServiceError::refused("not_running", message, help))
 }
 
@@ -264,8 +264,12 @@ impl Studio {
         if tries.len() < MOST_TRIES {
             return Ok(());
         }
-        let message = format!("{MOST_TRIES} runs are tried at the same time, and there may be no more");
-        Err(Refusal::from(ServiceError::refused("too_many", message, "let some of them end, or stop them")))
+        let message = format!("{MOST_TRIES} runs are already being tried, and more are not allowed at the same time");
+        Err(Refusal::from(ServiceError::refused(
+            "too_many",
+            message,
+            "wait until some of them have ended, or stop them",
+        )))
     }
 
     /// Adopts a function's run that this studio has not begun. It continues on a command, with its servers, which must

@@ -49,12 +49,12 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
         CheckBy::Run { argv, .. } => format!("- {}: `{}` exits with status 0", check.id, argv.join(" ")),
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
         CheckBy::Project { name } => format!("- {}: the project's check `{name}` holds", check.id),
-        CheckBy::Gate { name } => format!("- {}: the repository is as `{name}` wants it", check.id),
+        CheckBy::Gate { name } => format!("- {}: the repository satisfies `{name}`", check.id),
         CheckBy::Evidence(evidence) => format!("- {}: {}{}", check.id, evidence.told(), schema(&evidence.fact)),
     }));
     if let Some(untrusted) = &situation.untrusted {
         let lift = lifted_by(untrusted);
-        lines.push(format!("These commands are not trusted yet, so that it cannot pass: {lift}."));
+        lines.push(format!("These commands are not trusted yet, so it cannot pass: {lift}."));
     }
     Some(lines.join("\n"))
 }
@@ -64,10 +64,10 @@ pub(super) fn tools(situation: &Situation) -> Option<String> {
     let rules = situation.work.tools.as_ref()?;
     let listed = |patterns: &[String]| patterns.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let allow = rules.allow.as_ref().map(|allow| match allow.as_slice() {
-        [] => "No tool may be used at this step.".to_owned(),
-        allow => format!("Only these tools may be used at this step: {}.", listed(allow)),
+        [] => "No tools are allowed at this step.".to_owned(),
+        allow => format!("Only these tools are allowed at this step: {}.", listed(allow)),
     });
-    let deny = (!rules.deny.is_empty()).then(|| format!("Not to be used at this step: {}.", listed(&rules.deny)));
+    let deny = (!rules.deny.is_empty()).then(|| format!("Not allowed at this step: {}.", listed(&rules.deny)));
     Some([allow, deny].into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
 }
 
@@ -75,7 +75,7 @@ pub(super) fn tools(situation: &Situation) -> Option<String> {
 fn schema(fact: &Fact) -> String {
     match fact {
         Fact::Output { name, schema } => {
-            format!("; pass it in `outputs` as `{{\"{name}\": …}}`, by the schema `{}`", shortened(schema))
+            format!("; pass it in `outputs` as `{{\"{name}\": …}}`, matching the schema `{}`", shortened(schema))
         }
         Fact::File { schema: Some(schema), .. } => format!(": `{}`", shortened(schema)),
         _ => String::new(),

@@ -27,32 +27,43 @@ pub(super) fn brief(situation: &Situation, answer_by: &str) -> String {
             ));
             if let Some(now) = &situation.checking {
                 let line = now.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));
-                text.line(format!("`{}` runs since {}{line}", now.check, rfc3339(now.since)));
+                text.line(format!("`{}` has been running since {}{line}", now.check, rfc3339(now.since)));
             }
-            text.line(format!("→ Call Next({outcome}) again to have the others performed, if they were interrupted."));
+            text.line(format!("→ If the others were interrupted, call Next({outcome}) again to perform them."));
         }
         Point::Question => waiting(&mut text, situation, answer_by),
         Point::Forked => {
             fork(&mut text, situation);
-            text.line("→ Work on the open branches, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
+            text.line(
+                "→ Work on the open branches, in parallel if you can; call Next(passed|failed) with the \
+                `branch` of each when it is complete.",
+            );
         }
         Point::Gathering => {
             fork(&mut text, situation);
-            text.line("→ Create a child task for each branch, beside this task and with its id as `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that the branches earned.");
+            text.line(
+                "→ Create a child task for each branch, beside this task and with its id as \
+                `parentTaskId`; lead each to the join; then call Next on this task. It takes the outcome that \
+                results from the branches.",
+            );
         }
         Point::Items => {
             text.line(format!("## {}", position.step));
-            text.line("→ Work on the items under way, side by side if you can; call Next(passed|failed) with the `branch` of each when it is complete.");
+            text.line(
+                "→ Work on the items in progress, in parallel if you can; call Next(passed|failed) with \
+                the `branch` of each when it is complete.",
+            );
         }
         Point::Held { told } => {
             text.line(format!("## {}", position.step));
             text.line(format!("{told}."));
-            text.line("A person decides how it goes on: `portolan runs resume` shows what can be said.");
+            text.line("A person decides how it continues: `portolan runs resume` shows the possible answers.");
         }
         Point::Modelled => {
             text.line(format!("## {}", position.step));
             text.line(
-                "A model works on this step where the run is driven with one. There is nothing to do but wait; where nothing goes on, a person drives it with `portolan runs resume --model`.",
+                "A model works on this step if the run is driven with one. There is nothing to do but wait; if \
+                nothing happens, a person must drive it with `portolan runs resume --model`.",
             );
         }
         Point::Automatic => {
@@ -172,7 +183,10 @@ fn own_words(text: &mut Blocks, question: &OpenQuestion) {
     text.block(Some(&options.collect::<Vec<_>>().join("\n")));
     if let Some(fallback) = &question.fallback {
         let seconds = fallback.after_ms.div_ceil(1_000);
-        text.line(format!("Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option));
+        text.line(format!(
+            "If there is no answer {seconds} s after it was asked, it counts as answered with `{}`.",
+            fallback.option
+        ));
     }
 }
 
@@ -197,7 +211,7 @@ fn progress(branch: &Progress) -> String {
     match branch {
         Progress::Held => " · held back".to_owned(),
         Progress::Missing => String::new(),
-        Progress::At { step, waiting: true } => format!(" · at `{step}`, waits for a person"),
+        Progress::At { step, waiting: true } => format!(" · at `{step}`, waiting for a person"),
         Progress::At { step, waiting: false } => format!(" · at `{step}`"),
         Progress::Done { outcome } => format!(" · {outcome}"),
         Progress::Cancelled => " · cancelled".to_owned(),
@@ -216,17 +230,17 @@ fn ended(text: &mut Blocks, situation: &Situation, result: EndResult, escalation
     feedback(text, situation.feedback.as_ref());
     let name = &situation.position.step_name;
     text.line(match result {
-        EndResult::Success => "The run is complete. Nothing more is to be done.".to_owned(),
+        EndResult::Success => "The run is complete. Nothing is left to do.".to_owned(),
         EndResult::Failure => {
-            format!("The run failed at `{name}`. Tell the user what was tried and what stands in the way.")
+            format!("The run failed at `{name}`. Tell the user what was tried and what prevents success.")
         }
         EndResult::Blocked => format!("The run ended blocked at `{name}`. Tell the user what must change first."),
         EndResult::Cancelled => "The run was cancelled. Stop working on it.".to_owned(),
     });
     match escalation {
-        Some(Escalation::Hitl) => text.line("A person is to be told."),
-        Some(Escalation::Alert) => text.line("An alert is to be raised with whoever watches alerts."),
-        Some(Escalation::Ticket) => text.line("A ticket is to be opened for it."),
+        Some(Escalation::Hitl) => text.line("A person must be told."),
+        Some(Escalation::Alert) => text.line("An alert must be raised with those who watch alerts."),
+        Some(Escalation::Ticket) => text.line("A ticket must be opened for it."),
         None => {}
     }
 }

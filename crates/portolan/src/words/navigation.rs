@@ -120,7 +120,7 @@ impl Teller<'_> {
         let (situation, work) = (self.situation, &self.situation.work);
         let mut blocks: Vec<String> = vec![self.headline()];
         if let Point::Ended { result, .. } = &situation.point {
-            blocks.push(format!("The workflow is over: {}. Nothing more is to be done.", result.word()));
+            blocks.push(format!("The workflow has ended: {}. Nothing is left to do.", result.word()));
             return blocks.join("\n\n");
         }
         blocks.extend(situation.feedback.as_ref().and_then(noted));
@@ -140,7 +140,7 @@ impl Teller<'_> {
         }
         if !work.lacks.is_empty() {
             let needs = work.lacks.join(", ");
-            blocks.push(format!("This needs {needs}: hand it to somebody who has it, and report what they did."));
+            blocks.push(format!("This needs {needs}: delegate it to somebody who has it, and report what they did."));
         }
         blocks.extend(about(situation));
         blocks.join("\n\n")
@@ -165,7 +165,7 @@ impl Teller<'_> {
 
     fn who_answers(&self, question: &OpenQuestion) -> String {
         let by_token = if self.view.is_token {
-            " STATE is your present `state`; go on with the one that it prints, which they give you."
+            " STATE is your current `state`; continue with the one that the command prints, which they give you."
         } else {
             ""
         };
@@ -181,7 +181,10 @@ impl Teller<'_> {
         match &question.fallback {
             Some(fallback) => {
                 let seconds = fallback.after_ms.div_ceil(1_000);
-                format!("{who} Without an answer {seconds} s after it was asked it counts as `{}`.", fallback.option)
+                format!(
+                    "{who} If there is no answer {seconds} s after it was asked, it counts as answered with `{}`.",
+                    fallback.option
+                )
             }
             None => who,
         }
@@ -194,7 +197,7 @@ impl Teller<'_> {
             match &offer.act {
                 Act::Report { .. } | Act::Recheck { .. } => self.report(offer, &mut actions),
                 Act::Raise => {
-                    let title = "ask the person something that the workflow does not";
+                    let title = "ask the person something that the workflow does not ask";
                     let raise = self.call("raise_checkpoint", &[], title, &["question", "options"]);
                     actions.optional.push(raise);
                 }
@@ -213,7 +216,7 @@ impl Teller<'_> {
         let (name, asked) = (&offer.name, offer.blocked_by == Some(BlockedBy::Question));
         let title = match outcome.as_str() {
             PASSED => format!("`{name}` is done"),
-            SKIPPED => format!("pass over `{name}`: it need not be done"),
+            SKIPPED => format!("skip `{name}`: it is not required"),
             other => format!("`{name}` came to `{other}`"),
         };
         let step = ("step_id", json!(self.situation.work.id));

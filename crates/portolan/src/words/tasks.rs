@@ -60,20 +60,20 @@ pub(crate) fn title(offer: &Offer) -> String {
         Act::Report { outcome, .. } if outcome.is_failed() => format!("report that `{name}` failed"),
         Act::Report { outcome, checks: 0 } => format!("report `{name}` {outcome}"),
         Act::Report { outcome, checks } => format!("report `{name}` {outcome}; {checks} acceptance check(s) decide"),
-        Act::Recheck { .. } => format!("have the interrupted checks of `{name}` performed"),
+        Act::Recheck { .. } => format!("perform the interrupted checks of `{name}`"),
         Act::Answer { outcome, means } => match means {
-            Meaning::CallOff => "the person calls the run off".to_owned(),
-            Meaning::GiveUp => format!("the person gives `{name}` up"),
+            Meaning::CallOff => "the person cancels the run".to_owned(),
+            Meaning::GiveUp => format!("the person gives up `{name}`"),
             Meaning::TryAgain => format!("the person removed the obstacle: try `{name}` again"),
             Meaning::Option(label) => format!("the person answers `{name}`: {label}"),
             Meaning::Outcome => {
-                let leading = offer.leads_to.as_ref().map(|to| format!(", go on at `{to}`")).unwrap_or_default();
+                let leading = offer.leads_to.as_ref().map(|to| format!(", continue at `{to}`")).unwrap_or_default();
                 format!("the person answers `{name}`: {outcome}{leading}")
             }
         },
         Act::Open => format!("begin the branch `{}` as a task of its own, in a file beside this one", offer.step),
-        Act::Join { .. } => "go on with the outcome that the branches earned".to_owned(),
-        Act::Raise => "ask the person something that the workflow does not".to_owned(),
+        Act::Join { .. } => "continue with the outcome that results from the branches".to_owned(),
+        Act::Raise => "ask the person something that the workflow does not ask".to_owned(),
         Act::End => "end the run here, before it is complete".to_owned(),
     }
 }
@@ -144,7 +144,7 @@ fn lifted(by: &BlockedBy, address: &Address) -> String {
         BlockedBy::Person => format!("a person answers it: `{}`", answered_by(address)),
         BlockedBy::Question => "the question is answered".to_owned(),
         BlockedBy::Full { most } => format!("a running branch reaches the join: at most {most} run at once"),
-        BlockedBy::Held { open } => format!("one of the {open} branches under way reaches the join"),
+        BlockedBy::Held { open } => format!("one of the {open} running branches reaches the join"),
         BlockedBy::Branches { open } => {
             let open = open.iter().map(|(branch, step)| match step {
                 Some(step) => format!("`{branch}` is at `{step}`"),
@@ -153,7 +153,7 @@ fn lifted(by: &BlockedBy, address: &Address) -> String {
             format!("the branches reach the join: {}", open.collect::<Vec<_>>().join("; "))
         }
         BlockedBy::Unreadable { why } => {
-            format!("the file is repaired or moved out of this folder, for it may be the task of a branch: {why}")
+            format!("the file is repaired or moved out of this folder, because it could be the task of a branch: {why}")
         }
     }
 }

@@ -27,7 +27,7 @@ fn a_folder_of_a_project_is_none_of_its_own() {
     assert!(!project.path().join("src/deep/.portolan").exists());
     let status = project.says("flow status");
     assert_eq!(in_folder(&project, "src", &["flow", "status"]), status);
-    assert!(in_folder(&project, "src", &["flow", "start", "t2"]).contains("the task `t1` is under way"));
+    assert!(in_folder(&project, "src", &["flow", "start", "t2"]).contains("the task `t1` is in progress"));
 }
 
 #[test]
@@ -55,6 +55,6 @@ fn a_linked_worktree_is_examined_by_the_record_of_the_main_one() {
     project.says("install git --yes");
     git(&project, &["-c", "core.hooksPath=/dev/null", "worktree", "add", "-q", "../linked", "-b", "feat/x"]);
     let here = in_folder(&project, "../linked", &["doctor"]);
-    assert!(here.contains("what is installed is on record in `<project>`, and holds here too"), "{here}");
-    assert!(!here.contains("does not tell of them"), "{here}");
+    assert!(here.contains("the installation recorded in `<project>` also applies here"), "{here}");
+    assert!(!here.contains("does not list them"), "{here}");
 }

@@ -34,7 +34,11 @@ fn an_answer_of_fifty_mebibytes_is_not_read_on_and_the_run_waits() {
     let project = Project::new();
     project.write("w.yaml", state(""));
     let (said, asked) = ran(&project, "topic=maps", vec![Turn::Says(Said::text(&"x".repeat(50 * MIB)))]);
-    assert!(said.contains("has more than 8388608 bytes, and was not read on"), "{}", &said[..said.len().min(2_000)]);
+    assert!(
+        said.contains("has more than 8388608 bytes and was not read further"),
+        "{}",
+        &said[..said.len().min(2_000)]
+    );
     assert!(said.ends_with("exit: 4\n") && asked.len() == 1);
     // Nothing is lost by it: whoever goes on asks again.
     let run = project.says("runs list --all").split_whitespace().next().expect("a run").to_owned();
@@ -50,7 +54,7 @@ fn what_a_tool_says_is_cut_for_the_model_and_what_is_too_much_is_a_failure_that_
     project.write("w.yaml", state("    tools: [bad/huge]\n"));
     for (bytes, told) in [
         (200_000, "… [cut: 65536 of 200000 bytes are shown]"),
-        (50 * MIB, "Error: the reply of tool `huge` of server `bad` was left out: it is larger than 16777216 bytes"),
+        (50 * MIB, "Error: the reply of tool `huge` of server `bad` was discarded: it is larger than 16777216 bytes"),
     ] {
         let huge = Said::default().calling("c", "bad_huge", &json!({ "bytes": bytes }).to_string());
         let turns = vec![Turn::Says(huge), Turn::Says(Said::text("done"))];

@@ -112,7 +112,7 @@ fn agents_are_copied_inside_the_project() {
     "#]]
     .assert_eq(&project.says("catalog copy --agents --target helpers tester --format json"));
     expect![[r#"
-        stderr: error: `../out` lies outside the project
+        stderr: error: `../out` is outside the project
         stderr: help: name a folder inside the project, without `..`
         exit: 2
     "#]]

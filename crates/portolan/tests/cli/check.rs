@@ -134,13 +134,13 @@ fn lenient_reading_warns_and_says_what_it_does() {
     let project = Project::new();
     project.write("misspelt.json", MISSPELT);
     expect![[r#"
-        warning[never-happens]: `lint_format` is never come to: no way leads there from the start
+        warning[never-happens]: `lint_format` is never reached: no edge leads there from the start
          --> misspelt.json:4:5
           |
         4 |     "lint_format": { "type": "task" },
           |     ^^^^^^^^^^^^^
           |
-        help: add the way that is to lead there, or remove it
+        help: add the missing edge to it, or remove it
 
         warning[unknown-node]: an edge leads to `lint-format`, which is not defined
          --> misspelt.json:8:30
@@ -176,7 +176,7 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
         stderr: help: check the path and its permissions
         stderr: error: `empty` holds no workflow
         stderr: help: a workflow is a file `<id>.json` or `<id>.yaml`, or `workflow.json` in a folder `<id>`; a project has them in `.flow/workflows`
-        stderr: error: `bytes.json` is not UTF-8: byte 0 begins no character
+        stderr: error: `bytes.json` is not UTF-8: invalid character at byte 0
         stderr: help: save it as UTF-8
         exit: 3
     "#]].assert_eq(&project.says("check missing.json broken.json bytes.json empty .flow"));
@@ -202,7 +202,7 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
                 {
                   "code": "not_utf8",
                   "severity": "error",
-                  "message": "`bytes.json` is not UTF-8: byte 0 begins no character",
+                  "message": "`bytes.json` is not UTF-8: invalid character at byte 0",
                   "help": "save it as UTF-8"
                 }
               ]
@@ -230,7 +230,7 @@ fn a_large_file_is_refused_unread() {
     expect![[r#"
         0 files checked: 0 errors, 0 warnings; 1 path not read
         stderr: error: `large.json` has more than 4194304 bytes
-        stderr: help: split it: a subflow can stand in a file of its own
+        stderr: help: split it: a subflow can be in a file of its own
         exit: 1
     "#]]
     .assert_eq(&project.says("check large.json"));
@@ -270,7 +270,7 @@ fn a_flood_of_faults_is_cut_for_people_and_whole_for_programs() {
         1 file checked: 15000 errors, 1 warning
         exit: 3
 
-        flood.json: 14901 more; `--format json` has them all"#]]
+        flood.json: 14901 more; use `--format json` to see them all"#]]
     .assert_eq(&end.join("\n"));
     let json = project.command(&["check", "flood.json", "--format", "json"]).output().expect("it runs");
     let json: Value = serde_json::from_slice(&json.stdout).expect("one JSON value");
@@ -297,13 +297,13 @@ fn of_files() -> Project {
 fn a_fault_in_the_file_of_an_activity_is_shown_there() {
     let project = of_files();
     expect![[r#"
-        warning[id-file-name]: the workflow calls itself `own`, but it is found as `mine`
+        warning[id-file-name]: the workflow has the id `own`, but its file or folder is called `mine`
          --> .flow/workflows/mine/workflow.yaml:1:5
           |
         1 | id: own
           |     ^^^
           |
-        help: give it the name of its file or folder as `id`: that is what begins it
+        help: use the name of its file or folder as `id`: the workflow is started by that name
 
         error[unknown-type]: step `é` has the kind `stpe`, which does not exist
          --> .flow/workflows/mine/activities/02-build.yaml:6:20
@@ -327,8 +327,8 @@ fn a_fault_in_the_file_of_an_activity_is_shown_there() {
                 {
                   "code": "id-file-name",
                   "severity": "warning",
-                  "message": "the workflow calls itself `own`, but it is found as `mine`",
-                  "help": "give it the name of its file or folder as `id`: that is what begins it",
+                  "message": "the workflow has the id `own`, but its file or folder is called `mine`",
+                  "help": "use the name of its file or folder as `id`: the workflow is started by that name",
                   "line": 1,
                   "column": 5,
                   "endLine": 1,
@@ -374,7 +374,7 @@ fn a_fault_in_the_file_of_an_activity_is_shown_there() {
         stderr: help: did you mean `step`?
         stderr: 
         stderr: error: `<project>/.flow/workflows/mine/workflow.yaml` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("show mine"));
@@ -440,7 +440,7 @@ fn a_warning_that_is_denied_is_an_error() {
         stderr: help: declare it under `variables`; until then it has a value only where a step reports one
         stderr: 
         stderr: error: `advised.yaml` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("serve advised.yaml --deny unknown-variable"));
@@ -461,13 +461,13 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     project.write("trapped.yaml", TRAPPED);
     project.write("taken", "");
     expect![[r#"
-        warning[cannot-finish]: a run can come to where it never finishes, and only goes round: `again`, `again.leave` and `again.work`
+        warning[cannot-finish]: a run can reach a cycle that it never leaves: `again`, `again.leave` and `again.work`
           --> trapped.yaml:10:9
            |
         10 |   - id: again
            |         ^^^^^
            |
-        help: let something on the way round change `tired`, or let another way lead out
+        help: let a step in the cycle change `tired`, or add an edge that leads out
 
         warning[never-happens]: `again.leave` never leads to `done`: `tired == false` never holds there
           --> trapped.yaml:10:9
@@ -475,7 +475,7 @@ fn a_run_that_refutes_something_is_shown_and_written() {
         10 |   - id: again
            |         ^^^^^
            |
-        help: correct the conditions on the way to it, or remove it
+        help: correct the conditions on the path to it, or remove it
 
         trapped: proved: always a way · at most 2 moves · loops: again (unbounded) · checked: 0 of 3 steps
 
@@ -486,7 +486,8 @@ fn a_run_that_refutes_something_is_shown_and_written() {
             4  look.leave: passed
         1 file checked: 0 errors, 2 warnings
         exit: 0
-    "#]].assert_eq(&project.says("check trapped.yaml --explain cannot-finish"));
+    "#]]
+    .assert_eq(&project.says("check trapped.yaml --explain cannot-finish"));
     project.says("check trapped.yaml --counterexamples runs");
     let names: Vec<String> = std::fs::read_dir(project.path().join("runs"))
         .expect("it was made")
@@ -501,7 +502,7 @@ fn a_run_that_refutes_something_is_shown_and_written() {
             2  portolan went on → `look.work`
             3  agent agent reported passed → set `tired`, `look.leave`
             4  portolan went on → `look.leave` leads to `again`, `again`
-        it is at `again`; what may come next: the engine goes on by itself
+        it is at `again`; next: the engine continues by itself
         exit: 0
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
@@ -511,7 +512,7 @@ fn a_run_that_refutes_something_is_shown_and_written() {
             2  portolan went on → `look.work`
             3  agent agent reported passed → set `tired`, `look.leave`
             4  portolan went on → `look.leave` leads to `done`, `done`
-        it is at `done`; what may come next: the engine goes on by itself
+        it is at `done`; next: the engine continues by itself
         exit: 0
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
@@ -519,8 +520,8 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     expect![[r#"
             1  agent agent began → `look`
             2  portolan went on → `look.work`
-        it is at `look.work`; what may come next: `passed`
-        stderr: event 3 is refused: the step does not give `tired`; leave out what the step is not said to give
+        it is at `look.work`; next: `passed`
+        stderr: event 3 is refused: the step does not give `tired`; leave out what the step is not declared to give
         exit: 1
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
@@ -531,15 +532,15 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     "#]]
     .assert_eq(&project.says("simulate --replay runs/trapped-cannot-finish-1.json"));
     expect![[r#"
-        stderr: error: `trapped.yaml` is no run that is written down: expected value at line 1 column 1
-        stderr: help: name a file that `portolan check --counterexamples DIR` has written
+        stderr: error: `trapped.yaml` is not a recorded run: expected value at line 1 column 1
+        stderr: help: name a file that was written by `portolan check --counterexamples DIR`
         exit: 1
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay trapped.yaml"));
     project.write("trapped.yaml", TRAPPED);
     let taken = project.says("check trapped.yaml --counterexamples taken");
     assert!(taken.contains("warning[cannot-finish]"), "what was found is said all the same: {taken}");
-    assert!(taken.ends_with("stderr: error: `taken` cannot be made: File exists\nexit: 1\n"), "{taken}");
+    assert!(taken.ends_with("stderr: error: `taken` cannot be created: File exists\nexit: 1\n"), "{taken}");
 }
 
 #[test]

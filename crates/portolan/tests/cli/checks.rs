@@ -49,7 +49,7 @@ fn reports(project: &Project, run: &str, outcome: &str) -> String {
 fn a_step_passes_when_the_checks_of_the_project_hold() {
     let mut project = project();
     let run = project.run("wanted", "");
-    expect!["refused not_trusted: `work` is left only after commands that nobody has trusted yet"]
+    expect!["refused not_trusted: leaving `work` requires commands that are not trusted yet"]
         .assert_eq(&reports(&project, &run, "passed"));
     assert!(project.says(&format!("runs show {run}")).contains("run `portolan trust .portolan/checks.yaml`"));
     expect![[r#"
@@ -63,7 +63,7 @@ fn a_step_passes_when_the_checks_of_the_project_hold() {
     assert_eq!(runs(&project), 1);
     project.write("ok", "");
     expect![[r#"
-        docs holds: this project has no `docs`, as `.portolan/checks.yaml` says
+        docs holds: this project has no `docs`, according to `.portolan/checks.yaml`
         tests holds
         stderr: docs …
         stderr: tests …
@@ -78,10 +78,10 @@ fn a_step_passes_when_the_checks_of_the_project_hold() {
            2  <time>  agent tester began → `work`
            3  <time>  agent tester reported passed → checks of `work`
            4  <time>  portolan checked `tests` of `work`: it did not hold: `sh test.sh` did not pass: two tests fail
-           5  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, as `.portolan/checks.yaml` says → retry 1 of 3 for `work`, `work`
+           5  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → retry 1 of 3 for `work`, `work`
            6  <time>  agent tester reported passed → checks of `work`
            7  <time>  portolan checked `tests` of `work`: it held
-           8  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, as `.portolan/checks.yaml` says → budget of `work` refilled, `done`
+           8  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → budget of `work` refilled, `done`
            9  <time>  portolan went on → ended at `done`: success
         exit: 0
     "#]].assert_eq(&project.says(&format!("runs events {run}")));
@@ -94,20 +94,20 @@ fn what_the_project_does_not_say_a_person_is_asked_and_no_agent() {
     project.says("trust .portolan/checks.yaml");
     let run = project.run("wanted", "");
     expect!["work Waiting"].assert_eq(&reports(&project, &run, "passed"));
-    expect!["refused needs_person: `work` asks a person, and an agent's word does not count here"]
+    expect!["refused needs_person: `work` asks a person, and an answer from an agent does not count here"]
         .assert_eq(&reports(&project, &run, "passed"));
     expect![[r#"
         <run1> · wanted · work · waiting for a person
 
         ## HITL
 
-        `work` was reported passed. Is it so? `written`: the project does not say how `docs` is checked; a person writes it into `.portolan/checks.yaml`, or `docs: none` where there is no such check
+        `work` was reported as passed. Is that correct? `written`: the project does not say how `docs` is checked; a person must add it to `.portolan/checks.yaml`, or `docs: none` if there is no such check
 
         A person must decide, and your own answer does not count.
         → Call Next(passed): the person is asked in your client's dialog.
 
-        answer  the person answers `work`: passed, go on at `done`  portolan runs answer <run1> passed
-        answer  the person answers `work`: failed                   portolan runs answer <run1> failed
+        answer  the person answers `work`: passed, continue at `done`  portolan runs answer <run1> passed
+        answer  the person answers `work`: failed                      portolan runs answer <run1> failed
         exit: 4
     "#]].assert_eq(&project.says(&format!("runs show {run}")));
     expect![[r#"
@@ -115,7 +115,7 @@ fn what_the_project_does_not_say_a_person_is_asked_and_no_agent() {
 
         ## Complete
 
-        The run is complete. Nothing more is to be done.
+        The run is complete. Nothing is left to do.
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run} passed")));
@@ -132,7 +132,7 @@ fn a_command_that_changes_is_asked_for_anew_and_one_that_changes_files_does_not_
     let refused = reports(&project, &run, "passed");
     expect!["work Working"].assert_eq(&refused);
     expect![[r#"
-        tests cannot verify: the files changed while `sh -c date >> noted` ran; run `portolan checks run` again, and let git ignore what it writes
+        tests cannot verify: the files changed while `sh -c date >> noted` ran; run `portolan checks run` again, and make git ignore the files it writes
         stderr: tests …
         exit: 3
     "#]].assert_eq(&project.says("checks run tests"));
@@ -190,7 +190,7 @@ fn that_there_is_no_such_check_counts_when_a_person_has_trusted_it() {
     let run = project.run("wanted", "");
     assert!(reports(&project, &run, "passed").starts_with("refused not_trusted"), "an agent may have written it");
     expect![[r#"
-        docs cannot verify: nobody has trusted what `.portolan/checks.yaml` says yet; a person runs `portolan trust .portolan/checks.yaml`
+        docs cannot verify: what `.portolan/checks.yaml` says has not been trusted yet; a person must run `portolan trust .portolan/checks.yaml`
         stderr: docs …
         exit: 3
     "#]].assert_eq(&project.says("checks run docs"));
@@ -225,7 +225,7 @@ fn outside_of_a_repository_a_check_is_run_each_time() {
 fn what_the_files_suggest_is_found_shown_and_written_once() {
     let project = Project::new();
     expect![[r#"
-        nothing here suggests a check; write them into `.portolan/checks.yaml` by hand
+        no file here suggests a check; write checks into `.portolan/checks.yaml` by hand
         exit: 0
     "#]]
     .assert_eq(&project.says("checks detect"));
@@ -240,7 +240,7 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
         tests      make test                                              Makefile
           or       cargo test --workspace                                 Cargo.toml
         docs       cargo doc --workspace --no-deps                        Cargo.toml
-        `portolan checks detect --write` writes the first of each into `.portolan/checks.yaml`
+        run `portolan checks detect --write` to write the first suggestion for each check into `.portolan/checks.yaml`
         stderr: see also .github/workflows/ci.yml: make test
         exit: 0
     "#]]
@@ -254,7 +254,7 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
         tests      make test                                              Makefile
           or       cargo test --workspace                                 Cargo.toml
         docs       cargo doc --workspace --no-deps                        Cargo.toml
-        written into `.portolan/checks.yaml`; now read it, and run `portolan trust .portolan/checks.yaml`
+        written into `.portolan/checks.yaml`; review it, then run `portolan trust .portolan/checks.yaml`
         stderr: see also .github/workflows/ci.yml: make test
         exit: 0
     "#]]
@@ -276,7 +276,7 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
         lint       cargo clippy --workspace --all-targets -- -D warnings  not trusted
         tests      make test                                              not trusted
         typecheck  cargo check --workspace --all-targets                  not trusted
-        a person reads them, and runs `portolan trust .portolan/checks.yaml`
+        a person must review them and run `portolan trust .portolan/checks.yaml`
         exit: 0
     "#]]
     .assert_eq(&project.says("checks list"));
@@ -289,8 +289,8 @@ fn what_the_files_suggest_is_found_shown_and_written_once() {
     assert_eq!((&told["found"][5]["proposed"], &told["written"]), (&json!(false), &json!(false)));
     project.write(".portolan/checks.yaml", "{checks: {docs: none}}");
     expect![[r#"
-        stderr: error: `.portolan/checks.yaml` is written in a way to which nothing can simply be added
-        stderr: help: add by hand what `portolan checks detect` shows, or write one check on each line below `checks:`
+        stderr: error: `.portolan/checks.yaml` is written in a form that checks cannot be appended to
+        stderr: help: add the checks that `portolan checks detect` shows by hand, or write one check per line below `checks:`
         exit: 2
     "#]]
     .assert_eq(&project.says("checks detect --write"));
@@ -312,7 +312,7 @@ fn what_cannot_be_understood_is_told_in_its_place() {
     .assert_eq(&project.says("checks run"));
     expect![[r#"
         stderr: error: there is no check `tests`
-        stderr: help: the project does not say how `tests` is checked; a person writes it into `.portolan/checks.yaml`, or `tests: none` where there is no such check
+        stderr: help: the project does not say how `tests` is checked; a person must add it to `.portolan/checks.yaml`, or `tests: none` if there is no such check
         exit: 2
     "#]].assert_eq(&project.says("checks run tests"));
     project.write(".portolan/checks.yaml", "checks:\n  Tests: none\n  docs: perhaps\n");
@@ -331,10 +331,10 @@ fn what_cannot_be_understood_is_told_in_its_place() {
         stderr: 3 |   docs: perhaps
         stderr:   |         ^^^^^^^
         stderr:   |
-        stderr: help: write `{run: [program, argument]}`, or `none` where the project has no such check
+        stderr: help: write `{run: [program, argument]}`, or `none` if the project has no such check
         stderr: 
         stderr: error: `.portolan/checks.yaml` has 2 errors
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("checks list"));

@@ -68,7 +68,7 @@ fn what_the_original_has_saved_is_read_and_what_is_none_of_it_is_refused() {
     assert!(said.starts_with("42\n"), "{said}");
     project.write("saved.json", r#"{"history": [{"output": 1}]}"#);
     let said = project.says("run w.yaml --context saved.json");
-    assert!(said.contains("`saved.json` is no saved context") && said.ends_with("exit: 2\n"), "{said}");
+    assert!(said.contains("`saved.json` is not a saved context") && said.ends_with("exit: 2\n"), "{said}");
     project.write("saved.json", r#"{"state": "nowhere"}"#);
     let said = project.says("run w.yaml --context saved.json");
     assert!(said.contains("`nowhere` is not a step of the workflow `w`") && said.ends_with("exit: 2\n"), "{said}");

@@ -86,7 +86,7 @@ fn undefined_is_nothing_with_a_remark() {
 fn what_cannot_be_read_is_shown_in_its_place() {
     let project = project();
     expect![[r#"
-        stderr: error[expression-syntax]: `)` stands where a value is expected (S0211)
+        stderr: error[expression-syntax]: found `)`, expected a value (S0211)
         stderr:  --> <expression>:1:20
         stderr:   |
         stderr: 1 | $sum(items.( * ) + )
@@ -95,13 +95,13 @@ fn what_cannot_be_read_is_shown_in_its_place() {
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "$sum(items.( * ) + )"]));
     expect![[r#"
-        stderr: error[expression-syntax]: `]` is missing where the expression ends (S0203)
+        stderr: error[expression-syntax]: `]` is missing at the end of the expression (S0203)
         stderr:  --> <expression>:2:3
         stderr:   |
         stderr: 2 |  2
         stderr:   |   ^
         stderr:   |
-        stderr: help: something is missing where it ends: a value, or a closing bracket
+        stderr: help: add what is missing at the end: a value, or a closing bracket
         exit: 3
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "[1,\n 2"]));
@@ -112,12 +112,12 @@ fn what_cannot_be_read_is_shown_in_its_place() {
         stderr: 1 | a && b || c
         stderr:   |        ^
         stderr:   |
-        stderr: help: say with parentheses what belongs together
+        stderr: help: group the conditions with parentheses
         exit: 3
     "#]]
     .assert_eq(&project.says_to(&["eval", "when", "a && b || c"]));
     expect![[r#"
-        stderr: error[expression-syntax]: `ands` is no operator of JSON Logic
+        stderr: error[expression-syntax]: `ands` is not a JSON Logic operator
         stderr: --> <expression>
         stderr:  |
         stderr: help: did you mean `and`?
@@ -134,7 +134,7 @@ fn what_cannot_be_read_is_shown_in_its_place() {
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonlogic", r#"{"and": [1}"#]));
     expect![[r#"
-        stderr: {"error":"expression-syntax","message":"2:4: `3` stands where `]` is expected (S0202)","help":""}
+        stderr: {"error":"expression-syntax","message":"2:4: found `3`, expected `]` (S0202)","help":""}
         exit: 3
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "[1,\n 2 3", "--format", "json"]));
@@ -149,12 +149,12 @@ fn what_fails_says_why() {
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "1 + \"a\""]));
     expect![[r#"
-        stderr: {"error":"expression-bounds","message":"a text has more than 4 MiB","help":""}
+        stderr: {"error":"expression-bounds","message":"a text is larger than 4 MiB","help":""}
         exit: 1
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "$pad(\"x\", 1e12)", "--format", "json"]));
     expect![[r#"
-        stderr: error: the result is or holds a function, which is no value; call it
+        stderr: error: the result is or contains a function, which is not a value; call it
         exit: 1
     "#]]
     .assert_eq(&project.says_to(&["eval", "jsonata", "function($x) { $x }"]));
@@ -167,18 +167,18 @@ fn data_that_cannot_be_used_is_refused() {
     project.write("list.json", "[1]");
     expect![[r#"
         stderr: error: `nothing.json` cannot be read: no such file or directory
-        stderr: help: name a file of JSON, or `-` for standard input
+        stderr: help: name a JSON file, or `-` for standard input
         exit: 1
     "#]]
     .assert_eq(&project.says("eval jsonata 1 --data nothing.json"));
     expect![[r#"
-        stderr: error: `broken.json` is not valid JSON: it ends too early, at line 1 column 1
+        stderr: error: `broken.json` is not valid JSON: it ends unexpectedly at line 1 column 1
         stderr: help: mend it
         exit: 2
     "#]]
     .assert_eq(&project.says("eval jsonata 1 --data broken.json"));
     expect![[r#"
-        stderr: error: `list.json` is no JSON object
+        stderr: error: `list.json` is not a JSON object
         stderr: help: write the variables as members of an object, without their `$`
         exit: 2
     "#]]

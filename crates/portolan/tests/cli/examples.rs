@@ -55,7 +55,7 @@ fn release_takes_neither_notes_nor_tests_on_the_agents_word() {
     project.write("CHANGELOG.md", "# 1.0.0\n\nThe first release.\n");
     expect![[r#"
         passed → test
-        passed: `test` is left only after commands that nobody has trusted yet (not_trusted)
+        passed: leaving `test` requires commands that are not trusted yet (not_trusted)
     "#]]
     .assert_eq(&walk(&project, &run, "passed passed"));
     expect![[r#"
@@ -89,10 +89,10 @@ fn first_answer_takes_the_first_that_finds_it() {
     let mut project = project_of("first-answer");
     let run = project.run("first-answer", "");
     expect![[r#"
-        reproduce:passed: no branch `reproduce` is under way (unknown_branch)
+        reproduce:passed: no branch `reproduce` is in progress (unknown_branch)
         logs:failed → look logs=failed history=working reproduce=working
         reproduce:passed → report
-        history:passed: no branch `history` is under way (unknown_branch)
+        history:passed: no branch `history` is in progress (unknown_branch)
         passed → done
     "#]]
     .assert_eq(&walk(&project, &run, "reproduce:passed logs:failed reproduce:passed history:passed passed"));

@@ -82,13 +82,13 @@ transitions: {a: {choose: {expr: \"'b'\"}, to: [b]}}
     let said = project.says("export w.yaml --to json");
     let told: Vec<&str> = said.lines().filter(|line| line.contains("warning")).collect();
     expect![[r#"
-        stderr: warning[beyond-original]: fsm-agent-flow: `judged` of `a` would count as met: it judges nothing
-        stderr: warning[beyond-original]: fsm-agent-flow: the check of `long` of `a` is no Python, and would fail
-        stderr: warning[beyond-original]: fsm-agent-flow: the key result `there` of `a` has no description, which it needs
-        stderr: warning[beyond-original]: fsm-agent-flow: `there` of `a` would count as met: it judges nothing
-        stderr: warning[beyond-original]: fsm-agent-flow: the state `b` has no objective, which it needs
-        stderr: warning[beyond-original]: fsm-agent-flow: the transition of `a` is computed, and it would look for a branch
-        stderr: warning[beyond-original]: fsm-agent-flow: it passes over what it does not know: `file`, `limits` and `transform`
+        stderr: warning[beyond-original]: fsm-agent-flow: `judged` of `a` would count as met, because nothing judges it
+        stderr: warning[beyond-original]: fsm-agent-flow: the check of `long` of `a` is not Python, and would fail
+        stderr: warning[beyond-original]: fsm-agent-flow: the key result `there` of `a` has no description, which is required
+        stderr: warning[beyond-original]: fsm-agent-flow: `there` of `a` would count as met, because nothing judges it
+        stderr: warning[beyond-original]: fsm-agent-flow: the state `b` has no objective, which is required
+        stderr: warning[beyond-original]: fsm-agent-flow: it would not compute the transition of `a` but look for a branch
+        stderr: warning[beyond-original]: fsm-agent-flow: it ignores what it does not know: `file`, `limits` and `transform`
     "#]].assert_eq(&(told.join("\n") + "\n"));
 }
 
@@ -126,8 +126,8 @@ fn a_module_of_python_has_every_name_as_data() {
     assert_eq!(data["definition"], "w.json");
     let said = project.says("export w.json --to langgraph --out w.py");
     expect![[r#"
-        stderr: error: `w.py` is there already
-        stderr: help: name another file, or say `--force`
+        stderr: error: `w.py` already exists
+        stderr: help: name another file, or use `--force`
         exit: 2
     "#]]
     .assert_eq(&said);
@@ -147,7 +147,7 @@ fn what_cannot_be_exported_is_refused() {
         stderr:   |                                    ^
         stderr: 
         stderr: error: `bad.json` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("export bad.json --to langgraph"));

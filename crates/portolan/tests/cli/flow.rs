@@ -45,7 +45,7 @@ fn events_are_told_in_words() {
     expect![[r#"
         <time>  flow.transition    commit  T-1  test → commit: Tests pass.
         <time>  flow.guard.block   commit  T-1  no-edit-on-integration stopped it: `main` is an\u{1b}[31m integration branch
-        <time>  flow.bypass        commit  T-1  I-3 got past (recorded) with override: there is no tracker
+        <time>  flow.bypass        commit  T-1  I-3 bypassed (recorded) with override: there is no tracker
         <time>  flow.tool.invoked  commit  T-1  toolInputKeys: ["command"]
         exit: 0
     "#]].assert_eq(&project.says("flow events"));
@@ -55,7 +55,7 @@ fn events_are_told_in_words() {
     "#]].assert_eq(&project.says("flow events --type flow.guard.* --limit 1"));
     expect![[r#"
         <time>  flow.tool.invoked  commit  T-1  toolInputKeys: ["command"]
-        stderr: there are more than 1: `--limit` shows them
+        stderr: there are more than 1: raise `--limit` to see them
         exit: 0
     "#]]
     .assert_eq(&project.says("flow events --limit 1"));
@@ -88,7 +88,7 @@ fn events_are_told_in_words() {
     "#]]
     .assert_eq(&project.says("flow events --type flow.bypass --format json"));
     expect![[r#"
-        stderr: nothing of that sort is on record
+        stderr: no such event is recorded
         exit: 0
     "#]]
     .assert_eq(&project.says("flow events --task T-2"));
@@ -125,13 +125,13 @@ fn what_was_got_past_fails_a_script_that_reads_none_of_it() {
 fn a_log_is_verified() {
     let project = recorded();
     let whole = project.says("flow events --verify");
-    assert!(whole.starts_with("4 lines, all whole; the last one is ") && whole.ends_with("exit: 0\n"), "{whole}");
+    assert!(whole.starts_with("4 lines, all intact; the last one is ") && whole.ends_with("exit: 0\n"), "{whole}");
     let path = project.path().join(".portolan/flow-events.jsonl");
     let log = std::fs::read_to_string(&path).expect("it is there");
     std::fs::write(&path, log.replace("no tracker", "a tracker")).expect("it is ours");
     expect![[r#"
-        stderr: error: the event log is not whole: `<project>/.portolan/flow-events.jsonl`, line 3: the line is not as it was written
-        stderr: help: the 2 lines before are; keep a copy, and find out who changed the file
+        stderr: error: the event log is not intact: `<project>/.portolan/flow-events.jsonl`, line 3: the line has been changed since it was written
+        stderr: help: the 2 lines before it are intact; keep a copy, and find out who changed the file
         exit: 1
     "#]].assert_eq(&project.says("flow events --verify"));
     expect![[r#"
@@ -141,7 +141,7 @@ fn a_log_is_verified() {
           "fault": {
             "file": "<project>/.portolan/flow-events.jsonl",
             "line": 3,
-            "what": "the line is not as it was written"
+            "what": "the line has been changed since it was written"
           }
         }
         exit: 1
@@ -153,23 +153,23 @@ fn a_log_is_verified() {
 fn what_is_asked_for_must_be_there() {
     let project = Project::new();
     expect![[r#"
-        stderr: nothing of that sort is on record
+        stderr: no such event is recorded
         exit: 0
     "#]]
     .assert_eq(&project.says("flow events"));
     expect![[r#"
-        stderr: nothing is on record in this project
+        stderr: no event is recorded in this project
         exit: 0
     "#]]
     .assert_eq(&project.says("flow events --verify"));
     expect![[r#"
-        stderr: error: invalid value 'flow.bypas' for '--type <TYPE>': `flow.bypas` is no type of event; did you mean `flow.bypass`?
+        stderr: error: invalid value 'flow.bypas' for '--type <TYPE>': `flow.bypas` is not an event type; did you mean `flow.bypass`?
         stderr: 
         stderr: For more information, try '--help'.
         exit: 2
     "#]].assert_eq(&project.says("flow events --type flow.bypas"));
     expect![[r#"
-        stderr: error: invalid value 'yesterday' for '--since <TIME>': `yesterday` is no time; write `<time>`, `2026-11-22`, or `12h` for how long ago
+        stderr: error: invalid value 'yesterday' for '--since <TIME>': `yesterday` is not a valid time; write `<time>`, `2026-11-22`, or `12h` for 12 hours ago
         stderr: 
         stderr: For more information, try '--help'.
         exit: 2

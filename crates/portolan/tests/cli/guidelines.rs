@@ -9,7 +9,7 @@ fn faults_of_the_rules_are_shown_in_their_places() {
     let project = Project::new();
     project.write(".portolan/guidelines.yaml", "strikt: true\npolicies:\n  branch-prefix: off\n");
     expect![[r#"
-        error[unknown-field]: the file has a field `strikt`, which means nothing here
+        error[unknown-field]: the file has a field `strikt`, which has no meaning here
          --> .portolan/guidelines.yaml:1:1
           |
         1 | strikt: true
@@ -17,7 +17,7 @@ fn faults_of_the_rules_are_shown_in_their_places() {
           |
         help: did you mean `strict`?
 
-        error[unknown-rule]: `policies` names `branch-prefix`, which is no rule
+        error[unknown-rule]: `policies` names `branch-prefix`, which is not a rule
          --> .portolan/guidelines.yaml:3:3
           |
         3 |   branch-prefix: off
@@ -95,7 +95,7 @@ fn the_other_files_of_the_gates_are_checked_alike() {
 fn the_rules_of_xcoder_are_printed_and_written() {
     let project = Project::new();
     expect![[r#"
-        stderr: error: there is none of `.xcoder/guidelines.yaml`, `.claude/settings.json` and `.xcoder/merge-policy.yaml`
+        stderr: error: none of `.xcoder/guidelines.yaml`, `.claude/settings.json` and `.xcoder/merge-policy.yaml` exists
         stderr: help: name the project with `--project`
         exit: 2
     "#]]
@@ -106,7 +106,7 @@ fn the_rules_of_xcoder_are_printed_and_written() {
         integration: [develop]
         specs:
           required: true
-        stderr: warning[not-taken-over]: `workflow.type` is not taken over
+        stderr: warning[not-taken-over]: `workflow.type` is not imported
         stderr:  --> .claude/settings.json:1:38
         stderr:   |
         stderr: 1 | {"workflow": {"specsRequired": true, "type": "solo"}}
@@ -114,7 +114,7 @@ fn the_rules_of_xcoder_are_printed_and_written() {
         stderr:   |
         stderr: help: it has no counterpart here
         stderr: 
-        stderr: warning[not-taken-over]: `qa.test` is not taken over
+        stderr: warning[not-taken-over]: `qa.test` is not imported
         stderr:  --> .xcoder/guidelines.yaml:2:6
         stderr:   |
         stderr: 2 | qa: {test: npm test}
@@ -135,14 +135,14 @@ fn the_rules_of_xcoder_are_printed_and_written() {
               "file": ".claude/settings.json",
               "line": 1,
               "column": 38,
-              "message": "`workflow.type` is not taken over",
+              "message": "`workflow.type` is not imported",
               "help": "it has no counterpart here"
             },
             {
               "file": ".xcoder/guidelines.yaml",
               "line": 2,
               "column": 6,
-              "message": "`qa.test` is not taken over",
+              "message": "`qa.test` is not imported",
               "help": "give a phase an acceptance check that runs it"
             }
           ]
@@ -152,7 +152,7 @@ fn the_rules_of_xcoder_are_printed_and_written() {
     .assert_eq(&project.says("import xcoder --write --format json"));
     assert!(project.says("check .portolan/guidelines.yaml").ends_with("exit: 0\n"));
     expect![[r#"
-        stderr: error: `.portolan/guidelines.yaml` is there already
+        stderr: error: `.portolan/guidelines.yaml` already exists
         stderr: help: move it away first, or copy what is missing into it
         exit: 2
     "#]]
@@ -168,7 +168,7 @@ fn the_merge_policy_of_another_program_is_taken_over() {
     let policy = "zones:\n  core: { paths: [src/**], require: human-review }\n";
     project.write(".xcoder/merge-policy.yaml", policy);
     expect![[r#"
-        # Everything is as usual.
+        # All settings have their default values.
 
         # .portolan/merge-policy.yaml
         zones:
@@ -181,15 +181,15 @@ fn the_merge_policy_of_another_program_is_taken_over() {
     assert_eq!(written, policy);
     assert!(!project.path().join(".portolan/guidelines.yaml").exists(), "there were no rules");
     expect![[r#"
-        stderr: error: `.portolan/merge-policy.yaml` is there already
+        stderr: error: `.portolan/merge-policy.yaml` already exists
         stderr: help: move it away first, or copy what is missing into it
         exit: 2
     "#]]
     .assert_eq(&project.says("import xcoder --write"));
     project.write(".xcoder/merge-policy.yaml", "zones:\n  core: { path: [src/**], require: somebody }\n");
     expect![[r#"
-        # Everything is as usual.
-        stderr: error[missing-field]: zone `core` has no `paths`, so that nothing belongs to it
+        # All settings have their default values.
+        stderr: error[missing-field]: zone `core` has no `paths`, so nothing belongs to it
         stderr:  --> .xcoder/merge-policy.yaml:2:3
         stderr:   |
         stderr: 2 |   core: { path: [src/**], require: somebody }
@@ -209,7 +209,7 @@ fn the_merge_policy_of_another_program_is_taken_over() {
         stderr: 2 |   core: { path: [src/**], require: somebody }
         stderr:   |                                    ^^^^^^^^
         stderr:   |
-        stderr: help: it is one of `gate-pass-or-human`, `gate-pass` and `human-review`
+        stderr: help: use one of `gate-pass-or-human`, `gate-pass` and `human-review`
         stderr: 
         exit: 3
     "#]]

@@ -59,7 +59,7 @@ fn a_workflow_of_the_original_is_taken_over_with_what_is_something_else_here() {
             default: end
           end: null
         graph_layout: {}
-        stderr: warning[not-imported]: state `draft` names the module `shop.draft`, which is not imported: a file of states is no program
+        stderr: warning[not-imported]: state `draft` names the module `shop.draft`, which is not imported: a file of states is not a program
         stderr:   --> article.json:11:103
         stderr:    |
         stderr: 11 |       "tools": ["search"], "max_retries": 2, "is_initial": true, "is_final": false, "execute_module": "shop.draft"
@@ -67,15 +67,15 @@ fn a_workflow_of_the_original_is_taken_over_with_what_is_something_else_here() {
         stderr:    |
         stderr: help: register a function and name it with `execute`; until then a model works on it
         stderr: 
-        stderr: warning[unlike-original]: `good` of `draft` counted as met in a file; here a model judges it
+        stderr: warning[unlike-original]: `good` of `draft` counts as met in fsm-agent-flow; here a model judges it
         stderr:  --> article.json:9:9
         stderr:   |
         stderr: 9 |         { "name": "good", "description": "is good", "check": null }
         stderr:   |         ^
         stderr:   |
-        stderr: help: write a `check` where no model is needed to tell
+        stderr: help: write a `check` where no model is needed
         stderr: 
-        stderr: warning[unlike-original]: the tool `search` of `draft` was a function of its program
+        stderr: warning[unlike-original]: the tool `search` of `draft` is a function of the program in fsm-agent-flow
         stderr:   --> article.json:11:17
         stderr:    |
         stderr: 11 |       "tools": ["search"], "max_retries": 2, "is_initial": true, "is_final": false, "execute_module": "shop.draft"
@@ -94,7 +94,7 @@ fn a_workflow_of_the_original_is_taken_over_with_what_is_something_else_here() {
     let values = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(values(back), values(SAVED));
     let again = project.says("import fsm-agent-flow article.json --write");
-    assert!(again.contains("error: `.flow/workflows/article.yaml` is there already") && again.ends_with("exit: 2\n"));
+    assert!(again.contains("error: `.flow/workflows/article.yaml` already exists") && again.ends_with("exit: 2\n"));
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn what_is_no_workflow_of_the_original_is_refused() {
     assert!(said.contains("`other.json` has no `states`") && said.ends_with("exit: 2\n"), "{said}");
     project.write("bad.json", r#"{"objective": "o", "states": {"a": {"objective": "o"}}, "transitions": {"a": "b"}}"#);
     let said = project.says("import fsm-agent-flow bad.json --write --format json");
-    assert!(said.contains("`b`, which is no state") && said.ends_with("exit: 3\n"), "{said}");
-    assert!(project.says("import fsm-agent-flow bad.json --write").contains("nothing was written: mend the errors"));
+    assert!(said.contains("`b`, which is not a state") && said.ends_with("exit: 3\n"), "{said}");
+    assert!(project.says("import fsm-agent-flow bad.json --write").contains("nothing was written: fix the errors"));
     assert!(!project.path().join(".flow").exists());
     project.write("out.yaml", "id: ../../out\nobjective: o\nstates: { a: { objective: o, is_final: true } }\n");
     let said = project.says("import fsm-agent-flow out.yaml --write");
@@ -115,8 +115,8 @@ fn what_is_no_workflow_of_the_original_is_refused() {
     linked.write("a.yaml", "objective: o\nstates: { a: { objective: o, is_final: true } }\n");
     std::os::unix::fs::symlink(outside.path(), linked.path().join(".flow")).expect("a link");
     let said = linked.says("import fsm-agent-flow a.yaml --write");
-    assert!(said.contains("lies outside the project") && said.ends_with("exit: 2\n"), "{said}");
+    assert!(said.contains("is outside the project") && said.ends_with("exit: 2\n"), "{said}");
     assert!(!outside.path().join("workflows").exists());
     assert!(project.says("import fsm-agent-flow").ends_with("exit: 2\n"));
-    assert!(project.says("import xcoder article.json").contains("is not looked at"));
+    assert!(project.says("import xcoder article.json").contains("is not read"));
 }

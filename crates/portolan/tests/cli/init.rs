@@ -28,8 +28,8 @@ fn what_would_be_written_is_shown_and_nobody_is_taken_to_agree() {
         tests  make test     Makefile
           or   npm run test  package.json
         to be written into `.portolan/checks.yaml`: `lint` and `tests`
-        stderr: error: nobody can be asked here whether these changes are wanted
-        stderr: help: give `--yes`, or run it in a terminal
+        stderr: error: these changes must be confirmed, but there is no terminal to ask at
+        stderr: help: use `--yes`, or run it in a terminal
         exit: 2
     "#]]
     .assert_eq(&project.says("init"));
@@ -50,15 +50,15 @@ fn checks_are_written_once_and_allowed_by_a_person() {
         written into `.portolan/checks.yaml`
         next:
           portolan trust .portolan/checks.yaml     allow these commands; only a person may
-          portolan install claude-code             have your coding agent ask before it acts; `--help` names the others
-          portolan show feature-development        see what the steps of a workflow are checked by
-          portolan runs start feature-development  begin with it, and have your agent go on
+          portolan install claude-code             have your coding agent ask before it acts; `--help` lists other agents
+          portolan show feature-development        see what checks the steps of a workflow
+          portolan runs start feature-development  start it, then let your agent continue
         exit: 0
     "#]]
     .assert_eq(&project.says("init --yes"));
     expect![[r#"
-        # What this project checks. A step that asks for a check that is not here asks a person;
-        # `name: none` says that there is none.
+        # The checks of this project. A step that needs a check that is not listed here asks a person;
+        # `name: none` says that the project has no such check.
         checks:
           lint: {run: [npm, run, lint]} # package.json
           tests: {run: [make, test]} # Makefile
@@ -69,12 +69,12 @@ fn checks_are_written_once_and_allowed_by_a_person() {
         lint   npm run lint  package.json
         tests  make test     Makefile
           or   npm run test  package.json
-        `.portolan/checks.yaml` has `lint` and `tests`, and keeps what it says of that
+        `.portolan/checks.yaml` already has `lint` and `tests`; existing entries are kept
         next:
           portolan trust .portolan/checks.yaml     allow these commands; only a person may
-          portolan install claude-code             have your coding agent ask before it acts; `--help` names the others
-          portolan show feature-development        see what the steps of a workflow are checked by
-          portolan runs start feature-development  begin with it, and have your agent go on
+          portolan install claude-code             have your coding agent ask before it acts; `--help` lists other agents
+          portolan show feature-development        see what checks the steps of a workflow
+          portolan runs start feature-development  start it, then let your agent continue
         exit: 0
     "#]]
     .assert_eq(&project.says("init"));
@@ -99,14 +99,14 @@ fn a_person_at_a_terminal_is_asked_both() {
         written into `.portolan/checks.yaml`
           lint: npm run lint
           tests: make test
-        May the commands of `.portolan/checks.yaml` run in this project? [y/N] y
+        Allow the commands of `.portolan/checks.yaml` to run in this project? [y/N] y
         .portolan/checks.yaml: these commands may run in this project
           check/lint: npm run lint  (at most 600 s)
           check/tests: make test  (at most 600 s)
         next:
-          portolan install claude-code             have your coding agent ask before it acts; `--help` names the others
-          portolan show feature-development        see what the steps of a workflow are checked by
-          portolan runs start feature-development  begin with it, and have your agent go on
+          portolan install claude-code             have your coding agent ask before it acts; `--help` lists other agents
+          portolan show feature-development        see what checks the steps of a workflow
+          portolan runs start feature-development  start it, then let your agent continue
         exit: 0
     "#]]
     .assert_eq(&at_terminal(&project, "y|y", "init"));
@@ -131,13 +131,13 @@ fn what_is_there_stays() {
         tests  make test     Makefile
           or   npm run test  package.json
         to be written into `.portolan/checks.yaml`: `lint`
-        `.portolan/checks.yaml` has `tests`, and keeps what it says of that
+        `.portolan/checks.yaml` already has `tests`; existing entries are kept
         written into `.portolan/checks.yaml`
         next:
           portolan trust .portolan/checks.yaml     allow these commands; only a person may
-          portolan install claude-code             have your coding agent ask before it acts; `--help` names the others
-          portolan show feature-development        see what the steps of a workflow are checked by
-          portolan runs start feature-development  begin with it, and have your agent go on
+          portolan install claude-code             have your coding agent ask before it acts; `--help` lists other agents
+          portolan show feature-development        see what checks the steps of a workflow
+          portolan runs start feature-development  start it, then let your agent continue
         exit: 0
     "#]]
     .assert_eq(&project.says("init --yes"));
@@ -161,11 +161,11 @@ fn what_is_there_stays() {
 fn a_project_that_suggests_nothing_is_told_what_comes_next() {
     let project = Project::new();
     expect![[r#"
-        nothing here suggests a check; write them into `.portolan/checks.yaml` by hand
+        no file here suggests a check; write checks into `.portolan/checks.yaml` by hand
         next:
-          portolan install claude-code             have your coding agent ask before it acts; `--help` names the others
-          portolan show feature-development        see what the steps of a workflow are checked by
-          portolan runs start feature-development  begin with it, and have your agent go on
+          portolan install claude-code             have your coding agent ask before it acts; `--help` lists other agents
+          portolan show feature-development        see what checks the steps of a workflow
+          portolan runs start feature-development  start it, then let your agent continue
         exit: 0
     "#]]
     .assert_eq(&project.says("init"));

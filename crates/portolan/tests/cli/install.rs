@@ -70,17 +70,17 @@ fn changes_are_shown_and_nobody_is_taken_to_agree() {
         +  }
          }
         stderr: nothing was changed
-        stderr: Codex skips these hooks without a word until you have reviewed and trusted them: run `/hooks` in Codex.
+        stderr: Codex silently skips these hooks until you have reviewed and trusted them: run `/hooks` in Codex.
         stderr: For the MCP server add to `.codex/config.toml`:
         stderr:   [mcp_servers.portolan]
         stderr:   command = "<program>"
         stderr:   args = ["serve"]
-        stderr: git's own hooks are not installed (`<project>` is no git repository: run `git init` first): fix that, then run `portolan install git`; until then nothing stops a script that moves a branch.
+        stderr: git's own hooks are not installed (`<project>` is not a git repository: run `git init` first): fix that, then run `portolan install git`; until then nothing stops a script that moves a branch.
         exit: 0
     "#]]
     .assert_eq(&says(&project, "install codex --print"));
     let refused = says(&project, "install codex");
-    assert!(refused.ends_with("stderr: error: nobody can be asked here whether these changes are wanted\nstderr: help: give `--yes`, or run it in a terminal\nexit: 2\n"), "{refused}");
+    assert!(refused.ends_with("stderr: error: these changes must be confirmed, but there is no terminal to ask at\nstderr: help: use `--yes`, or run it in a terminal\nexit: 2\n"), "{refused}");
     assert!(!project.path().join(".portolan/installed.json").exists());
 }
 
@@ -122,7 +122,7 @@ fn what_is_wrong_is_told_with_a_status() {
     says(&project, "install cursor --yes");
     project.write(".cursor/hooks.json", "{}");
     expect![[r#"
-        wrong  cursor: `.cursor/hooks.json` is not what was installed any more: look at it, then run `portolan install cursor` again
+        wrong  cursor: `.cursor/hooks.json` is no longer what was installed: check it, then run `portolan install cursor` again
         good  cursor: `.cursor/mcp.json` is as it was installed
         wrong  cursor: there is no hook for `preToolUse`
         good  environment: `PORTOLAN_DATA_DIR` is set
@@ -145,7 +145,7 @@ fn a_sandbox_is_for_one_host_and_says_what_it_holds() {
     let project = Project::new();
     expect![[r#"
         stderr: error: the shell of `codex` cannot be run in a sandbox
-        stderr: help: leave `--sandbox` away; it is for `claude-code`
+        stderr: help: leave `--sandbox` out; it is for `claude-code`
         exit: 2
     "#]]
     .assert_eq(&says(&project, "install codex --sandbox --yes"));

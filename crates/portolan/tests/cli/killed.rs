@@ -156,7 +156,7 @@ fn a_tool_that_was_under_way_is_repeated_only_where_a_person_says_so() {
             let said = project.says(&format!("{resume} {how}"));
             assert!(said.starts_with("\"done\"\n"), "{said}");
             let told = second.seen()[0].body["messages"].to_string();
-            assert!(told.contains("noted one") && told.contains("whether it was performed is not known"), "{told}");
+            assert!(told.contains("noted one") && told.contains("it is not known whether it was performed"), "{told}");
         }
         assert_eq!(notes(&project), expected);
     }
@@ -165,5 +165,5 @@ fn a_tool_that_was_under_way_is_repeated_only_where_a_person_says_so() {
 /// Whether the first tool's answer is on disk: what is not is asked for as well.
 fn is_on_record(project: &Project) -> bool {
     let run = project.says("runs list --all").split_whitespace().next().expect("a run").to_owned();
-    project.says(&format!("runs events {run}")).contains("used the tool of `call-0-0`")
+    project.says(&format!("runs events {run}")).contains("used the tool of call `call-0-0`")
 }

@@ -89,9 +89,9 @@ fn what_is_removed_without_a_word_blocks() {
     repository.remove("src/b.rs");
     repository.commit("fix: make the tests pass");
     expect![[r#"
-        it may not be merged: ff99a00..1abb9cc, a fix, 0% of what it removes announced
-        block  src/a.rs:4  the test `adds` is removed, which nothing announces
-        block  src/b.rs:1  `src/b.rs` is deleted, which nothing announces
+        it may not be merged: ff99a00..1abb9cc, a fix, 0% of its removals announced
+        block  src/a.rs:4  the test `adds` is removed, which is not announced
+        block  src/b.rs:1  `src/b.rs` is deleted, which is not announced
         exit: 1
     "#]]
     .assert_eq(&repository.gate(""));
@@ -107,14 +107,14 @@ fn what_is_removed_without_a_word_blocks() {
               {
                 "verdict": "block",
                 "code": "unannounced",
-                "message": "the test `adds` is removed, which nothing announces",
+                "message": "the test `adds` is removed, which is not announced",
                 "path": "src/a.rs",
                 "line": 4
               },
               {
                 "verdict": "block",
                 "code": "unannounced",
-                "message": "`src/b.rs` is deleted, which nothing announces",
+                "message": "`src/b.rs` is deleted, which is not announced",
                 "path": "src/b.rs",
                 "line": 1
               }
@@ -133,12 +133,12 @@ fn what_is_removed_without_a_word_blocks() {
     "#]]
     .assert_eq(&repository.gate("--format json"));
     expect![[r#"
-        **Merge gate: it may not be merged: ff99a00..1abb9cc, a fix, 0% of what it removes announced**
+        **Merge gate: it may not be merged: ff99a00..1abb9cc, a fix, 0% of its removals announced**
 
         | | where | what |
         |---|---|---|
-        | block | src/a.rs:4 | the test `adds` is removed, which nothing announces |
-        | block | src/b.rs:1 | `src/b.rs` is deleted, which nothing announces |
+        | block | src/a.rs:4 | the test `adds` is removed, which is not announced |
+        | block | src/b.rs:1 | `src/b.rs` is deleted, which is not announced |
         exit: 1
     "#]]
     .assert_eq(&repository.gate("--report md"));
@@ -163,7 +163,7 @@ fn what_is_announced_passes() {
     repository.commit("fix: less\n\nRemoves: src/b.rs");
     repository.0.write("intent.md", "# Why\n\n## Removals\n\n* the test `adds`, which tests nothing\n");
     expect![[r#"
-        it may be merged: ff99a00..7750026, a fix, 100% of what it removes announced
+        it may be merged: ff99a00..7750026, a fix, 100% of its removals announced
         exit: 0
     "#]]
     .assert_eq(&repository.gate("--intent intent.md"));
@@ -179,7 +179,7 @@ fn a_rename_and_what_the_base_did_meanwhile_remove_nothing() {
     repository.0.write("src/new.rs", "pub fn new() {}\n");
     repository.commit("feat: meanwhile");
     expect![[r#"
-        it may be merged: 0824820..e9fe3e9, a chore, 100% of what it removes announced
+        it may be merged: 0824820..e9fe3e9, a chore, 100% of its removals announced
         exit: 0
     "#]]
     .assert_eq(&repository.gate(""));
@@ -192,16 +192,16 @@ fn the_policy_is_that_of_the_base() {
     repository.0.write("src/engine/c.rs", "fn inner() -> u8 { 1 }\n");
     repository.commit("feat: weaker");
     expect![[r#"
-        a person decides: ff99a00..7f37919, a feature, 100% of what it removes announced
-        review  .portolan/merge-policy.yaml:1  `.portolan/merge-policy.yaml` belongs to the zone `guards`, and nobody else has approved of this commit
-        review  src/engine/c.rs:1              `src/engine/c.rs` belongs to the zone `kernel`, and nobody else has approved of this commit
+        a person decides: ff99a00..7f37919, a feature, 100% of its removals announced
+        review  .portolan/merge-policy.yaml:1  `.portolan/merge-policy.yaml` belongs to the zone `guards`, and this commit has not been approved by anyone else
+        review  src/engine/c.rs:1              `src/engine/c.rs` belongs to the zone `kernel`, and this commit has not been approved by anyone else
         exit: 3
     "#]].assert_eq(&repository.gate(""));
     repository.git("checkout --quiet main");
     repository.0.write(".portolan/merge-policy.yaml", "zones:\n  all: {path: [\"**\"]}\n");
     repository.commit("chore: spoilt");
     expect![[r#"
-        stderr: error[missing-field]: zone `all` has no `paths`, so that nothing belongs to it
+        stderr: error[missing-field]: zone `all` has no `paths`, so nothing belongs to it
         stderr:  --> .portolan/merge-policy.yaml:2:3
         stderr:   |
         stderr: 2 |   all: {path: ["**"]}
@@ -216,12 +216,12 @@ fn the_policy_is_that_of_the_base() {
         stderr: help: did you mean `paths`?
         stderr: 
         stderr: error: the merge policy of the base commit has faults
-        stderr: help: mend it there first: the policy of a branch is not asked
+        stderr: help: fix it there first: the policy of the branch is not used
         exit: 2
     "#]]
     .assert_eq(&repository.gate(""));
     expect![[r#"
-        stderr: {"error":"bad_policy","message":"the merge policy of the base commit has faults: .portolan/merge-policy.yaml:2:3: zone `all` has no `paths`, so that nothing belongs to it; .portolan/merge-policy.yaml:2:9: zone `all` has no `path`","help":"mend it there first: the policy of a branch is not asked"}
+        stderr: {"error":"bad_policy","message":"the merge policy of the base commit has faults: .portolan/merge-policy.yaml:2:3: zone `all` has no `paths`, so nothing belongs to it; .portolan/merge-policy.yaml:2:9: zone `all` has no `path`","help":"fix it there first: the policy of the branch is not used"}
         exit: 2
     "#]].assert_eq(&repository.gate("--format json"));
 }
@@ -243,12 +243,12 @@ fn another_persons_review_of_this_commit_counts() {
     assert!(!passes(&answer("bob", "APPROVED", &"0".repeat(40), &head)), "it was of another commit");
     assert!(!passes(&answer("bob", "COMMENTED", &head, &head)), "a comment approves of nothing");
     expect![[r#"
-        stderr: error: the pull request 7 is of the commit 0000000000000000000000000000000000000000, not of 9c3b143056d00ce67d7473dc59816e852dfa5c19
+        stderr: error: the head of the pull request 7 is the commit 0000000000000000000000000000000000000000, not 9c3b143056d00ce67d7473dc59816e852dfa5c19
         stderr: help: push first, or name its commit with `--head`
         exit: 2
     "#]].assert_eq(&repository.gate_with_forge(&answer("bob", "APPROVED", &head, &"0".repeat(40))));
     expect![[r#"
-        stderr: error: what people said of the pull request 7 cannot be verified: `gh` answers no JSON: expected ident at line 1 column 2
+        stderr: error: what people said about the pull request 7 cannot be verified: `gh` did not answer with JSON: expected ident at line 1 column 2
         stderr: help: install `gh` and log in with `gh auth login`, or leave `--pr` out
         exit: 2
     "#]].assert_eq(&repository.gate_with_forge("not logged in"));
@@ -285,8 +285,8 @@ fn a_ruling_that_cannot_be_put_on_record_is_none() {
     repository.remove(".portolan/flow-events.jsonl");
     std::fs::create_dir(repository.0.path().join(".portolan/flow-events.jsonl")).expect("a folder is made");
     expect![[r#"
-        stderr: error: `<project>/.portolan/flow-events.jsonl` cannot be the event log: it is no regular file
-        stderr: help: put a regular file of the project in its place
+        stderr: error: `<project>/.portolan/flow-events.jsonl` cannot be used as the event log: it is not a regular file
+        stderr: help: replace it with a regular file in the project
         exit: 2
     "#]]
     .assert_eq(&repository.gate(""));
@@ -296,14 +296,14 @@ fn a_ruling_that_cannot_be_put_on_record_is_none() {
 fn commits_that_are_none_are_refused() {
     let repository = Repository::new();
     expect![[r#"
-        stderr: error: `nowhere` is no commit of this repository
-        stderr: help: name a commit or a branch; `git fetch` brings those of others
+        stderr: error: `nowhere` is not a commit of this repository
+        stderr: help: name a commit or a branch; `git fetch` gets those of others
         exit: 2
     "#]]
     .assert_eq(&repository.0.says("merge-gate --base nowhere"));
     expect![[r#"
-        stderr: error: `--output=x` is no commit of this repository
-        stderr: help: name a commit or a branch; `git fetch` brings those of others
+        stderr: error: `--output=x` is not a commit of this repository
+        stderr: help: name a commit or a branch; `git fetch` gets those of others
         exit: 2
     "#]]
     .assert_eq(&repository.0.says("merge-gate --base=--output=x"));

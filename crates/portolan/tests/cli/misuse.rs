@@ -19,12 +19,12 @@ fn a_command_line_that_cannot_be_understood_is_refused() {
     "#]]
     .assert_eq(&project.says("chek"));
     expect![[r#"
-        stderr: {"error":"usage","message":"unrecognized subcommand 'chek'","help":"`--help` shows what is understood"}
+        stderr: {"error":"usage","message":"unrecognized subcommand 'chek'","help":"`--help` shows the usage"}
         exit: 2
     "#]]
     .assert_eq(&project.says("chek --format json"));
     expect![[r#"
-        stderr: {"error":"usage","message":"the following required arguments were not provided: --reason <TEXT>","help":"`--help` shows what is understood"}
+        stderr: {"error":"usage","message":"the following required arguments were not provided: --reason <TEXT>","help":"`--help` shows the usage"}
         exit: 2
     "#]].assert_eq(&project.says("--format=json runs cancel k7m2qx4p"));
     expect![[r#"
@@ -46,7 +46,7 @@ fn a_command_line_that_cannot_be_understood_is_refused() {
     "#]]
     .assert_eq(&project.says("completions tcsh"));
     expect![[r#"
-        stderr: {"error":"text_only","message":"the demo is for people to read","help":"leave `--format json` out"}
+        stderr: {"error":"text_only","message":"the demo has only text output","help":"leave `--format json` out"}
         exit: 2
     "#]]
     .assert_eq(&project.says("demo --format json"));
@@ -57,13 +57,13 @@ fn a_project_is_a_folder_that_is_there() {
     let project = Project::new();
     project.write("file", "");
     expect![[r#"
-        stderr: error: `nowhere` is no project: no such file or directory
-        stderr: help: name a folder that exists with `--project`
+        stderr: error: `nowhere` is not a project: no such file or directory
+        stderr: help: name an existing folder with `--project`
         exit: 1
     "#]]
     .assert_eq(&project.says("--project nowhere runs list"));
     expect![[r#"
-        stderr: {"error":"no_project","message":"`file` is no project: it is not a folder","help":"name a folder that exists with `--project`"}
+        stderr: {"error":"no_project","message":"`file` is not a project: it is not a folder","help":"name an existing folder with `--project`"}
         exit: 1
     "#]].assert_eq(&project.says("--project file runs list --format json"));
 }

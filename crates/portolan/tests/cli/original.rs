@@ -146,7 +146,7 @@ fn a_cycle_has_an_end_and_says_which_limit_it_has_reached() {
 fn a_transition_that_fits_nothing_records_its_state_once_and_what_chose_the_way_goes_no_further() {
     let file = "objective: o\nstates: { a: { objective: o }, b: { execute: none, is_final: true } }\ntransitions: { a: { good: b } }\n";
     let ran = Ran::of(file, &["bad"]);
-    ran.has("no transition of `a` fits").has("exit: 1");
+    ran.has("no transition of `a` matches").has("exit: 1");
     let run = ran.project.says("runs list --all").split_whitespace().next().expect("a run").to_owned();
     let records = ran.project.says(&format!("--format json runs events {run}"));
     assert_eq!(records.matches("\"held\"").count(), 1, "{records}");
@@ -160,7 +160,7 @@ fn arguments_that_are_no_json_go_back_to_the_model() {
     let ran = Ran::turned(&one_state("    tools: [shared_get]\n"), vec![bad, Turn::Says(Said::text("done"))]);
     ran.has("\"done\"");
     let told = ran.messages(1).pop().expect("one");
-    assert!(told.starts_with("tool: \"Error: the arguments are no JSON"), "{told}");
+    assert!(told.starts_with("tool: \"Error: the arguments are not valid JSON"), "{told}");
     // What a tool comes to goes back as JSON, nothing as `null`.
     let get = Turn::Says(Said::default().calling("c", "shared_get", r#"{"name": "none"}"#));
     let ran = Ran::turned(&one_state("    tools: [shared_get]\n"), vec![get, Turn::Says(Said::text("done"))]);
@@ -204,13 +204,13 @@ fn a_request_has_what_the_file_says_and_nothing_that_a_model_may_refuse() {
 #[test]
 fn a_file_is_no_program_and_nothing_of_it_is_dropped_silently() {
     let escape = "    key_results: [{ name: n, description: d, check: \"().__class__.__base__.__subclasses__()\" }]\n";
-    Ran::of(&one_state(escape), &["x"]).has("no expression of Python that can be checked").has("exit: 3");
+    Ran::of(&one_state(escape), &["x"]).has("is not a supported Python expression").has("exit: 3");
     let module = Ran::of(&one_state("    execute_module: os.system\n"), &["x"]);
     module.has("\"x\"").has("warning: state `work` names the module `os.system`, which is not imported");
     assert!(module.project.says("check w.yaml").contains("which is not imported"));
     Ran::of(&one_state("    tools: [nowhere]\n"), &["x"]).has("there is no tool `nowhere`").has("exit: 4");
     let faults = "objective: o\nstates:\n  a: { objective: o, is_initial: true }\n  b: { objective: o, is_initial: true }\n  c: { objective: o }\ntransitions: { a: nowhere, b: { x: b } }\n";
     let ran = Ran::of(faults, &["x"]);
-    ran.has("second initial state").has("`nowhere`, which is no state").has("exit: 3");
+    ran.has("second initial state").has("`nowhere`, which is not a state").has("exit: 3");
     assert!(ran.asked.is_empty());
 }

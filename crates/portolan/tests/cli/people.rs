@@ -26,7 +26,7 @@ while True:
     if not more:
         break
     seen += more
-    if answered < len(typed) and seen[told:].endswith((b'assphrase: ', b'more: ', b' past it: ', b'[y/N] ')):
+    if answered < len(typed) and seen[told:].endswith((b'assphrase: ', b'more: ', b'bypass it: ', b'[y/N] ')):
         line = typed[answered]
         # What is typed before the terminal hides it would be seen.
         while line.startswith('*') and termios.tcgetattr(terminal)[3] & termios.ECHO:
@@ -142,7 +142,7 @@ fn a_variable_counts_for_nothing_where_persons_give_a_passphrase() {
     let project = guarded();
     at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
     let (done, told) = commits(&project, &ASKS);
-    assert!(!done && told.contains("counts here only from a person"), "{told}");
+    assert!(!done && told.contains("is accepted here only from a person"), "{told}");
 }
 
 #[test]
@@ -162,9 +162,9 @@ fn a_person_at_a_terminal_gets_past_a_rule_by_its_name() {
     let told = at_terminal(&project, "I-4", OVERRIDE);
     assert!(told.contains("error: `I-3` was not confirmed") && told.ends_with("exit: 2\n"), "{told}");
     let told = at_terminal(&project, "I-3", OVERRIDE);
-    assert!(told.contains("Type `I-3` to get past it: ") && told.ends_with("exit: 0\n"), "{told}");
+    assert!(told.contains("Type `I-3` to bypass it: ") && told.ends_with("exit: 0\n"), "{told}");
     expect![[r#"
-        stderr: error: only a person may get past `I-3`, and nobody is at a terminal
+        stderr: error: only a person may bypass `I-3`, and there is no terminal
         stderr: help: run the command yourself, in a terminal of your own
         exit: 2
     "#]]
@@ -222,7 +222,7 @@ fn another_data_folder_has_no_passphrase_of_its_own() {
         settled(&project, &shell.output().expect("it starts"))
     };
     let shown = led("");
-    assert!(shown.contains("set, and not on record in this project yet"), "{shown}");
+    assert!(shown.contains("set, but not yet recorded in this project"), "{shown}");
 }
 
 #[test]
@@ -230,8 +230,8 @@ fn what_a_host_gives_to_its_shell_makes_it_no_person() {
     let project = project();
     let mut command = project.command(&["trust", ".flow/workflows/release.json"]);
     expect![[r#"
-        stderr: error: only a person may trust what a project runs, and `GEMINI_CLI` is set, as Gemini CLI sets it for its agent
-        stderr: help: a person runs the command in a terminal that no agent's program has opened
+        stderr: error: only a person may trust what a project runs, and `GEMINI_CLI` is set, which Gemini CLI does for its agent
+        stderr: help: a person must run the command in a terminal that was not opened by an agent's program
         exit: 2
     "#]]
     .assert_eq(&project.told(&command.env("GEMINI_CLI", "1").output().expect("it starts")));
@@ -242,9 +242,9 @@ fn what_a_host_gives_to_its_shell_makes_it_no_person() {
 fn a_passphrase_is_set_asked_for_changed_and_missed() {
     let project = project();
     let told = at_terminal(&project, "*three plain words|*three plain wards", "people passphrase");
-    assert!(told.contains("error: the two are not the same") && told.ends_with("exit: 2\n"), "{told}");
+    assert!(told.contains("error: the two passphrases differ") && told.ends_with("exit: 2\n"), "{told}");
     let told = at_terminal(&project, "*short|*short", "people passphrase");
-    assert!(told.contains("a passphrase has 10 letters or more"), "{told}");
+    assert!(told.contains("a passphrase must have at least 10 characters"), "{told}");
     let told = at_terminal(&project, "*three plain words|*three plain words", "people passphrase");
     assert!(told.contains("this project asks for it from now on") && told.ends_with("exit: 0\n"), "{told}");
     assert!(!told.contains("three plain"), "it is not echoed: {told}");
@@ -254,16 +254,16 @@ fn a_passphrase_is_set_asked_for_changed_and_missed() {
     let told = at_terminal(&project, "*three plain words", OVERRIDE);
     assert!(told.contains("help: try again in 1 s") || told.ends_with("exit: 0\n"), "{told}");
     expect![[r#"
-        stderr: error: only a person may trust what a project runs, and nobody is at a terminal
+        stderr: error: only a person may trust what a project runs, and there is no terminal
         stderr: help: run the command yourself, in a terminal of your own
         exit: 2
     "#]]
     .assert_eq(&project.says("trust .flow/workflows/release.json"));
     let blocked = project.says("flow events --type flow.guard.block");
     assert!(
-        blocked.contains("passphrase stopped it: a wrong passphrase was given where only a person may get past `I-3`")
+        blocked.contains("passphrase stopped it: a wrong passphrase was given where only a person may bypass `I-3`")
     );
-    assert!(project.says("doctor").contains("good  people: persons confirm by their passphrase"));
+    assert!(project.says("doctor").contains("good  people: persons confirm with their passphrase"));
 
     std::fs::remove_file(project.person().join("people/passphrases.json")).expect("ours");
     let told = at_terminal(&project, "*three plain words", OVERRIDE);
@@ -276,7 +276,7 @@ fn a_passphrase_is_set_asked_for_changed_and_missed() {
 fn a_passphrase_is_set_by_nobody_else() {
     let project = project();
     expect![[r#"
-        stderr: error: only a person may set the passphrase, and nobody is at a terminal
+        stderr: error: only a person may set the passphrase, and there is no terminal
         stderr: help: run the command yourself, in a terminal of your own
         exit: 2
     "#]]

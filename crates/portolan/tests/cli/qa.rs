@@ -46,24 +46,24 @@ fn the_checks_are_listed() {
     expect![[r#"
         typecheck                 I-6   the type check passes now; its verdict is kept for exactly this content
         trackingIssueExists       I-3   the issue exists and is open
-        branchMatchesPrefix       I-4   HEAD is on the branch, whose name is as agreed
-        specFileExistsIfRequired  I-5   there is a specification where one is needed
+        branchMatchesPrefix       I-4   HEAD is on the branch, and the name of the branch follows the rules
+        specFileExistsIfRequired  I-5   there is a specification if one is required
         typecheckPasses           I-6   the type check has passed for exactly this content
         conventionalCommitFormat  I-7   each commit of the branch is a Conventional Commit
         treeIsSettled             -     nothing is unmerged, and nothing is left uncommitted
         commitsReferenceIssue     I-8   each commit of the branch names the issue
         prOpenedBeforeIdle        I-9   the pull request is open and has these commits
-        pull-request              I-9   the pull request is open and has these commits, nothing conflicts, and its checks have passed
+        pull-request              I-9   the pull request is open, has these commits and no conflicts, and its checks have passed
         pullRequestMerged         I-9   the pull request is merged
-        noTampering               -     the guards are as they were installed, and nothing went past them
-        removalsMatchIntent       I-10  what the branch removes is what it says that it removes
+        noTampering               -     the guards are unchanged since they were installed, and nothing has circumvented them
+        removalsMatchIntent       I-10  what the branch removes matches what it says it removes
         exit: 0
     "#]]
     .assert_eq(&project.says("qa list"));
     assert!(project.says("qa list --format json").contains("\"check\": \"typecheck\""));
     expect![[r#"
         stderr: error: there is no check `typechek`
-        stderr: help: did you mean `typecheck`? `portolan qa list` tells them all
+        stderr: help: did you mean `typecheck`? `portolan qa list` lists them all
         exit: 2
     "#]]
     .assert_eq(&project.says("qa typechek"));
@@ -73,7 +73,7 @@ fn the_checks_are_listed() {
 fn the_type_check_runs_once_a_person_allowed_it() {
     let project = project();
     expect![[r#"
-        cannot verify: `./check all` may not run in this project yet; a person runs `portolan trust --typecheck`
+        cannot verify: `./check all` is not allowed to run in this project yet; ask a person to run `portolan trust --typecheck`
         exit: 3
     "#]]
     .assert_eq(&project.says("qa typecheck"));
@@ -90,7 +90,7 @@ fn the_type_check_runs_once_a_person_allowed_it() {
     .assert_eq(&project.says("qa typecheck"));
     project.write("a.rs", "wrong\n");
     expect![[r#"
-        fails: `./check all` failed: `error: it is wrong`; mend it and run `portolan qa typecheck`
+        fails: `./check all` failed: `error: it is wrong`; fix it and run `portolan qa typecheck`
         stderr: looking
         stderr: error: it is wrong
         exit: 1
@@ -100,7 +100,7 @@ fn the_type_check_runs_once_a_person_allowed_it() {
         {
           "standing": "fails",
           "code": "typecheck-failed",
-          "reason": "`./check all` failed: `error: it is wrong`; mend it and run `portolan qa typecheck`"
+          "reason": "`./check all` failed: `error: it is wrong`; fix it and run `portolan qa typecheck`"
         }
         exit: 1
     "#]]
@@ -110,12 +110,12 @@ fn the_type_check_runs_once_a_person_allowed_it() {
     project.write("a.rs", "right\n");
     expect![[r#"
         holds: `./check all` passed on exactly these files
-        stderr: note: what is staged is not what was checked: the files have more; stage it, or put it aside
+        stderr: note: the staged content is not what was checked: the files have further changes; stage or stash them
         exit: 0
     "#]]
     .assert_eq(&project.says("qa typecheck"));
     expect![[r#"
-        .portolan/guidelines.yaml: these commands may not run any more
+        .portolan/guidelines.yaml: these commands may no longer run
           typecheck/1: ./check all  (at most 600 s)
         exit: 0
     "#]]
@@ -140,7 +140,7 @@ fn what_files_suggest_is_allowed_by_name() {
     .assert_eq(&project.says("trust --typecheck"));
     project.write("go.mod", "module x\n");
     expect![[r#"
-        cannot verify: `go build -o /dev/null ./... && go vet ./...` may not run in this project yet; a person runs `portolan trust --typecheck`
+        cannot verify: `go build -o /dev/null ./... && go vet ./...` is not allowed to run in this project yet; ask a person to run `portolan trust --typecheck`
         exit: 3
     "#]].assert_eq(&project.says("qa typecheck"));
     expect![[r#"
@@ -156,7 +156,7 @@ fn what_files_suggest_is_allowed_by_name() {
     .assert_eq(&project.says("trust --typecheck"));
     project.write(".portolan/guidelines.yaml", "strikt: true\n");
     expect![[r#"
-        stderr: error[unknown-field]: the file has a field `strikt`, which means nothing here
+        stderr: error[unknown-field]: the file has a field `strikt`, which has no meaning here
         stderr:  --> .portolan/guidelines.yaml:1:1
         stderr:   |
         stderr: 1 | strikt: true
@@ -165,13 +165,13 @@ fn what_files_suggest_is_allowed_by_name() {
         stderr: help: did you mean `strict`?
         stderr: 
         stderr: error: `.portolan/guidelines.yaml` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("trust --typecheck"));
     expect![[r#"
-        stderr: error: the rules of the project have faults: .portolan/guidelines.yaml:1:1: the file has a field `strikt`, which means nothing here (did you mean `strict`?)
-        stderr: help: mend them; `portolan check .portolan/guidelines.yaml` shows each in its place
+        stderr: error: the rules of the project have faults: .portolan/guidelines.yaml:1:1: the file has a field `strikt`, which has no meaning here (did you mean `strict`?)
+        stderr: help: fix them; `portolan check .portolan/guidelines.yaml` shows where each one is
         exit: 3
     "#]].assert_eq(&project.says("qa typecheck"));
 }
@@ -208,7 +208,7 @@ fn claims_are_given_or_told_by_the_branch() {
 fn outside_of_a_repository_nothing_can_be_verified() {
     let project = Project::new();
     expect![[r#"
-        cannot verify: the project lies in no git repository; run `git init`
+        cannot verify: the project is not in a git repository; run `git init`
         exit: 3
     "#]]
     .assert_eq(&project.says("qa branchMatchesPrefix"));

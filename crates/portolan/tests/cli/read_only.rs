@@ -48,23 +48,23 @@ fn a_task_that_cannot_be_written_stays_where_it_is() {
     }
     expect![[r#"
         $ portolan flow tick
-        stderr: error: the run store may not be written
+        stderr: error: the run store is not writable
         stderr: help: allow writing there, or keep runs in another place
         exit: 1
         $ portolan flow patch branch=feat/x
-        stderr: error: the run store may not be written
+        stderr: error: the run store is not writable
         stderr: help: allow writing there, or keep runs in another place
         exit: 1
         $ portolan flow override I-3 --reason no
-        stderr: error: the run store may not be written
+        stderr: error: the run store is not writable
         stderr: help: allow writing there, or keep runs in another place
         exit: 1
         $ portolan flow abort --as escalated --reason no
-        stderr: error: the run store may not be written
+        stderr: error: the run store is not writable
         stderr: help: allow writing there, or keep runs in another place
         exit: 1
         $ portolan flow events --type flow.transition
-        stderr: nothing of that sort is on record
+        stderr: no such event is recorded
         exit: 0
     "#]]
     .assert_eq(&all);

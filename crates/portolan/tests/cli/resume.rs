@@ -58,8 +58,8 @@ fn a_run_is_gone_on_with_after_a_crash_and_asks_nothing_twice() {
     let said = project.says(&format!("--format json runs show --trace {run}"));
     assert!(said.contains("[redacted]") && !said.contains("hunter2"), "{said}");
     expect![[r#"
-        stderr: error: the run `<run>` is over
-        stderr: help: `portolan runs show` tells how it ended
+        stderr: error: the run `<run>` has ended
+        stderr: help: `portolan runs show` shows how it ended
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
@@ -74,10 +74,10 @@ fn a_run_of_a_graph_is_shown_with_what_it_came_to() {
     expect![[r#"
         <run> · sum · large · under way
 
-        nothing came of it so far: it is being driven, or was interrupted
+        it has no result yet: it is running, or was interrupted
         2 nodes executed, began <time>, last seen <time>
 
-        unless another process drives it, `portolan runs resume <run>` goes on with it
+        unless another process drives it, `portolan runs resume <run>` continues it
         exit: 0
     "#]]
     .assert_eq(&shown(&run));
@@ -140,8 +140,8 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
     // On disk before it is made: as soon as the record is there, the call is under way, or about to be.
     while !project.says(&format!("runs events {run}")).contains("call of `add`") {}
     let under_way = expect![[r#"
-        stderr: error: the run `<run>` is under way in another process
-        stderr: help: wait until it is done; `portolan runs cancel <run>` calls it off
+        stderr: error: the run `<run>` is running in another process
+        stderr: help: wait until it is done, or cancel it with `portolan runs cancel <run>`
         exit: 2
     "#]];
     for more in ["", " --repeat", " --fail"] {
@@ -150,8 +150,8 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
     child.kill().expect("it is there");
     child.wait().expect("it is gone");
     expect![[r#"
-        stderr: error: the call of `sleep` at `add` was interrupted, and whether the server performed it is not known
-        stderr: help: say `--repeat` to make it again, or `--fail` to count it as failed; `idempotent: true` on the node says that repeating does no harm
+        stderr: error: the call of `sleep` at `add` was interrupted, and it is not known whether the server performed it
+        stderr: help: use `--repeat` to make it again, or `--fail` to count it as failed; set `idempotent: true` on the node if repeating the call does no harm
         exit: 4
     "#]].assert_eq(&project.says(&format!("runs resume {run}")));
     // Of those who go on with it, one does.
@@ -160,7 +160,7 @@ fn a_call_that_was_under_way_is_repeated_only_when_a_person_says_so() {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts")
     };
     let mut child = begin();
-    while !project.says(&format!("runs resume {run}")).contains("under way in another process") {
+    while !project.says(&format!("runs resume {run}")).contains("is running in another process") {
         // Who only asks holds the run for a moment, and may have been in its way.
         if child.try_wait().expect("it is a child").is_some() {
             child = begin();
@@ -186,8 +186,8 @@ fn a_run_whose_trust_was_taken_back_names_no_file_that_is_not_there() {
     let run = killed(&project, "large");
     assert!(project.says("trust --revoke sum.yaml").ends_with("exit: 0\n"));
     expect![[r#"
-        stderr: error: the run `<run>` starts or contacts servers that nobody has trusted yet
-        stderr: help: put the file that `sum` came from back as it was and run `portolan trust` on it, or begin a new run; the person here decides that
+        stderr: error: the run `<run>` starts or contacts servers that are not trusted yet
+        stderr: help: restore the file that `sum` came from and run `portolan trust` on it, or begin a new run; the person at this machine decides this
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs resume {run}")).replace(&run, "<run>"));
@@ -210,8 +210,8 @@ tools:
 "#;
     project.write("led.yaml", call);
     expect![[r#"
-        stderr: error: the run may wait for an agent at `work`, and would be lost
-        stderr: help: say `--durable`, so that it is kept until somebody goes on with it
+        stderr: error: the run can wait for an agent at `work`, and would then be lost
+        stderr: help: use `--durable` to keep it until it is continued
         exit: 2
     "#]]
     .assert_eq(&project.says("run led.yaml"));

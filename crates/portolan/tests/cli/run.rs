@@ -63,7 +63,7 @@ fn the_input_is_json_a_file_or_standard_input_too() {
     "#]]
     .assert_eq(&project.says("run sum.yaml --input [1]"));
     expect![[r#"
-        stderr: error: the input is no JSON: it ends too early, at line 1 column 1
+        stderr: error: the input is not valid JSON: it ends unexpectedly at line 1 column 1
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]
@@ -79,8 +79,8 @@ fn the_input_is_json_a_file_or_standard_input_too() {
 #[test]
 fn all_that_is_wrong_with_the_input_is_said_at_once() {
     expect![[r#"
-        stderr: error: the input is not what `sum` takes: there is no field `nite`: did you mean `note`?; `b` is no `key=value`; it has no `b`; `/a` must be a whole number, but is `"x"`
-        stderr: help: `portolan show` tells what it takes; nothing was started
+        stderr: error: the input is not valid for `sum`: there is no field `nite`: did you mean `note`?; `b` is not of the form `key=value`; it has no `b`; `/a` must be a whole number, but is `"x"`
+        stderr: help: `portolan show` shows the input that it takes; nothing was started
         exit: 2
     "#]].assert_eq(&project().says("run sum.yaml a=x note=1 nite=2 b"));
 }
@@ -113,7 +113,7 @@ fn faults_of_the_file_are_shown_in_their_places() {
         stderr:    |
         stderr: help: did you mean `small`?
         stderr: 
-        stderr: error[unknown-server]: `add` calls a tool on the server `echoo`, which nobody defines
+        stderr: error[unknown-server]: `add` calls a tool on the server `echoo`, which is not defined
         stderr:   --> bad.yaml:13:38
         stderr:    |
         stderr: 13 |       - {id: add, type: mcp, server: echoo, tool: add, args: {a: {expr: $.entry.a}, b: {expr: $.entry.b}}, next: large, onError: bro...
@@ -122,7 +122,7 @@ fn faults_of_the_file_are_shown_in_their_places() {
         stderr: help: define it under `mcpServers`, or name a file that does with `--mcp`
         stderr: 
         stderr: error: `bad.yaml` has 2 errors
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]].assert_eq(&project.says("run bad.yaml a=1 b=2"));
     let said = project.says("--format json run bad.yaml a=1 b=2");
@@ -174,7 +174,7 @@ fn a_dry_run_calls_nothing_and_shows_what_it_would_call() {
     project.write("secret.yaml", SUM.replace("a: {expr: $.entry.a}", "a: {expr: $.entry.key}"));
     expect![[r#"
         `add` would call `add` of `echo` with {"a":1,"b":2}
-        stderr: note: what comes after these calls depends on their answers; `--mock` gives some
+        stderr: note: what follows these calls depends on their answers; use `--mock` to provide them
         exit: 0
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run"));
@@ -214,7 +214,7 @@ fn written_answers_come_first() {
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --dry-run --mock answers.yaml"));
     project.write("typo.yaml", "mock: {ad: {sum: 40}}\n");
     expect![[r#"
-        stderr: error[unknown-node]: `ad` is no node whose call could be answered
+        stderr: error[unknown-node]: `ad` is not a node whose call can be answered
         stderr:  --> typo.yaml:1:8
         stderr:   |
         stderr: 1 | mock: {ad: {sum: 40}}
@@ -223,7 +223,7 @@ fn written_answers_come_first() {
         stderr: help: did you mean `add`?
         stderr: 
         stderr: error: `typo.yaml` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --mock typo.yaml"));
@@ -236,7 +236,7 @@ fn a_file_without_answers_is_no_mock() {
     project.write("empty.yaml", "mock: {}\n");
     expect![[r#"
         stderr: error: `sum.test.yaml` has no `mock` with answers
-        stderr: help: write them under `mock`, beside `tests`: those within a test are that test's own; nothing was started
+        stderr: help: write them under `mock`, beside `tests` (answers inside a test apply only to that test); nothing was started
         exit: 2
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --mock sum.test.yaml"));
@@ -347,7 +347,7 @@ fn a_person_steps_through_a_run() {
         stderr:     "sum": 3
         stderr:   }
         stderr: }
-        stderr: `what` is no command (Enter: next node, c: continue, p: print the context, q: stop)
+        stderr: `what` is not a command (Enter: next node, c: continue, p: print the context, q: stop)
         exit: 0
     "#]]
     .assert_eq(&says_with(&project, "run sum.yaml a=1 b=2 --step", "\n\np\nwhat\nc\n"));
@@ -370,7 +370,7 @@ fn a_person_steps_through_a_run() {
     "#]]
     .assert_eq(&project.says("run sum.yaml a=1 b=2 --break smal"));
     expect![[r#"
-        stderr: error: the input is no JSON: it ends too early, at line 1 column 0
+        stderr: error: the input is not valid JSON: it ends unexpectedly at line 1 column 0
         stderr: help: write `{"key": value}`, `@FILE`, or `-` for standard input
         exit: 2
     "#]]
@@ -382,8 +382,8 @@ fn nobody_s_servers_are_started_untrusted_or_for_bad_input() {
     let project = Project::new();
     project.write("own.yaml", own_server(&project));
     expect![[r#"
-        stderr: error: `own.yaml` starts or contacts servers that nobody has trusted yet
-        stderr: help: read it, then run `portolan trust own.yaml`; the person at this machine decides that
+        stderr: error: `own.yaml` starts or contacts servers that are not trusted yet
+        stderr: help: read it, then run `portolan trust own.yaml`; the person at this machine decides this
         exit: 2
     "#]]
     .assert_eq(&project.says("run own.yaml a=1 b=2"));
@@ -400,7 +400,7 @@ fn nobody_s_servers_are_started_untrusted_or_for_bad_input() {
     assert!(project.path().join("started").exists(), "the server was started");
     let said = project.says("trust --revoke own.yaml");
     assert!(
-        said.contains("may not run any more") && project.says("run own.yaml a=1 b=2").ends_with("exit: 2\n"),
+        said.contains("may no longer run") && project.says("run own.yaml a=1 b=2").ends_with("exit: 2\n"),
         "{said}"
     );
 }
@@ -438,7 +438,7 @@ fn a_recording_is_a_test_that_passes() {
     let text = std::fs::read_to_string(project.path().join("sum.test.yaml")).expect("it is written");
     expect![[r##"
         # Recorded by `portolan run --record`; `portolan test` runs it.
-        # What must not be shown is masked; what is expected follows from the masked values.
+        # Redacted values are masked; the expected values are computed from the masked ones.
         graph: "sum.yaml"
         tests:
           - name: "recorded run of sum"
@@ -462,7 +462,7 @@ fn a_recording_is_a_test_that_passes() {
     "#]]
     .assert_eq(&project.says("test sum.yaml"));
     expect![[r#"
-        stderr: error: `sum.test.yaml` is there already
+        stderr: error: `sum.test.yaml` already exists
         stderr: help: name another file for `--record`; nothing was started
         exit: 2
     "#]]
@@ -490,7 +490,7 @@ fn a_recording_that_cannot_be_written_is_refused_before_anything_is_called() {
     assert!(project.says("trust own.yaml").ends_with("exit: 0\n"));
     expect![[r#"
         stderr: error: `nodir/own.test.yaml` cannot be written: no such file or directory
-        stderr: help: name a file in a folder that exists with `--record`; nothing was started
+        stderr: help: name a file in an existing folder with `--record`; nothing was started
         exit: 2
     "#]]
     .assert_eq(&project.says("run own.yaml a=1 b=2 --record nodir/own.test.yaml"));
@@ -506,7 +506,7 @@ fn a_recording_that_fails_afterwards_keeps_the_result() {
     expect![[r#"
         {"sum":3,"size":"small"}
         stderr: error: `own.test.yaml` cannot be written: file exists
-        stderr: help: the run is over, and this is its result; name a file in a folder that exists with `--record`
+        stderr: help: the run has ended, and its result is printed; name a file in an existing folder with `--record`
         exit: 0
     "#]]
     .assert_eq(&project.says("run own.yaml a=1 b=2 --record own.test.yaml"));
@@ -555,7 +555,10 @@ fn the_time_of_a_node_holds_for_the_start_of_its_server() {
     project.write("sum.yaml", hasty);
     project.write("mcp.json", r#"{"mcpServers": {"mute": {"command": "sleep", "args": ["60"]}}}"#);
     let said = project.says("run sum.yaml --mcp mcp.json a=1 b=2");
-    assert!(said.contains("did not introduce itself within 200 ms, the time of the call of `add`"), "{said}");
+    assert!(
+        said.contains("did not complete the handshake within 200 ms, the time limit of the call of `add`"),
+        "{said}"
+    );
 }
 
 /// `apiKey` comes from a server's answer, and is repeated by an error under no name.

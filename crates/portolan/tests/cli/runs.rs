@@ -10,7 +10,7 @@ use crate::support::{Project, address, reported};
 fn without_runs_there_is_nothing_to_list() {
     let project = Project::new();
     expect![[r#"
-        stderr: no run is open; `--all` shows those that are over too
+        stderr: no run is open; use `--all` to include those that have ended
         exit: 0
     "#]]
     .assert_eq(&project.says("runs list"));
@@ -119,8 +119,8 @@ fn a_run_at_work_is_shown_with_its_calls() {
     "#]]
     .assert_eq(&project.says(&format!("runs events {run}")));
     expect![[r#"
-        stderr: error: `<run1>` asks nobody at `verify`: the agent is at work
-        stderr: help: `portolan runs show` says where it is
+        stderr: error: `<run1>` is not asking a person at `verify`: the agent is working
+        stderr: help: `portolan runs show` shows where it is
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run} passed")));
@@ -140,8 +140,8 @@ fn a_person_who_is_asked_answers_and_the_agent_goes_on() {
         A person must decide. Stop, show them this, and relay their answer.
         → Call Next(passed|cancelled) with what the person says.
 
-        answer  the person answers `stuck`: passed, go on at `work`  portolan runs answer <run1> passed
-        answer  the person calls the run off                         portolan runs answer <run1> cancelled
+        answer  the person answers `stuck`: passed, continue at `work`  portolan runs answer <run1> passed
+        answer  the person cancels the run                              portolan runs answer <run1> cancelled
         exit: 4
     "#]]
     .assert_eq(&project.says(&format!("runs show {run}")));
@@ -152,13 +152,13 @@ fn a_person_who_is_asked_answers_and_the_agent_goes_on() {
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run}")));
     expect![[r#"
-        stderr: error: `maybe` is no outcome of `stuck`
+        stderr: error: `maybe` is not an outcome of `stuck`
         stderr: help: report one of `passed` and `cancelled`
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run} maybe")));
     expect![[r#"
-        stderr: {"error":"no_matching_edge","message":"`maybe` is no outcome of `stuck`","help":"report one of `passed` and `cancelled`"}
+        stderr: {"error":"no_matching_edge","message":"`maybe` is not an outcome of `stuck`","help":"report one of `passed` and `cancelled`"}
         exit: 2
     "#]].assert_eq(&project.says(&format!("runs answer {run} maybe --format json")));
     expect![[r#"
@@ -218,27 +218,27 @@ fn a_person_gives_the_value_that_was_in_the_way() {
 
         ## HITL
 
-        The workflow does not say how to go on from `each`.
+        The workflow does not say how to continue from `each`.
 
-        Note from `all.each`: `items` has no value, and the loop goes by its items
+        Note from `all.each`: `items` has no value, but the loop iterates over its items
 
         A person must decide. Stop, show them this, and relay their answer.
         → Call Next(passed|failed|cancelled) with what the person says.
 
         answer  the person removed the obstacle: try `each` again  portolan runs answer <run1> passed
-        answer  the person gives `each` up                         portolan runs answer <run1> failed
-        answer  the person calls the run off                       portolan runs answer <run1> cancelled
+        answer  the person gives up `each`                         portolan runs answer <run1> failed
+        answer  the person cancels the run                         portolan runs answer <run1> cancelled
         exit: 4
     "#]]
     .assert_eq(&project.says(&format!("runs show {run}")));
     expect![[r#"
-        stderr: error: the values are none of the variables: `items` is an array, and not a string
-        stderr: help: give each as its type says
+        stderr: error: the values do not match the variables: `items` must be an array, but is a string
+        stderr: help: give each a value of its type
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run} passed --set items=bolts")));
     expect![[r#"
-        stderr: error: this answer at `all.each` gives no variable a value
+        stderr: error: this answer at `all.each` cannot set variables
         stderr: help: answer without values
         exit: 2
     "#]]
@@ -325,15 +325,15 @@ fn a_person_has_a_run_begin_further_on() {
     .assert_eq(&says("runs start small --at done"));
     expect![[r#"
         stderr: error: workflow `nowhere` is not known
-        stderr: help: the list of workflows has them all; a file belongs into `.flow/workflows`
+        stderr: help: the list of workflows shows them all; a workflow file belongs in `.flow/workflows`
         exit: 2
     "#]]
     .assert_eq(&says("runs start nowhere"));
     let mut from_an_agent = project.command(&["runs", "start", "small", "--at", "stuck"]);
     let output = from_an_agent.env("CLAUDECODE", "1").output().expect("the binary starts");
     expect![[r#"
-        stderr: error: only a person may have a run begin further on, and `CLAUDECODE` is set, as Claude Code sets it for its agent
-        stderr: help: a person runs the command in a terminal that no agent's program has opened
+        stderr: error: only a person may start a run at a later step, and `CLAUDECODE` is set, which Claude Code does for its agent
+        stderr: help: a person must run the command in a terminal that was not opened by an agent's program
         exit: 2
     "#]].assert_eq(&project.told(&output));
 }
@@ -343,7 +343,7 @@ fn an_ended_run_stays_on_the_record() {
     let mut project = Project::small();
     let run = project.run("small", "passed passed");
     expect![[r#"
-        stderr: no run is open; `--all` shows those that are over too
+        stderr: no run is open; use `--all` to include those that have ended
         exit: 0
     "#]]
     .assert_eq(&project.says("runs list"));
@@ -357,18 +357,18 @@ fn an_ended_run_stays_on_the_record() {
 
         ## Complete
 
-        The run is complete. Nothing more is to be done.
+        The run is complete. Nothing is left to do.
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs show {run}")));
     expect![[r#"
-        stderr: error: `<run1>` asks nobody at `done`: it is over
-        stderr: help: `portolan runs show` says where it is
+        stderr: error: `<run1>` is not asking a person at `done`: it has ended
+        stderr: help: `portolan runs show` shows where it is
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("runs answer {run}")));
     expect![[r#"
-        stderr: error: the run is over: it ended at `done`
+        stderr: error: the run has ended at `done`
         stderr: help: there is nothing to cancel
         exit: 2
     "#]]
@@ -429,13 +429,13 @@ fn what_names_no_run_is_told_apart() {
     let project = Project::small();
     expect![[r#"
         stderr: error: there is no run `k7m2qx4p` in this store
-        stderr: help: `portolan runs list` shows the runs there are
+        stderr: help: `portolan runs list` shows the existing runs
         exit: 2
     "#]]
     .assert_eq(&project.says("runs show k7m2qx4p"));
     expect![[r#"
         stderr: error: `NOPE` is neither the handle of a run nor the path of a task file
-        stderr: help: `portolan runs list` shows the runs there are
+        stderr: help: `portolan runs list` shows the existing runs
         exit: 2
     "#]]
     .assert_eq(&project.says("runs events NOPE"));
@@ -448,7 +448,7 @@ fn what_names_no_run_is_told_apart() {
     project.write("tasks/1.json", "{\"subject\": \"mine\"}");
     expect![[r#"
         stderr: error: the task `tasks/1.json` has no workflow yet
-        stderr: help: an agent begins it with Init; `portolan runs list` shows the runs there are
+        stderr: help: an agent starts it with Init; `portolan runs list` shows the existing runs
         exit: 2
     "#]]
     .assert_eq(&project.says("runs show tasks/1.json"));
@@ -529,7 +529,7 @@ fn a_store_that_is_named_must_be_there() {
     "#]]
     .assert_eq(&project.says("runs list --store elsewhere.db"));
     expect![[r#"
-        stderr: {"error":"no_store","message":"a store in memory ends with its process: there is nothing to look at","help":"name the file that `serve` keeps runs in"}
+        stderr: {"error":"no_store","message":"a store in memory ends with its process: there is nothing to show","help":"name the file that `serve` keeps runs in"}
         exit: 2
     "#]].assert_eq(&project.says("runs list --store memory --format json"));
     project.write("junk.db", "this is no database, whatever its name says");

@@ -16,7 +16,7 @@ fn what_is_named_must_be_sound() {
         stderr:   |           ^
         stderr: 
         stderr: error: `broken.json` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("serve broken.json"));
@@ -88,13 +88,13 @@ fn a_tool_that_waits_for_an_agent_is_left_out_with_a_note() {
 "#;
     project.write("g.yaml", format!("{GRAPH}{led}"));
     expect![[r#"
-        stderr: note: `led` is not served: it may wait for an agent at `work`, which a call of a tool cannot; run it with `portolan run --durable`, or serve it from a file of its own with `--toolset tasks`, where `Init` begins it by that file's name
+        stderr: note: `led` is not served: it can wait for an agent at `work`, which a tool call cannot do; run it with `portolan run --durable`, or put it into a file of its own and serve that with `--toolset tasks`, where `Init` starts it by the file's name
         exit: 0
     "#]]
     .assert_eq(&project.says("serve g.yaml"));
     project.write("led.yaml", format!("{GRAPH}{led}"));
     let said = project.says("serve led.yaml");
-    assert!(said.contains("serve its file with `--toolset tasks`, where `Init` begins it as `led`"), "{said}");
+    assert!(said.contains("serve its file with `--toolset tasks`, where `Init` starts it as `led`"), "{said}");
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn files_of_both_kinds_are_served_apart() {
     let project = Project::small();
     project.write("g.yaml", GRAPH);
     expect![[r#"
-        stderr: error: `g.yaml` holds graphs of tool calls, and `.flow/workflows/small.json` a workflow that an agent is led through
-        stderr: help: say which tools are to be served: `--toolset navigate,graph` serves both
+        stderr: error: `g.yaml` holds graphs of tool calls, but `.flow/workflows/small.json` holds a workflow that an agent is led through
+        stderr: help: choose the tools to serve: `--toolset navigate,graph` serves both
         exit: 2
     "#]]
     .assert_eq(&project.says("serve g.yaml .flow/workflows/small.json"));
@@ -122,7 +122,7 @@ fn graphs_and_their_servers_must_be_there() {
     "#]]
     .assert_eq(&project.says("serve --toolset graph"));
     expect![[r#"
-        stderr: error: `--mcp` has servers for graphs, and no graph is served
+        stderr: error: `--mcp` names servers for graphs, but no graph is served
         stderr: help: leave `--mcp` out, or name a file of graphs
         exit: 2
     "#]]

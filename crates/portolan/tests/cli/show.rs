@@ -227,12 +227,12 @@ fn what_cannot_be_drawn_is_explained() {
         stderr:   |           ^
         stderr: 
         stderr: error: `broken.json` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("show broken.json"));
     expect![[r#"
-        stderr: {"error":"invalid_definition","message":"workflow `broken` has 1 fault(s): broken.json:1:11: not valid JSON: expected value after colon in object property (syntax)","help":"mend them; `portolan check broken.json` shows each in its place"}
+        stderr: {"error":"invalid_definition","message":"workflow `broken` has 1 fault(s): broken.json:1:11: not valid JSON: expected value after colon in object property (syntax)","help":"fix them; `portolan check broken.json` shows where each one is"}
         exit: 3
     "#]].assert_eq(&project.says("show broken.json --format json"));
 }

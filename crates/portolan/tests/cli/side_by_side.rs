@@ -77,10 +77,10 @@ fn a_branch_that_waits_goes_on_where_no_other_does() {
     expect![[r#"
         <run> · w · pictures/pictures · waits
 
-        `pictures` waits: no attempt is left, and a person decides
+        `pictures` waits: no attempts are left; a person decides
         4 nodes executed, began <time>, last seen <time>
 
-        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` goes on with it
+        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` continues it
         exit: 4
     "#]]
     .assert_eq(&told(&project, &run, "runs show RUN"));
@@ -114,21 +114,21 @@ fn of_two_branches_that_wait_one_is_named() {
     expect![[r#"
         <run> · w · a/a, b/b · waits
 
-        `a` waits: no attempt is left, and a person decides
-        `b` waits: no attempt is left, and a person decides
+        `a` waits: no attempts are left; a person decides
+        `b` waits: no attempts are left; a person decides
         2 nodes executed, began <time>, last seen <time>
 
-        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up`, and with `--branch`, goes on with it
+        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up`, and with `--branch`, continues it
         exit: 4
     "#]].assert_eq(&told(&project, &run, "runs show RUN"));
     expect![[r#"
         stderr: error: 2 branches wait
-        stderr: help: say which with `--branch`: `a` and `b`
+        stderr: help: choose one with `--branch`: `a` and `b`
         exit: 2
     "#]]
     .assert_eq(&told(&project, &run, "runs resume RUN --accept"));
     expect![[r#"
-        stderr: error: no branch `c` waits
+        stderr: error: no branch `c` is waiting
         stderr: help: those are `a` and `b`
         exit: 2
     "#]]
@@ -142,7 +142,7 @@ fn of_two_branches_that_wait_one_is_named() {
     "#]]
     .assert_eq(&told(&project, &run, "runs resume RUN --accept --branch b --model scripted:answers.yaml"));
     expect![[r#"
-        stderr: error: `a` failed (given-up): `a` was given up: no attempt is left, and a person decides
+        stderr: error: `a` failed (given-up): `a` was given up: no attempts are left; a person decides
         exit: 1
     "#]]
     .assert_eq(&told(&project, &run, "runs resume RUN --give-up --branch a --model scripted:answers.yaml"));

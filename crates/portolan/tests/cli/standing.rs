@@ -22,7 +22,7 @@ fn somebody_new_is_told_how_to_begin() {
     let said = project.says_to(&[]);
     let (_, said) = said.split_once('\n').expect("the first line names the folder");
     expect![[r#"
-        workflows  none of its own; `portolan catalog list` has others
+        workflows  none of its own; `portolan catalog list` lists others
         checks     none in `.portolan/checks.yaml`
         hooks      none
         task       none
@@ -31,7 +31,7 @@ fn somebody_new_is_told_how_to_begin() {
         next:
           portolan init                            find what the project checks
           portolan install claude-code             have your coding agent ask before it acts
-          portolan runs start feature-development  begin, and have your agent go on
+          portolan runs start feature-development  start a run, then let your agent continue
         stderr: `portolan --help` lists the commands
         exit: 0
     "#]]

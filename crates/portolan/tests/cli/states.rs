@@ -49,7 +49,7 @@ fn what_is_not_met_is_tried_again_and_what_is_met_is_the_output() {
         stderr: run <run>
         stderr: ▸ draft  attempt 1 of 2
         stderr:   ✗ long  `len(output) >= 5` does not hold
-        stderr: ✗ draft  attempt 1 of 2 does not hold; 1 model call, tokens unknown, cost unknown
+        stderr: ✗ draft  attempt 1 of 2 was not accepted; 1 model call, tokens unknown, cost unknown
         stderr: ▸ draft  attempt 2 of 2
         stderr:   ✓ long
         stderr:   ✓ kind  it is
@@ -74,10 +74,10 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
     expect![[r#"
         <run> · w · draft · waits
 
-        it waits: no attempt is left, and a person decides
+        it waits: no attempts are left; a person decides
         1 node executed, began <time>, last seen <time>
 
-        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` goes on with it
+        `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` continues it
         exit: 4
     "#]]
     .assert_eq(&told(&project, &run, "runs show RUN"));
@@ -98,7 +98,7 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
 fn a_model_that_cannot_be_had_is_told_before_anything_begins() {
     let project = project("- text: Hi\n");
     let near = project.says("run w.yaml --model opnai:x");
-    assert!(near.contains("there is no provider `opnai`") && near.contains("did you mean `openai`?"), "{near}");
+    assert!(near.contains("there is no model provider `opnai`") && near.contains("did you mean `openai`?"), "{near}");
     let missing = project.says("run w.yaml --model scripted:none.yaml");
     assert!(missing.contains("cannot be read") && missing.ends_with("exit: 2\n"), "{missing}");
     assert!(project.says("runs list --all").starts_with("exit") || !project.path().join(".portolan/runs.db").exists());
@@ -106,7 +106,7 @@ fn a_model_that_cannot_be_had_is_told_before_anything_begins() {
     let waits = project.says("run w.yaml");
     assert!(waits.ends_with("exit: 4\n"), "{waits}");
     let run = newest(&project);
-    assert!(told(&project, &run, "runs show RUN").contains("nobody says which model works on `draft`"));
+    assert!(told(&project, &run, "runs show RUN").contains("no model is set for `draft`"));
     assert!(told(&project, &run, "runs resume RUN --give-up").contains("was given up"));
 }
 
@@ -141,7 +141,7 @@ states:
     project.write("answers.yaml", answers);
     let said = project.says("run w.yaml --model scripted:answers.yaml");
     assert!(
-        said.starts_with("\"It is 6\"\n") && said.contains("✗ run_sum  the input is not what `sum` takes"),
+        said.starts_with("\"It is 6\"\n") && said.contains("✗ run_sum  the input is not valid for `sum`"),
         "{said}"
     );
     let run = newest(&project);
@@ -152,7 +152,7 @@ states:
         "objective: o\nstates: {a: {objective: o, tools: [run:w], breaking: [web/x], is_final: true}}",
     );
     let said = project.says("check .flow/workflows/w.yaml");
-    assert!(said.contains("`breaking` of state `a` has `web/x`, which is none of its tools"), "{said}");
+    assert!(said.contains("`breaking` of state `a` has `web/x`, which is not one of its tools"), "{said}");
     assert!(said.contains("runs a workflow that runs itself"), "{said}");
 }
 

@@ -98,7 +98,7 @@ fn the_open_runs_of_an_earlier_store_go_on() {
 
         ## Tidy
 
-        Note from `first.go`: nobody answered "Go" in time: it counts as "Go on"
+        Note from `first.go`: "Go" was not answered in time: it counts as "Go on"
 
         → Call Next(passed) when complete.
 
@@ -110,7 +110,7 @@ fn the_open_runs_of_an_earlier_store_go_on() {
            1  <time>  agent ann opened `choose`
            2  <time>  agent ann began → `first.look`
            3  <time>  agent ann reported passed → `first.go` asks a person
-           4  <time>  portolan waited long enough for an answer → `last`
+           4  <time>  portolan timed out waiting for an answer → `last`
            5  <time>  portolan went on → `last.tidy`
         exit: 0
     "#]]

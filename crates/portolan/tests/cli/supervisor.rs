@@ -52,16 +52,16 @@ fn a_question_is_asked_answered_and_answered_again() {
     let listed = project.says("supervisor list").replace(&token, "<token>");
     assert!(listed.contains("<token>  t  ") && listed.contains("Merge?  yes | no"), "{listed}");
     expect![[r#"
-        stderr: error: the answer is none of the choices; the question stays open
-        stderr: help: answer one of `yes` and `no`
+        stderr: error: the answer is not one of the choices; the question stays open
+        stderr: help: answer with one of `yes` and `no`
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("supervisor reply {token} perhaps")));
     assert_eq!(project.says(&format!("supervisor reply {token} 2")), "answered: no\nexit: 0\n");
     assert_eq!(project.says(&format!("supervisor reply {token} NO")), "answered: no (as before)\nexit: 0\n");
     expect![[r#"
-        stderr: error: the question was answered already, and otherwise
-        stderr: help: ask anew where the answer has to be another one
+        stderr: error: the question was already answered differently
+        stderr: help: ask a new question if the answer must be different
         exit: 2
     "#]]
     .assert_eq(&project.says(&format!("supervisor reply {token} yes")));
@@ -72,7 +72,7 @@ fn a_question_is_asked_answered_and_answered_again() {
     "#]]
     .assert_eq(&project.says("supervisor reply q0 s3cret"));
     expect![[r#"
-        stderr: nobody is asked anything, and the queue is empty
+        stderr: no question is open, and the queue is empty
         exit: 0
     "#]]
     .assert_eq(&project.says("supervisor list"));
@@ -88,14 +88,17 @@ fn people_are_told_of_questions_once_and_once_more_when_nobody_answers() {
     let ask = ["supervisor", "ask", "--choice", "yes", "--choice", "no", "--task", "t", "--within", "0s", "Merge?"];
     let told = || std::fs::read_to_string(project.path().join("told.jsonl")).unwrap_or_default();
     let asked = project.says_to(&ask);
-    assert!(asked.contains("note: `.portolan/plugins.yaml` was not told: ") && asked.ends_with("exit: 0\n"), "{asked}");
+    assert!(
+        asked.contains("note: `.portolan/plugins.yaml` was not notified: ") && asked.ends_with("exit: 0\n"),
+        "{asked}"
+    );
     assert_eq!(told(), "", "nobody has trusted it yet");
     let token = asked.lines().next().expect("a token");
     project.says(&format!("supervisor reply {token} yes"));
     assert!(project.says("trust .portolan/plugins.yaml").ends_with("exit: 0\n"));
 
     let asked = project.says_to(&ask);
-    assert!(asked.contains("note: `bell` was not told: "), "{asked}");
+    assert!(asked.contains("note: `bell` was not notified: "), "{asked}");
     let token = asked.lines().next().expect("a token");
     for _ in 0..2 {
         project.says("supervisor next");
@@ -138,7 +141,7 @@ fn budgets_are_shown_used_up_and_raised() {
     "#]]
     .assert_eq(&project.says_to(&raise));
     let bypass = project.says("flow events --type flow.bypass");
-    assert!(bypass.contains("I-15 got past (recorded) with supervisor budget raise: one more"), "{bypass}");
+    assert!(bypass.contains("I-15 bypassed (recorded) with supervisor budget raise: one more"), "{bypass}");
 }
 
 const CLAUDE: &str = r#"#!/bin/sh
@@ -165,7 +168,7 @@ fn a_driver_that_fails_is_tried_until_a_person_is_asked() {
     let project = project();
     let line = "autopilot start --goal Log-in --workflow small --driver claude --max-attempts 2";
     let told = says(&project, "claude", "#!/bin/sh\necho 'Invalid API key' >&2\nexit 1\n", line);
-    assert!(told.contains("a session came to nothing: `claude` exited with status 1: Invalid API key"), "{told}");
+    assert!(told.contains("a session failed: `claude` exited with status 1: Invalid API key"), "{told}");
     assert!(told.contains("`log-in` is stuck in `idle`: 2 sessions in a row did not finish its phase"), "{told}");
     assert!(told.ends_with("exit: 4\n"), "{told}");
     expect![[r#"
@@ -183,8 +186,8 @@ fn nothing_of_a_project_runs_before_somebody_trusts_it() {
     project.write(".portolan/plugins.yaml", plugins);
     let line = "autopilot start --goal Log-in --workflow small --driver own";
     expect![[r#"
-        stderr: error: `.portolan/plugins.yaml` names programs or addresses that nobody has trusted yet
-        stderr: help: a person looks at them and runs `portolan trust .portolan/plugins.yaml`
+        stderr: error: `.portolan/plugins.yaml` names programs or addresses that have not been trusted yet
+        stderr: help: a person must check them and run `portolan trust .portolan/plugins.yaml`
         exit: 4
     "#]]
     .assert_eq(&project.says(line));
@@ -198,7 +201,7 @@ fn nothing_of_a_project_runs_before_somebody_trusts_it() {
     let told = project.says(line);
     assert!(told.ends_with("after 2 sessions: nothing is left to do\nexit: 0\n"), "{told}");
     project.write(".portolan/plugins.yaml", plugins.replace("made", "evil"));
-    assert!(project.says(line).contains("nobody has trusted yet"));
+    assert!(project.says(line).contains("not been trusted yet"));
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn a_script_drives_a_task_and_what_the_log_shows_is_told_once() {
     let told = project.says("autopilot start --goal Log-in --workflow small --driver scripted --script script.yaml");
     assert!(told.ends_with("after 3 sessions: nothing is left to do\nexit: 0\n"), "{told}");
     expect![[r#"
-        stderr: nothing is worth a look
+        stderr: no findings
         exit: 0
     "#]]
     .assert_eq(&project.says("flow findings"));
@@ -230,8 +233,8 @@ fn a_script_drives_a_task_and_what_the_log_shows_is_told_once() {
     let recorded = project.says("flow events --json --type self-improvement.*");
     assert_eq!(recorded.lines().filter(|line| line.starts_with('{')).count(), 1, "{recorded}");
     expect![[r#"
-        stderr: error: too few tasks are over to compare others with
-        stderr: help: try again when at least five are over
+        stderr: error: too few tasks have ended to compare others with
+        stderr: help: try again when at least five have ended
         exit: 2
     "#]]
     .assert_eq(&project.says("flow findings --baseline"));

@@ -55,7 +55,7 @@ fn too_few_edges_are_a_failure() {
             never taken: line 17: large → big ({">":[{"var":"add.sum"},10]})
             never taken: line 19: big → exit
             never taken: line 21: broken → exit
-          50 % of the edges were taken, less than the 80 % that must be
+          50 % of the edges were taken, less than the required 80 %
         1 test: 1 passed, 0 failed; 4 of 8 edges taken
         exit: 1
     "#]]
@@ -80,16 +80,16 @@ fn a_call_without_an_answer_fails_its_test_whatever_comes_of_it() {
         sum.test.yaml
           FAILED  caught
                   line 2
-                  `sum.add` was called, and no answer is written for it: write one under `mock`
+                  `sum.add` was called, but has no answer: write one under `mock`
           ok      meant
           FAILED  other
                   line 4
                     {
                   -   "sum": 3
                   +   "sum": 0,
-                  +   "error": "no answer is written for this call of `add`"
+                  +   "error": "there is no answer for this call of `add`"
                     }
-                  `sum.add` was called, and no answer is written for it: write one under `mock`
+                  `sum.add` was called, but has no answer: write one under `mock`
           sum: 3 of 8 edges taken
             never taken: line 13: add → large
             never taken: line 17: large → big ({">":[{"var":"add.sum"},10]})
@@ -165,7 +165,7 @@ fn faults_of_a_test_file_have_their_places() {
         stderr: 3 |   - {nam: b}
         stderr:   |     ^
         stderr: 
-        stderr: error[unknown-field]: test 2 has a field `nam`, which means nothing here
+        stderr: error[unknown-field]: test 2 has a field `nam`, which has no meaning here
         stderr:  --> sum.test.yaml:3:6
         stderr:   |
         stderr: 3 |   - {nam: b}
@@ -174,14 +174,14 @@ fn faults_of_a_test_file_have_their_places() {
         stderr: help: did you mean `name`?
         stderr: 
         stderr: error: `sum.test.yaml` has 2 errors
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("test sum.test.yaml"));
     project.write("sum.test.yaml", "tests:\n  - {name: a, tool: summ, mock: {ad: 1}}\n");
     expect![[r#"
         0 tests: 0 passed, 0 failed; 0 of 0 edges taken
-        stderr: error[unknown-node]: `ad` is no node whose call could be answered
+        stderr: error[unknown-node]: `ad` is not a node whose call can be answered
         stderr:  --> sum.test.yaml:2:34
         stderr:   |
         stderr: 2 |   - {name: a, tool: summ, mock: {ad: 1}}
@@ -198,14 +198,14 @@ fn faults_of_a_test_file_have_their_places() {
         stderr: help: did you mean `sum`?
         stderr: 
         stderr: error: `sum.test.yaml` has 2 errors
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("test sum.test.yaml"));
     project.write("other.test.yaml", "tests: []\n");
     expect![[r#"
         stderr: error: `other.test.yaml` does not say which graph it tests
-        stderr: help: write `graph: FILE` in it, or call it `<graph>.test.yaml` and put it beside the graph
+        stderr: help: write `graph: FILE` in it, or name it `<graph>.test.yaml` and put it beside the graph
         exit: 2
     "#]]
     .assert_eq(&project.says("test other.test.yaml"));

@@ -16,7 +16,7 @@ fn commands_run_after_a_person_allowed_them() {
 
         Checked when you report it done:
         - tests: `git --version` exits with status 0
-        These commands are not trusted yet, so that it cannot pass: run `portolan trust .flow/workflows/release.json`.
+        These commands are not trusted yet, so it cannot pass: run `portolan trust .flow/workflows/release.json`.
 
         → Call Next(passed|failed) when complete.
 
@@ -38,7 +38,7 @@ fn commands_run_after_a_person_allowed_them() {
     .assert_eq(&project.says("trust --list"));
     assert!(project.says(&format!("runs show {run}")).contains("required"));
     expect![[r#"
-        .flow/workflows/release.json: these commands may not run any more
+        .flow/workflows/release.json: these commands may no longer run
           work/tests: git --version  (at most 600 s)
         exit: 0
     "#]]
@@ -90,9 +90,9 @@ fn a_person_allows_that_a_model_is_shown_changes() {
     "#]]
     .assert_eq(&project.says("trust --typecheck"));
     expect![[r#"
-        .portolan/guidelines.yaml: these commands may not run any more
+        .portolan/guidelines.yaml: these commands may no longer run
           typecheck/1: cargo check  (at most 600 s)
-        .portolan/guidelines.yaml: these commands may not run any more
+        .portolan/guidelines.yaml: these commands may no longer run
           review/model: ask openai:m@http://127.0.0.1:8080/v1  (at most 300 s)
         exit: 0
     "#]]
@@ -136,11 +136,11 @@ fn phases_are_agreed_to_as_a_whole() {
     assert!(project.says("flow start t --workflow small").ends_with("exit: 0\n"));
     project.says("flow abort --as scoped-down --reason enough");
     expect![[r#"
-        .flow/workflows/small.yaml: tasks may not begin with these phases any more
+        .flow/workflows/small.yaml: tasks may no longer begin with these phases
         exit: 0
     "#]]
     .assert_eq(&project.says("trust --revoke .flow/workflows/small.yaml"));
-    assert!(project.says("flow start t --workflow small").contains("no person has agreed"));
+    assert!(project.says("flow start t --workflow small").contains("no person has accepted"));
     // What they run is allowed with them.
     project.write(".flow/workflows/small.yaml", format!("{phases}    accept: [{{ id: v, run: [git, --version] }}]\n"));
     expect![[r#"
@@ -196,7 +196,7 @@ fn all_files_are_looked_at_before_any_is_trusted() {
         stderr:   | ^
         stderr: 
         stderr: error: `broken.json` has 1 error
-        stderr: help: mend them; nothing was done
+        stderr: help: fix them; nothing was done
         exit: 3
     "#]]
     .assert_eq(&project.says("trust good.json broken.json"));
@@ -222,7 +222,7 @@ fn only_files_with_commands_can_be_trusted() {
     .assert_eq(&project.says("trust small.json"));
     expect![[r#"
         stderr: error: `.` is a folder
-        stderr: help: name the files one by one: each is looked at
+        stderr: help: name the files one by one: each is checked
         exit: 2
     "#]]
     .assert_eq(&project.says("trust ."));

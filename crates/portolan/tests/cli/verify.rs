@@ -71,7 +71,7 @@ fn a_step_is_held_to_what_is_attached_to_it() {
 
         Is it right?
 
-        Not to be used at this step: `edit`.
+        Not allowed at this step: `edit`.
 
         Retries: 1
 
@@ -179,7 +179,7 @@ fn commands_are_allowed_entry_by_entry() {
     let (own, other) = (run("test, -f, ok", "work"), run("\"true\"", "elsewhere"));
     let mut project = project(&format!("verify:\n{own}{other}"));
     let held = project.run("small", "");
-    expect!["refused not_trusted: `work` is left only after commands that nobody has trusted yet"]
+    expect!["refused not_trusted: leaving `work` requires commands that are not trusted yet"]
         .assert_eq(&reports(&project, &held, "passed"));
     assert!(project.says(&format!("runs show {held}")).contains("run `portolan trust .portolan/verify.yaml`"));
     expect![[r#"
@@ -197,7 +197,7 @@ fn commands_are_allowed_entry_by_entry() {
     project.write(".portolan/verify.yaml", format!("verify:\n{}", run("\"false\"", "work")));
     assert_eq!(reports(&project, &held, "passed"), "verify Working");
     let other = project.run("small", "");
-    expect!["refused not_trusted: `work` is left only after commands that nobody has trusted yet"]
+    expect!["refused not_trusted: leaving `work` requires commands that are not trusted yet"]
         .assert_eq(&reports(&project, &other, "passed"));
     project.write(".portolan/verify.yaml", "verify: [{ node: verify, deny: [edit] }]");
     expect![[r#"
@@ -209,12 +209,12 @@ fn commands_are_allowed_entry_by_entry() {
 
         Checked when you report it done:
         - t: `false` exits with status 0
-        These commands are not trusted yet, so that it cannot pass: the run is held to an earlier version of `.portolan/verify.yaml`: begin a new run, or put that version back and run `portolan trust .portolan/verify.yaml`.
+        These commands are not trusted yet, so it cannot pass: the run uses an earlier version of `.portolan/verify.yaml`: begin a new run, or restore that version and run `portolan trust .portolan/verify.yaml`.
 
         → Call Next(passed|failed) when complete.
 
         optional  report that `work` failed                           Next {"run":"<run2>","result":"failed","revision":2}
-        blocked   report `work` passed; 1 acceptance check(s) decide  until the run is held to an earlier version of `.portolan/verify.yaml`: begin a new run, or put that version back and run `portolan trust .portolan/verify.yaml`
+        blocked   report `work` passed; 1 acceptance check(s) decide  until the run uses an earlier version of `.portolan/verify.yaml`: begin a new run, or restore that version and run `portolan trust .portolan/verify.yaml`
         exit: 0
     "#]].assert_eq(&project.says(&format!("runs show {other}")));
     expect![[r#"
@@ -234,7 +234,7 @@ fn what_is_wrong_with_the_file_is_told_and_keeps_workflows_from_being_begun() {
         2 |   - { node: work, accept: [{ chek: tests }] }
           |                            ^
 
-        error[unknown-field]: the check has a field `chek`, which means nothing here
+        error[unknown-field]: the check has a field `chek`, which has no meaning here
          --> .portolan/verify.yaml:2:30
           |
         2 |   - { node: work, accept: [{ chek: tests }] }
@@ -242,7 +242,7 @@ fn what_is_wrong_with_the_file_is_told_and_keeps_workflows_from_being_begun() {
           |
         help: did you mean `check`?
 
-        error[unknown-field]: the entry has a field `nodes`, which means nothing here
+        error[unknown-field]: the entry has a field `nodes`, which has no meaning here
          --> .portolan/verify.yaml:3:7
           |
         3 |   - { nodes: work }
@@ -255,8 +255,8 @@ fn what_is_wrong_with_the_file_is_told_and_keeps_workflows_from_being_begun() {
     "#]]
     .assert_eq(&project.says("check .portolan/verify.yaml"));
     expect![[r#"
-        stderr: error: `.portolan/verify.yaml` has faults: line 2: the check has no `id`; line 2: the check has a field `chek`, which means nothing here; line 3: the entry has a field `nodes`, which means nothing here
-        stderr: help: correct it; `portolan check .portolan/verify.yaml` shows each fault in its place
+        stderr: error: `.portolan/verify.yaml` has faults: line 2: the check has no `id`; line 2: the check has a field `chek`, which has no meaning here; line 3: the entry has a field `nodes`, which has no meaning here
+        stderr: help: fix it; `portolan check .portolan/verify.yaml` shows where each fault is
         exit: 3
     "#]].assert_eq(&project.says("runs start small"));
     let checked = project.says("check .flow/workflows/small.json");
@@ -293,13 +293,13 @@ fn an_entry_that_matches_nothing_is_a_warning() {
           |
         help: did you mean `work`?
 
-        warning[matches-nothing]: `start` is of the kind `start`, at which nothing is checked
+        warning[matches-nothing]: `start` is of the kind `start`, which takes no checks
          --> .portolan/verify.yaml:4:32
           |
         4 |   - { workflow: bug-fix, node: start, accept: [{ check: tests }] }
           |                                ^^^^^
           |
-        help: checks belong to tasks, gates, phases, steps and states, and tool rules to all of these but states
+        help: tasks, gates, phases, steps and states take checks, and all of these except states take tool rules
 
         1 file checked: 0 errors, 3 warnings
         exit: 0
@@ -340,7 +340,7 @@ fn what_is_attached_counts_as_checked_in_workflows_of_the_catalogue() {
                                   check no-conflict-marks: since the run began, no changed file contains conflict markers
                                   check treeIsSettled: gate treeIsSettled (.portolan/verify.yaml:1)
         commit        task        Commit                            → end_success
-                                  check commit: since the run began, a commit has been made, with a message as the rules want it
+                                  check commit: since the run began, a commit has been made, and its message follows the rules
                                   check clean-tree: gate treeIsSettled
                                   check no-conflict-marks: since the run began, no changed file contains conflict markers
         end_success   end         Done                              ends: success
@@ -364,8 +364,8 @@ fn a_state_is_held_to_commands_that_are_attached_to_it() {
     project.write(".portolan/verify.yaml", "verify: [{ node: greet, accept: [{ id: ok, run: [test, -f, ok] }] }]");
     let run = "run greet.yaml name=Ada --model scripted:answers.yaml";
     expect![[r#"
-        stderr: error: `.portolan/verify.yaml` attaches commands to `greet` that nobody has trusted yet
-        stderr: help: read it, then run `portolan trust .portolan/verify.yaml`; the person at this machine decides that
+        stderr: error: `.portolan/verify.yaml` attaches commands to `greet` that are not trusted yet
+        stderr: help: read it, then run `portolan trust .portolan/verify.yaml`; the person at this machine decides this
         exit: 2
     "#]]
     .assert_eq(&project.says(run));

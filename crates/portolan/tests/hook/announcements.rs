@@ -56,7 +56,7 @@ fn only_where_the_rules_let_agents_they_get_past_by_name_and_on_record() {
     };
     for (host, ..) in HOSTS {
         let said = project.shell(host, &line("x"));
-        assert!(said.is_denied() && said.stdout.contains("counts here only from a person"), "{said:?}");
+        assert!(said.is_denied() && said.stdout.contains("is accepted here only from a person"), "{said:?}");
     }
     assert!(project.events("flow.bypass").is_empty());
     project.write(".portolan/guidelines.yaml", "bypass: agent\n");
@@ -99,14 +99,14 @@ fn keys_that_stand_twice_are_refused() {
             (r#""tool_name":"#, r#""tool_name":"Read","tool_name":"#),
         ] {
             let said = project.hook(host, before(host), call.replace(once, twice).as_bytes());
-            assert!(said.is_denied() && said.stdout.contains("stands twice"), "{said:?}");
+            assert!(said.is_denied() && said.stdout.contains("appears twice"), "{said:?}");
         }
     }
     let text = r#"{"path":"/a","path":"b"}"#;
     let mut call = project.edits("copilot", "a.txt");
     call["tool_input"] = text.into();
     let said = project.hook("copilot", "PreToolUse", call.to_string().as_bytes());
-    assert!(said.is_denied() && said.stdout.contains("stands twice"), "{said:?}");
+    assert!(said.is_denied() && said.stdout.contains("appears twice"), "{said:?}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn an_agent_that_is_nowhere_may_do_nothing() {
         let mut call = project.edits(host, "a.txt");
         call["cwd"] = project.beside("nowhere").to_string_lossy().into();
         let said = project.hook(host, before(host), call.to_string().as_bytes());
-        assert!(said.is_denied() && said.stdout.contains("is not there"), "{said:?}");
+        assert!(said.is_denied() && said.stdout.contains("does not exist"), "{said:?}");
     }
 }
 

@@ -143,7 +143,7 @@ fn main_moves_by_nothing_but_its_remote() {
     clone.is_stopped(&["merge", "--ff-only", "feat/1-x"], "git restore --staged --worktree .");
     clone.project.git("reset -q --hard");
     let log = clone.project.portolan("flow events --verify");
-    assert!(log.contains("all whole"), "{log}");
+    assert!(log.contains("all intact"), "{log}");
 }
 
 #[test]

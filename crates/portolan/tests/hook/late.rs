@@ -69,7 +69,7 @@ fn a_main_that_a_script_moves_is_noticed() {
     project.git("branch -q -f main HEAD");
     let said: Value = serde_json::from_str(&ended(&project, "claude-code", "./build.sh")).expect("JSON");
     assert_eq!(said["decision"], "block");
-    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("has moved `main`")), "{said}");
+    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("moved `main`")), "{said}");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn hooks_that_were_changed_are_told_once() {
     assert!(project.edit("claude-code", "def.txt").stdout.is_empty(), "once is enough");
     project.git("config core.hooksPath /nowhere");
     let said = project.edit("claude-code", "ghij.txt");
-    assert!(said.is_allowed() && said.stdout.contains("`core.hooksPath` leads git to `/nowhere`"), "{said:?}");
+    assert!(said.is_allowed() && said.stdout.contains("`core.hooksPath` points git to `/nowhere`"), "{said:?}");
     let found: Vec<Value> =
         project.events("flow.guard.tamper").iter().map(|line| line["data"]["what"].clone()).collect();
     assert_eq!(found, ["hook", "core.hooksPath"]);
@@ -99,15 +99,15 @@ fn a_push_past_the_hooks_is_on_record_and_told() {
     project.git_words(&["commit", "-q", "--allow-empty", "-m", "feat: x (#1)"]);
     assert!(project.shell("claude-code", "./build.sh").is_allowed());
     let (_, said) = project.tries(&["push", "-q", "--no-verify", "origin", "HEAD:main"]);
-    assert!(said.contains("a push has moved `main` of `origin`"), "{said}");
+    assert!(said.contains("a push has already moved `main` of `origin`"), "{said}");
     let said: Value = serde_json::from_str(&ended(project, "claude-code", "./build.sh")).expect("JSON");
     assert_eq!(said["decision"], "block");
-    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("a push has moved `main`")), "{said}");
+    assert!(said["reason"].as_str().is_some_and(|reason| reason.contains("a push has already moved `main`")), "{said}");
     let late = project.events("flow.guard.block");
     assert!(late.iter().any(|line| line["data"]["pushed"] == "main" && line["data"]["late"] == true), "{late:?}");
     // Once is enough.
     assert!(project.shell("claude-code", "./build.sh again").is_allowed());
-    assert!(!ended(project, "claude-code", "./build.sh again").contains("a push has moved"));
+    assert!(!ended(project, "claude-code", "./build.sh again").contains("a push has already moved"));
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn what_nobody_could_put_on_record_is_noticed_again() {
     let log = project.path().join(".portolan/flow-events.jsonl.lock");
     let held = OpenOptions::new().write(true).open(log).expect("the lock");
     held.lock().expect("nobody has it");
-    assert!(ended(&project, "claude-code", "./build.sh").contains("has moved `main`"), "it is told in any case");
+    assert!(ended(&project, "claude-code", "./build.sh").contains("moved `main`"), "it is told in any case");
     drop(held);
     assert!(project.events("flow.guard.block").is_empty());
     assert!(project.shell("claude-code", "./build.sh again").is_allowed());
-    assert!(ended(&project, "claude-code", "./build.sh again").contains("has moved `main`"));
+    assert!(ended(&project, "claude-code", "./build.sh again").contains("moved `main`"));
     let late = project.events("flow.guard.block");
     assert!(late.iter().all(|line| line["data"]["late"] == true) && late.len() == 1, "{late:?}");
 }

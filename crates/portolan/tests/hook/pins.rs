@@ -123,7 +123,7 @@ fn what_a_branch_follows_moves_by_fetching_it_alone() {
     clone.project.git_words(&["-C", &evil, "fetch", "-q"]);
     clone.project.git_words(&["-C", &evil, "push", "-q", "-f", "origin", "HEAD:main"]);
     clone.works(&["switch", "-q", "feat/1-x"]);
-    clone.is_stopped(&["fetch", "-q", "origin"], "it had");
+    clone.is_stopped(&["fetch", "-q", "origin"], "it was at");
     let mut git = clone.project.program("git");
     git.args(["fetch", "-q", "origin"]).env("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1");
     assert!(git.status().expect("git").success());
@@ -173,7 +173,7 @@ fn a_remote_that_leads_elsewhere_does_not_count() {
     let clone = cloned();
     let evil = evil(&clone);
     clone.works(&["remote", "set-url", "origin", &evil]);
-    doctor_says(&clone.project, &[], "`origin` leads to");
+    doctor_says(&clone.project, &[], "`origin` points to");
     clone.is_stopped(&["fetch", "origin"], "when the hooks were installed");
     // What others have pushed there counts no more than what is fetched.
     clone.works(&["remote", "rename", "origin", "old"]);
@@ -224,7 +224,7 @@ fn hooks_whose_program_is_gone_refuse_and_say_so() {
     }
     clone.is_stopped(&["commit", "--allow-empty", "-m", "feat: x (#1)"], "/nowhere/portolan is gone");
     clone.is_stopped(&["commit", "--no-verify", "--allow-empty", "-m", "feat: x (#1)"], "portolan install git");
-    doctor_says(&clone.project, &[], "is not what was installed any more");
+    doctor_says(&clone.project, &[], "is no longer what was installed");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_log_that_the_environment_names_is_not_written() {
         let (got_past, said) = done(&mut over);
         assert!(!got_past && said.contains("pinned to"), "{said}");
         assert!(!elsewhere.exists());
-        doctor_says(&clone.project, &[(name, &path)], "the environment leads the event log");
+        doctor_says(&clone.project, &[(name, &path)], "the environment sets the event log");
     }
     // Another way to say the same place is none.
     let mut git = clone.project.program("git");
@@ -342,8 +342,8 @@ fn without_the_pinned_git_nothing_that_needs_it_passes() {
     assert!(said.contains("cannot verify") && said.contains("portolan install git"), "{said}");
     let mut gate = project.program(env!("CARGO_BIN_EXE_portolan"));
     let (passes, said) = self::done(gate.args(["merge-gate", "--base", "main", "--head", "HEAD"]));
-    assert!(!passes && said.contains("is pinned as `git` and gone"), "{said}");
-    doctor_says(&project, &[], "is pinned as `git` and gone");
+    assert!(!passes && said.contains("is pinned as `git` but does not exist"), "{said}");
+    doctor_says(&project, &[], "is pinned as `git` but does not exist");
     // Another one is pinned by whoever installs again.
     project.portolan("install git --yes");
     let mut tick = project.program(env!("CARGO_BIN_EXE_portolan"));
@@ -394,8 +394,8 @@ fn a_record_that_is_gone_is_told() {
     assert!(clone.project.edit("claude-code", "a.txt").is_allowed());
     std::fs::remove_file(clone.project.path().join(".portolan/installed.json")).expect("gone");
     let said = clone.project.edit("claude-code", "bc.txt");
-    assert!(said.stdout.contains("is not what it was"), "{said:?}");
-    doctor_says(&clone.project, &[], "does not tell of them");
+    assert!(said.stdout.contains("has changed"), "{said:?}");
+    doctor_says(&clone.project, &[], "does not list them");
     clone.project.write(".portolan/installed.json", "oops");
     clone.is_stopped(&["update-ref", "refs/heads/main", "HEAD"], "cannot be read");
 }
@@ -445,7 +445,7 @@ fn another_gh_on_the_search_path_is_not_asked() {
     before_path(&project, &mut command, &format!("{gh}:{git}"));
     let line = format!("printf '%s' '{call}' | '{}' hook claude-code Stop", env!("CARGO_BIN_EXE_portolan"));
     let (_, said) = done(command.args(["-c", &line]));
-    assert!(said.contains("no pull request is open"), "{said}");
+    assert!(said.contains("without an open pull request"), "{said}");
 }
 
 /// A script moves what `main` follows, with git's hooks turned off.
@@ -456,12 +456,12 @@ fn what_a_branch_follows_is_looked_at_after_each_call() {
     clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD"]);
     let call = clone.project.runs("claude-code", "./build.sh");
     let said = clone.project.hook("claude-code", "PostToolUse", call.to_string().as_bytes());
-    assert!(said.stdout.contains("which was made here and did not come by a review"), "{said:?}");
+    assert!(said.stdout.contains("which was made here and did not go through a review"), "{said:?}");
     assert!(clone.project.shell("codex", "./other.sh").is_allowed());
     clone.works(&["-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD~1"]);
     let call = clone.project.runs("codex", "./other.sh");
     let said = clone.project.hook("codex", "PostToolUse", call.to_string().as_bytes());
-    assert!(said.stdout.contains("which leaves out what it had"), "{said:?}");
+    assert!(said.stdout.contains("which drops commits that it had"), "{said:?}");
 }
 
 #[test]
@@ -473,8 +473,8 @@ fn hooks_that_the_users_own_configuration_turns_off_are_told() {
     let call = clone.project.edits("claude-code", "bc.txt").to_string();
     let environment = [("GIT_CONFIG_GLOBAL", &*own.to_string_lossy())];
     let said = clone.project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &environment);
-    assert!(said.stdout.contains("`core.hooksPath` leads git to"), "{said:?}");
-    doctor_says(&clone.project, &environment, "git looks for hooks elsewhere now");
+    assert!(said.stdout.contains("`core.hooksPath` points git to"), "{said:?}");
+    doctor_says(&clone.project, &environment, "git now looks for hooks elsewhere");
 }
 
 #[test]
@@ -484,7 +484,7 @@ fn rules_that_are_not_everybodys_are_told() {
     doctor_says(&clone.project, &[], "guidelines.yaml");
     clone.project.write(".portolan/guidelines.yaml", "integration: [trunk]\n");
     clone.works(&["add", "-f", ".portolan/guidelines.yaml"]);
-    doctor_says(&clone.project, &[], "`.portolan/guidelines.yaml` is not what `origin/main` has");
+    doctor_says(&clone.project, &[], "`.portolan/guidelines.yaml` differs from `origin/main`");
 }
 
 /// Nothing that becomes of the file changes the rules: it is put in by way of the index, another branch has none, and it has
@@ -512,7 +512,7 @@ fn rules_are_those_that_a_person_has_agreed_to() {
     is_kept("it was put in by way of the index");
     let tampered = project.events("flow.guard.tamper");
     assert!(tampered.iter().any(|line| line["data"]["what"] == "rules"), "{tampered:?}");
-    doctor_says(&project, &[], "`.portolan/guidelines.yaml` is not what was agreed to");
+    doctor_says(&project, &[], "`.portolan/guidelines.yaml` differs from the trusted version");
     project.write(".portolan/guidelines.yaml", "integration: [trunk\n");
     is_kept("it has faults");
     project.git("reset -q --hard");
@@ -529,7 +529,7 @@ fn rules_are_those_that_a_person_has_agreed_to() {
         done(&mut command)
     };
     let (agreed, said) = a_persons();
-    assert!(agreed && said.contains("these rules count from now on"), "{said}");
+    assert!(agreed && said.contains("these rules apply from now on"), "{said}");
     assert!(project.edit("claude-code", "agreed.txt").is_allowed());
     let (agreed, said) = a_persons();
     assert!(agreed && !said.contains("from now on"), "they did already: {said}");

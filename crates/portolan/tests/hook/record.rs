@@ -11,9 +11,9 @@ fn what_cannot_be_put_on_record_does_not_happen() {
     std::fs::create_dir_all(project.path().join(".portolan/flow-events.jsonl")).expect("a folder in its place");
     for (host, ..) in HOSTS {
         let said = project.edit(host, "a.txt");
-        assert!(said.is_denied() && said.stdout.contains("on record"), "{said:?}");
+        assert!(said.is_denied() && said.stdout.contains("be recorded"), "{said:?}");
         let said = project.shell(host, "PORTOLAN_ALLOW_INTEGRATION_EDIT=1 git push origin main");
-        assert!(said.is_denied() && said.stdout.contains("on record"), "{said:?}");
+        assert!(said.is_denied() && said.stdout.contains("be recorded"), "{said:?}");
     }
 }
 
@@ -52,13 +52,13 @@ fn hostile_texts_break_neither_the_log_nor_the_answer() {
         call["tool_use_id"] = text.into();
         call["tool_name"] = "Write".into();
         let said = project.hook("claude-code", "PreToolUse", call.to_string().as_bytes());
-        assert_eq!(said.is_allowed(), text.starts_with(".."), "only that one lies in no repository: {said:?}");
+        assert_eq!(said.is_allowed(), text.starts_with(".."), "only that one is not in a repository: {said:?}");
         assert!(!said.stdout.contains('\u{1b}') && said.stdout.len() < 40_000);
         let said = project.shell("gemini", &format!("git commit -m {text:?}"));
         assert!(said.is_denied(), "{said:?}");
     }
     let said = project.portolan("flow events --verify");
-    assert!(said.contains("all whole"), "{said}");
+    assert!(said.contains("all intact"), "{said}");
     for entry in std::fs::read_dir(project.path().join(".portolan/sessions")).expect("sessions") {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
         assert!(name.starts_with("x-") || name.starts_with("s1"), "{name}");

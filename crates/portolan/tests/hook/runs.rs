@@ -60,7 +60,7 @@ fn whoever_only_looks_goes_on_where_the_run_of_the_task_is_gone() {
     assert!(project.hook("claude-code", "PreToolUse", read.to_string().as_bytes()).is_allowed());
     for line in ["touch b.txt", "portolan doctor; touch b.txt", "rm .portolan/flow.json"] {
         let said = project.shell("claude-code", line);
-        assert!(said.is_denied() && said.stdout.contains("in a terminal of their own"), "{line}: {said:?}");
+        assert!(said.is_denied() && said.stdout.contains("in their own terminal"), "{line}: {said:?}");
     }
     assert!(project.edit("claude-code", "a.txt").is_denied());
     // A person does what it says.
@@ -157,7 +157,7 @@ fn a_step_that_denies_edits_denies_what_writes_files_by_another_way() {
         assert!(said.is_allowed(), "{line}: {said:?}");
     }
     let said = project.shell("claude-code", "f=$(date); ls > \"$f\"");
-    assert!(said.is_asked() && said.stdout.contains("only the run will name"), "{said:?}");
+    assert!(said.is_asked() && said.stdout.contains("whose name is known only when the command runs"), "{said:?}");
     let write = serde_json::json!({ "path": project.path().join("b.txt"), "content": "x" });
     let call = project.call("claude-code", "mcp__files__write_file", write).to_string();
     let said = project.hook("claude-code", "PreToolUse", call.as_bytes());
@@ -233,7 +233,7 @@ fn an_agent_does_not_attach_itself() {
     assert!(said.is_denied() && said.stdout.contains("only a person"), "{said:?}");
     let call = project.edits("claude-code", "a.txt").to_string();
     let said = project.hook_with("claude-code", "PreToolUse", call.as_bytes(), &[("PORTOLAN_RUN", "../x")]);
-    assert!(said.is_denied() && said.stdout.contains("is no run"), "{said:?}");
+    assert!(said.is_denied() && said.stdout.contains("is not a valid run id"), "{said:?}");
 }
 
 #[test]

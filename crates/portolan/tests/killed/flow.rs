@@ -87,7 +87,7 @@ fn goes_on(stage: &Stage, next: &str) -> String {
     let said = stage.says(next);
     match (is_begun, next) {
         (true, "flow start t --at begin --workflow small") => {
-            assert!(said.err.contains("the task `t` is under way"), "{said:?}");
+            assert!(said.err.contains("the task `t` is in progress"), "{said:?}");
         }
         (true, _) | (false, "flow start t --at begin --workflow small") => assert!(said.is_done(), "{said:?}"),
         (false, _) => {
@@ -97,7 +97,7 @@ fn goes_on(stage: &Stage, next: &str) -> String {
     }
     if !is_begun {
         let again = stage.says("flow start t --at begin --workflow small");
-        assert!(again.is_done() || again.err.contains("is under way"), "{again:?}");
+        assert!(again.is_done() || again.err.contains("is in progress"), "{again:?}");
     }
     let runs = stage.does("runs list --all").out;
     assert_eq!(runs.lines().count(), 1, "{runs}");
@@ -153,7 +153,7 @@ fn start_then_abort() {
         let found = if said.is_done() {
             "begun"
         } else {
-            assert!(said.err.contains("no task is under way"), "{said:?}");
+            assert!(said.err.contains("no task is in progress"), "{said:?}");
             "nothing"
         };
         stage.does("flow start u --workflow small");
@@ -187,12 +187,12 @@ fn tick_then_something_else() {
         killed(&format!("flow tick of the last phase, then {next}"), at_its_end, line("flow tick"), |stage| {
             let is_over = state(stage)["taskId"].is_null();
             let said = stage.says(next);
-            let is_checking = said.err.contains("the checks of `test` are under way, or were cut off");
+            let is_checking = said.err.contains("the checks of `test` are running, or were interrupted");
             let expected = match (is_over, next) {
-                (false, "flow back --reason no") if is_checking => "`portolan flow tick` performs them anew",
+                (false, "flow back --reason no") if is_checking => "run `portolan flow tick` to perform them again",
                 (true, "flow start u") => "",
-                (true, _) => "no task is under way",
-                (false, "flow start u") => "the task `t` is under way",
+                (true, _) => "no task is in progress",
+                (false, "flow start u") => "the task `t` is in progress",
                 (false, _) => "",
             };
             assert!(said.err.contains(expected), "{said:?}");
@@ -287,7 +287,7 @@ fn abort() {
         let found = if said.is_done() {
             "under way"
         } else {
-            assert!(said.err.contains("no task is under way"), "{said:?}");
+            assert!(said.err.contains("no task is in progress"), "{said:?}");
             "called off"
         };
         let log = stage.log();

@@ -182,7 +182,7 @@ fn a_client_that_asks_nobody_gets_past_no_rule_for_persons() {
     let answer = wire.call("flow_override", &past());
     assert_eq!(answer.value["error"]["code"], "needs_person", "{:#}", answer.value);
     let help = answer.value["error"]["help"].as_str().unwrap_or_default();
-    assert_eq!(help, "ask the person whom you work for to allow it");
+    assert_eq!(help, "ask the person you work for to allow it");
     nobody_got_past(&project);
 }
 
@@ -246,7 +246,7 @@ async fn a_client_that_the_agent_has_started_answers_for_nobody() {
     shell.args(serve).current_dir(project.path()).envs(environment);
     let mut marked = project.command(&["serve", "--toolset", "gates"]);
     marked.env("CLAUDECODE", "1");
-    for (command, sign) in [(shell, "there is another program"), (marked, "`CLAUDECODE` is set")] {
+    for (command, sign) in [(shell, "another program runs between"), (marked, "`CLAUDECODE` is set")] {
         let said = willing(command).await;
         assert_eq!(said["error"]["code"], "needs_person", "{said:#}");
         assert!(said["error"]["message"].as_str().is_some_and(|text| text.contains(sign)), "{said:#}");
@@ -266,6 +266,6 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     let said = willing(project.command(&["serve", "--toolset", "gates"])).await;
     assert_eq!(said["error"]["code"], "needs_person", "{said:#}");
     let help = said["error"]["help"].as_str().unwrap_or_default();
-    assert_eq!(help, "ask the person whom you work for to allow it");
+    assert_eq!(help, "ask the person you work for to allow it");
     nobody_got_past(&project);
 }

@@ -225,9 +225,9 @@ fn a_question_that_is_not_answered_stays_open_and_is_put_once() {
     for (choices, result, heard) in [
         (&["yes", "no"][..], no.clone(), ""),
         (&[], json!({ "action": "cancel" }), ""),
-        (&["yes", "no"], saying("perhaps"), "none of the choices"),
-        (&["yes", "no"], none.clone(), "none of the choices"),
-        (&["yes", "no"], json!({ "action": "accept", "content": { "answer": ["yes"] } }), "none of the choices"),
+        (&["yes", "no"], saying("perhaps"), "is not one of"),
+        (&["yes", "no"], none.clone(), "is not one of"),
+        (&["yes", "no"], json!({ "action": "accept", "content": { "answer": ["yes"] } }), "is not one of"),
         (&[], saying("  "), "the answer is empty"),
         (&[], none, "the answer is empty"),
         (&[], json!({ "action": "accept", "content": { "answer": 7 } }), "the answer is empty"),

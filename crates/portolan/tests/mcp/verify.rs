@@ -23,7 +23,7 @@ fn an_agent_is_told_what_is_attached_and_held_to_it() {
     let run = opened["run"].clone();
     let revision = |position: &serde_json::Value| position["position"]["revision"].clone();
     let begun = wire.done("Start", &json!({ "run": run }));
-    for told in ["- written: the file `plan.md` exists and is not empty", "Not to be used at this step: `edit`."] {
+    for told in ["- written: the file `plan.md` exists and is not empty", "Not allowed at this step: `edit`."] {
         assert!(begun["instructions"].as_str().is_some_and(|text| text.contains(told)), "{begun:#}");
     }
     let stays = wire.done("Next", &json!({ "run": run, "result": "passed", "revision": revision(&begun) }));

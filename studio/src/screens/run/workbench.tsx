@@ -88,7 +88,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   };
   const step = selected ?? here;
   const menuOf = (id: string): MenuItem[] => [
-    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio only shows" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id, upTo: seq }) },
+    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio is read-only" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id, upTo: seq }) },
     { icon: "right", label: "Show what happened here", keys: "Enter", act: () => openDetails(id) },
     ...(drive.allowed ? [{ icon: "break" as const, label: stops.breaks[id] ? "Remove the breakpoint" : "Set a breakpoint", keys: "b", act: () => stopAt(id) }] : []),
   ];

@@ -61,6 +61,6 @@ test("values stand in fields as they are read again", () => {
 });
 
 test("what the server says of a field stands at the field", () => {
-  const said = "the input is not what `sum` takes: `/a` must be a whole number, but is `\"x\"`; it has no `exact`; `/tags/0` must be a text; it has no `other`";
+  const said = "the input is not valid for `sum`: `/a` must be a whole number, but is `\"x\"`; it has no `exact`; `/tags/0` must be a text; it has no `other`";
   assert.deepEqual(namedFields(said, fieldsOf(SCHEMA) ?? []), { a: "`/a` must be a whole number, but is `\"x\"`", exact: "This is required.", tags: "`/tags/0` must be a text" });
 });

@@ -53,14 +53,14 @@ fn all_faults_are_told_at_once() {
             4:3 answer 3 has both `text` and `fail`
             6:15 `tool_calls` of answer 4 must be a list of at most 128 tools, but is `7`
             7:3 answer 5 says nothing
-            7:3 answer 5 has a field `txet`, which means nothing here
+            7:3 answer 5 has a field `txet`, which has no meaning here
             8:16 tool call 1 has no `name`
-            8:17 tool call 1 has a field `nam`, which means nothing here
+            8:17 tool call 1 has a field `nam`, which has no meaning here
             8:26 tool call 2 must be an object, but is a number
             9:9 `fail` of answer 7 has no `code`
             11:11 `finish` of answer 8 is `done`, which is not one of its values
-            12:18 `input` of `usage` of answer 8 must be a whole number from 0 to 4294967295, but is `-1`
-            13:13 `delay_ms` of answer 8 is `soon`, which is no time that can be waited
+            12:18 `input` of answer 8 is empty must be a whole number from 0 to 4294967295, but is `-1`
+            13:13 `delay_ms` of answer 8 is `soon`, which is not a valid duration
             14:11 `repeat` of answer 8 must be `true` or `false`, but is `2`
             15:3 answer 9 must be an object, but is a number
         "#]],
@@ -68,7 +68,7 @@ fn all_faults_are_told_at_once() {
     check(
         "answers: []",
         &expect![[r#"
-        1:1 a file of answers must be a list of them, but is an object
+        1:1 a file of answers must be a list of answers, but is an object
     "#]],
     );
 }

@@ -151,7 +151,7 @@ impl Reader<'_> {
             _ => return fields.wrong("estimatedTime", "a number or a string", tree, self.faults),
         };
         if !is_time(text) {
-            let message = format!("`estimatedTime` of {what} is `{}`, which is no time", clip(text));
+            let message = format!("`estimatedTime` of {what} is `{}`, which is not a valid time", clip(text));
             let fault = Diagnostic::error("bad-duration", message).at(tree.span);
             let help = "write a number or a range with `m`, `h` or `d`, such as `30m` or `1-4h`";
             self.faults.push(fault.help(help).repaired("it counts as absent"));

@@ -197,8 +197,9 @@ impl Reader<'_> {
         if fields.has("defaultOption") && fields.has("autoAdvanceMs") {
             return;
         }
-        let message = format!("{what} says `blocking: false`, and waits for an answer all the same");
-        let help = "give it a `defaultOption` and `autoAdvanceMs`, so that it answers itself after a while, or remove the field";
+        let message = format!("{what} has `blocking: false`, but still waits for an answer");
+        let help =
+            "give it a `defaultOption` and `autoAdvanceMs`, so it answers itself after a while, or remove the field";
         self.faults.push(Diagnostic::warning("not-blocking", message).at(span).help(help));
     }
 
@@ -213,7 +214,7 @@ impl Reader<'_> {
             return shared.map(Body::Shared);
         }
         let message = fields.required_string("message", self.faults).or_else(|| {
-            self.repaired("it asks by its id");
+            self.repaired("its id is the question");
             let id = tree.get("id").and_then(Tree::as_str).unwrap_or("checkpoint");
             Some(Spanned { value: id.to_owned(), span: tree.head() })
         });
@@ -227,7 +228,7 @@ impl Reader<'_> {
         }
         let mut options: Vec<_> = items.iter().filter_map(|item| self.option(item, what)).collect();
         if options.is_empty() && self.faults.0.len() > faults_before {
-            self.repaired("it is answered with `continue`");
+            self.repaired("its only option is `continue`");
             let word = |word: &str| Spanned { value: word.to_owned(), span: tree.head() };
             let (id, label) = (word("continue"), word("Continue"));
             options.push(Choice { id, label, description: None, effect: Effect::default() });
@@ -245,7 +246,7 @@ impl Reader<'_> {
         let no_label = id.is_some() && !fields.has("label");
         let label = fields.required_string("label", self.faults);
         if no_label {
-            self.repaired("its id is what people read");
+            self.repaired("its id is the label");
         }
         let label = label.or_else(|| id.clone());
         let id = id.or_else(|| label.as_ref().map(|label| Spanned { value: plain(&label.value), span: label.span }));
@@ -273,23 +274,23 @@ impl Reader<'_> {
                 true => ("defaultOption", "autoAdvanceMs"),
                 false => ("autoAdvanceMs", "defaultOption"),
             };
-            let fault = Diagnostic::warning("never-by-itself", format!("{what} has `{one}` and no `{other}`"));
-            let help =
-                "give both, so that it answers itself after a while, or neither: as it is, it waits for an answer";
+            let fault = Diagnostic::warning("never-by-itself", format!("{what} has `{one}`, but no `{other}`"));
+            let help = "give both, so it answers itself after a while, or neither: at present it waits for an answer";
             self.faults.push(fault.at(tree.head()).help(help));
         }
         let option = option?;
         let ids: Vec<&str> = options.iter().map(|option| option.id.value.as_str()).collect();
         if !ids.contains(&option.value.as_str()) {
-            let message = format!("{what} has no option `{}` to fall back on", clip(&option.value));
+            let message = format!("{what} has no option `{}` to use by default", clip(&option.value));
             let fault = Diagnostic::error("unknown-option", message).at(option.span);
             let fault = fault.help("name one of its `options` in `defaultOption`");
             self.faults.push(fault.did_you_mean(&option.value, ids));
             return None;
         }
         let after = after?;
-        let message = format!("{what} is answered with `{}` when nobody answers", clip(&option.value));
-        let help = "leave `autoAdvanceMs` out where the answer matters; under `--human verified`, where only a person's answer counts, it does nothing";
+        let message = format!("{what} is answered with `{}` if there is no other answer", clip(&option.value));
+        let help = "remove `autoAdvanceMs` if the answer matters; under `--human verified`, where only a \
+            person's answer counts, it does nothing";
         self.faults.push(Diagnostic::warning("answers-itself", message).at(after.span).help(help));
         Some(Auto { option, after_ms: after.value })
     }

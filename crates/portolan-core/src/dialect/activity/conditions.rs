@@ -55,8 +55,8 @@ impl Reader<'_> {
 
     fn when(&mut self, tree: &Tree, what: &str) -> Option<Spanned<Expr>> {
         let Some(text) = tree.as_str() else {
-            let message = format!("{what} must be a text, but is {}", tree.describe());
-            let help = "write it as `state == done`, or call it `condition` where it is an object";
+            let message = format!("{what} must be a string, but is {}", tree.describe());
+            let help = "write it as `state == done`, or call it `condition` if it is an object";
             self.faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(help));
             return None;
         };
@@ -93,7 +93,7 @@ impl Reader<'_> {
         if depth >= Condition::MAX_NESTING {
             let message = format!("the condition nests deeper than {} levels", Condition::MAX_NESTING);
             let fault = Diagnostic::error("bad-condition", message).at(tree.head());
-            self.faults.push(fault.help("write it flatter"));
+            self.faults.push(fault.help("reduce the nesting"));
             return None;
         }
         let mut fields = Fields::of(tree, what, self.faults)?;
@@ -122,10 +122,10 @@ impl Reader<'_> {
         let before = self.faults.0.len();
         let items = self.list(fields, "conditions");
         if items.len() < 2 && self.faults.0.len() == before {
-            let message = format!("{what} joins fewer than two conditions");
-            let help = "add another, or write the one alone";
+            let message = format!("{what} combines fewer than two conditions");
+            let help = "add another, or write the one condition directly";
             let fault = Diagnostic::error("missing-field", message).at(tree.head()).help(help);
-            self.faults.push(fault.repaired("it is the one alone"));
+            self.faults.push(fault.repaired("it is replaced by its one condition"));
         }
         // Read all parts before filtering, so that the faults of each are reported.
         let parts: Vec<_> = items.iter().map(|item| self.structure(item, &part(what), depth + 1)).collect();
@@ -157,7 +157,7 @@ impl Reader<'_> {
             }
             Operator::Exists | Operator::NotExists => {
                 if let Some(value) = value {
-                    let message = format!("`value` of {what} does nothing: its operator compares with none");
+                    let message = format!("`value` of {what} does nothing: its operator does not compare with a value");
                     let fault = Diagnostic::warning("inert-field", message).at(value.head());
                     self.faults.push(fault.help("remove it"));
                 }
@@ -174,7 +174,8 @@ impl Reader<'_> {
     }
 
     fn bad<T>(&mut self, what: &str, fault: ParseFault, span: Span) -> Option<T> {
-        let diagnostic = Diagnostic::error("bad-condition", format!("{what} is no condition: {}", fault.message));
+        let diagnostic =
+            Diagnostic::error("bad-condition", format!("{what} is not a valid condition: {}", fault.message));
         let help = fault.help.unwrap_or_else(|| "try it with `portolan eval when`".to_owned());
         self.faults.push(diagnostic.at(span).help(help));
         None

@@ -21,7 +21,8 @@ pub fn is_activity_file(name: &str) -> bool {
 /// Returns the diagnostic for a definition in that folder with any other name.
 pub fn not_an_activity(name: &str) -> Diagnostic {
     let fault = Diagnostic::warning("bad-file-name", format!("`{}` is not read as an activity", clip(name)));
-    let help = "an activity's file has two digits, a dash and a name, such as `01-look-around.yaml`: rename it, or move it away";
+    let help = "an activity's file name has two digits, a dash and a name, such as `01-look-around.yaml`: rename \
+        the file, or move it away";
     fault.help(help)
 }
 

@@ -164,6 +164,6 @@ fn shared(checkpoint: &Checkpoint) -> Option<Spanned<String>> {
 fn unknown(name: &Spanned<String>) -> Diagnostic {
     let message = format!("there are no shared rules `{}`", clip(&name.value));
     let fault = Diagnostic::error("unknown-rules", message).at(name.span);
-    let help = "write them under `fragments.rules`, or keep the workflow that has them beside this one";
+    let help = "define them under `fragments.rules`, or keep the workflow that defines them next to this one";
     fault.help(help).repaired("they are left out")
 }

@@ -101,9 +101,9 @@ impl Reader<'_> {
     fn placed_by_its_steps(&mut self, tree: &Tree, what: &str) {
         for key in ["before", "after", "at"] {
             let Some(inert) = tree.get(key) else { continue };
-            let message = format!("`{key}` of {what} does nothing: it repeats steps where they stand");
+            let message = format!("`{key}` of {what} does nothing: the loop repeats steps at their own positions");
             let fault = Diagnostic::warning("inert-field", message).at(inert.head());
-            self.faults.push(fault.help("remove it, or write the steps out inside the loop"));
+            self.faults.push(fault.help("remove it, or define the steps inside the loop"));
         }
     }
 
@@ -156,15 +156,15 @@ impl Reader<'_> {
         let word = key;
         for key in ["over", "variable"] {
             if let Some(inert) = fields.optional(key) {
-                let message = format!("`{key}` of {what} does nothing: only a `forEach` goes over items");
+                let message = format!("`{key}` of {what} does nothing: only a `forEach` iterates over items");
                 let fault = Diagnostic::warning("inert-field", message).at(inert.head());
                 self.faults.push(fault.help(format!("remove it, or make the `{word}` a `forEach`")));
             }
         }
         let gate = self.only_when(fields, what);
         let Some(test) = fields.optional("condition") else {
-            let message = format!("{what} has no `condition`, so that nothing says how long it goes on");
-            let help = "add the condition under which there is another iteration";
+            let message = format!("{what} has no `condition`, so nothing decides when it ends");
+            let help = "add the condition for another iteration";
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()).help(help));
             return (None, gate);
         };
@@ -188,9 +188,9 @@ impl Reader<'_> {
                     None => None,
                 };
                 let Some(first) = first else {
-                    let message = format!("{what} has no steps, so that there is nothing to repeat");
+                    let message = format!("{what} has no steps, so there is nothing to repeat");
                     let fault = Diagnostic::error("missing-field", message).at(tree.head());
-                    self.faults.push(fault.help("add what is repeated under `steps`"));
+                    self.faults.push(fault.help("add the steps to repeat under `steps`"));
                     return None;
                 };
                 match first.as_str() {
@@ -209,9 +209,10 @@ impl Reader<'_> {
 
     fn inner(&mut self, fields: &mut Fields<'_>, tree: &Tree, what: &str) -> Option<Body> {
         if self.nesting >= MAX_NESTING {
-            let message = format!("{what} stands inside {MAX_NESTING} others, which is as deep as loops go");
+            let message =
+                format!("{what} is nested in {MAX_NESTING} other loops, and loops cannot be nested more deeply");
             let fault = Diagnostic::error("too-large", message).at(tree.head());
-            self.faults.push(fault.help("make an inner part an activity or a workflow of its own"));
+            self.faults.push(fault.help("move an inner part into an activity or a workflow of its own"));
             return None;
         }
         self.nesting += 1;

@@ -41,7 +41,7 @@ pub use fragments::taken_over;
 pub(super) const DIALECT: Dialect = Dialect {
     name: "activity",
     field: "activities",
-    shape: "a workflow of activities has `activities`, a list, each with its `steps`",
+    shape: "a workflow of activities has `activities`, a list of activities with `steps`",
     run_as: RunAs::Activities,
     language: Language::When,
     is_one,

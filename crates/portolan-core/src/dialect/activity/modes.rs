@@ -72,7 +72,7 @@ impl Reader<'_> {
         let Some(entries) = tree.entries() else {
             let message = format!("`modeOverrides` of {what} must be an object, but is {}", tree.describe());
             let fault = Diagnostic::error("wrong-type", message).at(tree.head());
-            self.faults.push(fault.help("write what is otherwise under the id of the mode"));
+            self.faults.push(fault.help("write the overrides under the id of the mode"));
             return Vec::new();
         };
         let entries = distinct(entries, &format!("`modeOverrides` of {what}"), self.faults);

@@ -87,7 +87,7 @@ impl<'f> Reader<'f> {
         let sound = begins && is_word(&id.value);
         if !sound {
             let help =
-                format!("an id has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, the first of them no `-`");
+                format!("an id has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, not starting with `-`");
             self.bad_id(id, "id", whose, help);
         }
         sound
@@ -98,7 +98,7 @@ impl<'f> Reader<'f> {
         if self.is_id(&id, whose) {
             return id;
         }
-        self.repaired("what no id may have is left out of it");
+        self.repaired("the parts not allowed in an id are removed or replaced");
         Spanned { value: plain(&id.value), span: id.span }
     }
 
@@ -115,7 +115,7 @@ impl<'f> Reader<'f> {
         let sound = begins && is_word(&name.value);
         if !sound {
             let help = format!(
-                "a name has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, the first of them a letter or `_`"
+                "a name has 1 to {MAX_ID_BYTES} bytes: letters, digits, `_` and `-`, starting with a letter or `_`"
             );
             self.bad_id(name, "name", whose, help);
         }
@@ -141,7 +141,7 @@ impl<'f> Reader<'f> {
         let id = match fields.required_string("id", self.faults) {
             Some(id) => id,
             None => {
-                self.repaired("it is given one");
+                self.repaired("an id is generated");
                 Spanned { value: self.free("unnamed"), span: fields.head() }
             }
         };
@@ -160,9 +160,10 @@ impl<'f> Reader<'f> {
         let mut id = self.sound(id, whose);
         if self.is_taken(&id.value) {
             let message = format!("the id `{}` is used twice in the activity", clip(&id.value));
-            let help = "give one of them another id: the steps, checkpoints and loops of an activity share theirs";
+            let help =
+                "give one of them another id: the steps, checkpoints and loops of an activity share one set of ids";
             let fault = Diagnostic::error("duplicate-id", message).at(id.span).help(help);
-            self.faults.push(fault.repaired("the later one goes by another"));
+            self.faults.push(fault.repaired("the later one gets another id"));
             id.value = self.free(&id.value);
         }
         self.ids_of_mode.as_mut().unwrap_or(&mut self.ids).insert(id.value.clone());
@@ -205,7 +206,7 @@ impl<'f> Reader<'f> {
             return fields.wrong(key, "an array", tree, self.faults).unwrap_or_default();
         };
         if items.len() > MAX_ITEMS {
-            let message = format!("`{key}` has {} items, more than the {MAX_ITEMS} that are read", items.len());
+            let message = format!("`{key}` has {} items, more than the limit of {MAX_ITEMS}", items.len());
             let fault = Diagnostic::error("too-large", message).at(tree.head());
             self.faults.push(fault.help("move some of them into a workflow of their own"));
             return &[];
@@ -279,7 +280,7 @@ fn shape(message: &str) -> &'static str {
     } else if is("an object") {
         "write its fields as `name: value`, each on a line of its own"
     } else if is("a whole number") {
-        "write such a number, without quotes"
+        "write such a number without quotes"
     } else if is("`true`") || is("a number") {
         "write it without quotes"
     } else {

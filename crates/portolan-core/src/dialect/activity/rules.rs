@@ -75,7 +75,7 @@ impl Reader<'_> {
             _ => {
                 let message = format!("a rule of {what} must be a text, but is {}", tree.describe());
                 // `- name: text` is an object in YAML, but looks like a sentence to a person.
-                let help = "write a text, in quotes where it holds `: `, or `ref: …` for shared rules";
+                let help = "write a text, in quotes if it contains `: `, or `ref: …` for shared rules";
                 self.faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help(help));
                 None
             }
@@ -113,7 +113,7 @@ impl Reader<'_> {
                 Rule::Shared(other) => {
                     let message = format!("the shared rules `{}` refer to others", clip(&entry.key.value));
                     let fault = Diagnostic::error("wrong-type", message).at(other.span);
-                    self.faults.push(fault.help("write the rules out: shared ones stand on their own"));
+                    self.faults.push(fault.help("write the rules out: shared rules cannot refer to others"));
                     None
                 }
             });

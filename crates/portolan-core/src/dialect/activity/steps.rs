@@ -125,7 +125,7 @@ impl Reader<'_> {
             (None, Some(key)) => (key, "loop", Kind::Loop),
             (None, None) => return Kind::Plain,
         };
-        let message = format!("{what} has `{key}`, as a {word} has, and no `kind`");
+        let message = format!("{what} has `{key}` like a {word}, but no `kind`");
         let fault = Diagnostic::error("missing-field", message).at(tree.head());
         self.faults.push(fault.help(format!("write `kind: {word}`")));
         kind
@@ -207,7 +207,7 @@ impl Reader<'_> {
         let inputs = self.entries(&mut fields, "inputs", what);
         for (input, value) in inputs.iter().filter(|(_, input)| input.value.is_array() || input.value.is_object()) {
             let message = format!("input `{}` of {what} must be a text, a number or a flag", clip(&input.value));
-            let help = "put the value into a variable, and name that";
+            let help = "put the value into a variable, and name the variable";
             self.faults.push(Diagnostic::error("wrong-type", message).at(value.span).help(help));
         }
         self.outputs(&mut fields, what, outputs);

@@ -154,7 +154,8 @@ impl Reader<'_> {
         let items = self.list(fields, "activities");
         if items.is_empty() && self.faults.0.len() == before {
             let fault = Diagnostic::error("missing-field", "the workflow has no activities").at(tree.head());
-            self.faults.push(fault.help("add one under `activities`, or remove the field where they are files"));
+            self.faults
+                .push(fault.help("add one under `activities`, or remove the field if they are in files of their own"));
         }
         let mut activities = Vec::new();
         for (at, item) in items.iter().enumerate() {
@@ -180,7 +181,7 @@ impl Reader<'_> {
         listed.incomplete = true;
         let message = format!("the activity in `{}` was not read", clip(file));
         let fault = Diagnostic::error("unreadable-file", message).at(span);
-        let help = "check the folder of the workflow, and keep the others that it takes activities from beside it";
+        let help = "check the folder of the workflow, and keep the workflows that it takes activities from next to it";
         self.faults.push(fault.help(help).repaired("it is left out"));
     }
 
@@ -192,9 +193,9 @@ impl Reader<'_> {
         if folder::is_inside(&folder.value) {
             return Some(folder);
         }
-        let message = format!("`activitiesDir` is `{}`, which leads out of the workflow's folder", clip(&folder.value));
+        let message = format!("`activitiesDir` is `{}`, which is outside the workflow's folder", clip(&folder.value));
         let fault = Diagnostic::error("bad-path", message).at(folder.span);
-        self.faults.push(fault.help("name a folder inside that of the workflow, such as `activities`"));
+        self.faults.push(fault.help("name a folder inside the workflow's folder, such as `activities`"));
         None
     }
 
@@ -284,9 +285,9 @@ pub(super) fn is_version(version: &Spanned<String>, what: &str, faults: &mut Fau
     let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let sound = numbers.len() == 3 && numbers.iter().all(is_number);
     if !sound {
-        let message = format!("`version` of {what} is `{}`, which is no version", clip(&version.value));
+        let message = format!("`version` of {what} is `{}`, which is not a valid version", clip(&version.value));
         let fault = Diagnostic::error("bad-version", message).at(version.span);
-        faults.push(fault.help("write three numbers with dots between, such as `1.0.0`"));
+        faults.push(fault.help("write three numbers separated by dots, such as `1.0.0`"));
     }
     sound
 }

@@ -111,7 +111,7 @@ impl Attachment {
         if let (Some(pattern), []) = (&self.workflow, meant.as_slice()) {
             let message = format!("no workflow is called `{}`", clip(&pattern.value));
             let ids = graphs.iter().map(|graph| graph.id.value.as_str());
-            let help = "the list of workflows has their names; `*` stands for any text";
+            let help = "see the list of workflows for their names; `*` matches any text";
             return Some(warning(message, pattern.span).help(help).did_you_mean(&pattern.value, ids));
         }
         let nodes = || meant.iter().flat_map(|graph| &graph.nodes);
@@ -126,18 +126,18 @@ impl Attachment {
             let ids = nodes().filter(|node| self.can_add_to(node)).flat_map(names);
             let ids: Vec<&str> = ids.filter(|id| told.insert(*id)).collect();
             let help = match ids.as_slice() {
-                [] => "nothing in these workflows is work that could be checked".to_owned(),
-                ids => format!("the steps there are {}", list(ids)),
+                [] => "nothing in these workflows is work that can be checked".to_owned(),
+                ids => format!("their steps are {}", list(ids)),
             };
             let message = format!("no step of these workflows is called `{}`", clip(pattern));
             return Some(warning(message, span).help(help).did_you_mean(pattern, ids));
         };
         let id = clip(first.id.as_str());
         let message = match &first.kind {
-            Kind::State(_) => format!("`{id}` is a state, which looks at no evidence and names its own tools"),
-            kind => format!("`{id}` is of the kind `{}`, at which nothing is checked", kind.word()),
+            Kind::State(_) => format!("`{id}` is a state, which takes no checks of evidence and names its own tools"),
+            kind => format!("`{id}` is of the kind `{}`, which takes no checks", kind.word()),
         };
-        let help = "checks belong to tasks, gates, phases, steps and states, and tool rules to all of these but states";
+        let help = "tasks, gates, phases, steps and states take checks, and all of these except states take tool rules";
         Some(warning(message, span).help(help))
     }
 }
@@ -200,10 +200,10 @@ fn too_many(node: &Node) -> Option<Diagnostic> {
     };
     (count > most).then(|| {
         let message = format!(
-            "`{}` has {count} {what}, with those that the project attaches to it, and may have {most}",
+            "`{}` has {count} {what}, including those that the project attaches to it, but the limit is {most}",
             clip(node.id.as_str())
         );
-        let help = "attach fewer in `.portolan/verify.yaml`, or let one say several of them";
+        let help = "attach fewer in `.portolan/verify.yaml`, or combine several into one";
         Diagnostic::error("too-large", message).at(node.span).help(help)
     })
 }

@@ -91,16 +91,16 @@ impl<'t> With<'t> {
         if foreign.is_empty() {
             return None;
         }
-        let message = format!("check `{}` says {}, which means nothing there", clip(id), list(&foreign));
+        let message = format!("check `{}` has {}, which this kind of check does not take", clip(id), list(&foreign));
         let taken: Vec<&str> = TAKEN
             .iter()
             .filter(|(_, by)| gate.is_some_and(|gate| by.contains(&gate)))
             .map(|(field, _)| *field)
             .collect();
         let help = match (gate, taken.as_slice()) {
-            (Some(gate), []) => format!("remove it: `{gate}` takes nothing besides"),
+            (Some(gate), []) => format!("remove it: `{gate}` takes no other fields"),
             (Some(gate), taken) => format!("`{gate}` takes {}", list(taken)),
-            (None, _) => "remove it: it belongs to a gate that looks at what the work has left".to_owned(),
+            (None, _) => "remove it: it belongs to a gate that checks what the work has produced".to_owned(),
         };
         Some(Diagnostic::error("bad-check", message).at(span).help(help))
     }
@@ -134,12 +134,12 @@ fn changed(with: &With<'_>, faults: &mut FaultList) -> Option<Fact> {
     let mut patterns = |key: &str, given: &Option<Vec<Spanned<String>>>| -> Vec<String> {
         let given = given.as_deref().unwrap_or_default();
         if let Some(extra) = given.get(MAX_PATTERNS) {
-            let message = format!("`{key}` has {} patterns, more than the {MAX_PATTERNS} it may have", given.len());
+            let message = format!("`{key}` has {} patterns, more than the limit of {MAX_PATTERNS}", given.len());
             faults.push(Diagnostic::error("too-large", message).at(extra.span).help("use `**` for any folders"));
         }
         for pattern in given.iter().take(MAX_PATTERNS) {
             if !stays_inside(&pattern.value) || pattern.value.len() > MAX_PATTERN_BYTES {
-                let message = format!("`{}` in `{key}` is no pattern of paths", clip(&pattern.value));
+                let message = format!("`{}` in `{key}` is not a path pattern", clip(&pattern.value));
                 let help = "write a path relative to the repository, with `*` within a name and `**` for any folders";
                 faults.push(Diagnostic::error("bad-check", message).at(pattern.span).help(help));
             }
@@ -158,7 +158,7 @@ fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Op
         Some(path) if stays_inside(&path.value) => return Some(path.value.clone()),
         Some(path) => Diagnostic::error(
             "bad-check",
-            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&path.value)),
+            format!("check `{}` refers to `{}`, which may be outside the project", clip(id), clip(&path.value)),
         )
         .at(path.span)
         .help("write a path relative to the project, without `..`"),
@@ -173,7 +173,7 @@ fn path(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Op
 fn form(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> Option<Arc<serde_json::Value>> {
     let Some(tree) = with.schema else {
         let message = format!("check `{}` has no `schema`", clip(id));
-        let help = "say what it must be, as in `\"schema\": {\"type\": \"object\", \"required\": [\"steps\"]}`";
+        let help = "add one, as in `\"schema\": {\"type\": \"object\", \"required\": [\"steps\"]}`";
         faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
         return None;
     };
@@ -200,7 +200,7 @@ fn output(with: &With<'_>, (id, span): (&str, Span), faults: &mut FaultList) -> 
     }
     if kind(&schema).is_none() {
         let at = with.schema.map_or(span, |tree| tree.span);
-        let message = format!("the `schema` of check `{}` does not say of which type the value is", clip(id));
+        let message = format!("the `schema` of check `{}` does not say which type the value has", clip(id));
         let help = "give it a `type`: `object`, `array`, `string`, `number` or `boolean`";
         return wrong(message, at, help);
     }
@@ -249,11 +249,11 @@ pub(super) fn declare(graph: &mut Graph, attached: bool, faults: &mut FaultList)
         };
         if variable.kind != kind {
             let message = format!(
-                "`{name}` is {} by the `schema` of a check, and {} elsewhere",
+                "`{name}` is {} according to the `schema` of a check, but {} elsewhere",
                 kind.described(),
                 variable.kind.described()
             );
-            let help = "let both say the same, or give the value another name";
+            let help = "use the same type in both places, or give the value another name";
             faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
         }
         if let Some(nodes) = variable.only_at.as_mut().filter(|nodes| !nodes.contains(&node)) {

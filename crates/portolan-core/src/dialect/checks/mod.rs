@@ -103,8 +103,8 @@ pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut Fa
     let by = by(&written, name, faults)?;
     if let Some(evidence) = by.evidence() {
         let gate = evidence.fact.gate();
-        let message = format!("`{gate}` looks at what a step has left, and {name} is judged by what it comes to");
-        let help = "name a gate that looks at how the repository is, or write `run` or `file`";
+        let message = format!("`{gate}` checks what a step has produced, but {name} is judged by its result");
+        let help = "name a gate that checks the state of the repository, or write `run` or `file`";
         faults.push(Diagnostic::error("bad-check", message).at(span).help(help));
         return None;
     }
@@ -125,7 +125,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check
     };
     let checks: Vec<Written<'_>> = items.iter().filter_map(|item| written(item, faults)).collect();
     if let Some(extra) = checks.get(MAX_CHECKS) {
-        let message = format!("a node has {} checks, more than the {MAX_CHECKS} it may have", checks.len());
+        let message = format!("a node has {} checks, more than the limit of {MAX_CHECKS}", checks.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
     }
     let mut lowered: Vec<Check> = Vec::new();
@@ -211,13 +211,13 @@ fn by(check: &Written<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> 
         }
         (Some(_), None, None) => wrong(
             format!("check `{}` runs nothing", clip(id)),
-            "write the program and its arguments, as in `\"run\": [\"cargo\", \"test\"]`; no shell reads them",
+            "write the program and its arguments, as in `\"run\": [\"cargo\", \"test\"]`; they are not passed to a shell",
         ),
         (None, Some(file), None) if stays_inside(&file.value) && check.timeout_seconds.is_none() => {
             return Some(CheckBy::File { path: file.value.clone() });
         }
         (None, Some(file), None) if !stays_inside(&file.value) => wrong(
-            format!("check `{}` looks at `{}`, which may lie outside the project", clip(id), clip(&file.value)),
+            format!("check `{}` refers to `{}`, which may be outside the project", clip(id), clip(&file.value)),
             "write a path relative to the project, without `..`",
         ),
         (None, None, Some(written)) if check.timeout_seconds.is_none() => match gate {
@@ -229,7 +229,7 @@ fn by(check: &Written<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> 
         },
         (None, Some(_), None) | (None, None, Some(_)) => wrong(
             format!("check `{}` has a `timeoutSeconds`, but runs nothing", clip(id)),
-            "remove it: only a command may take long",
+            "remove it: only a command can have a timeout",
         ),
         _ => wrong(format!("check `{}` must have exactly one of `{}`", clip(id), WAYS.join("`, `")), ONE_OF),
     };
@@ -252,13 +252,14 @@ fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mu
             Diagnostic::error("bad-check", message).at(check.span).help(ONE_OF)
         }
         (_, true, _) => {
-            let message = format!("check `{}` has a `timeoutSeconds`, but its command is the project's", clip(id));
-            let help = "remove it: `.portolan/checks.yaml` says how long the command may take";
+            let message =
+                format!("check `{}` has a `timeoutSeconds`, but its command is defined by the project", clip(id));
+            let help = "remove it: `.portolan/checks.yaml` sets how long the command may take";
             Diagnostic::error("bad-check", message).at(check.span).help(help)
         }
         _ => {
             let message = format!("`{}` cannot be the name of a check", clip(&name.value));
-            let help = "write up to 64 small letters, digits, `-` and `_`, as in `unit-tests`";
+            let help = "write up to 64 lowercase letters, digits, `-` and `_`, as in `unit-tests`";
             Diagnostic::error("bad-check", message).at(name.span).help(help)
         }
     };
@@ -293,14 +294,14 @@ pub(super) fn tools(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<B
 fn patterns(key: &'static str, fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<String> {
     let mut patterns = fields.strings(key, faults);
     if let Some(extra) = patterns.get(MAX_PATTERNS) {
-        let message = format!("`{key}` has {} patterns, more than the {MAX_PATTERNS} it may have", patterns.len());
+        let message = format!("`{key}` has {} patterns, more than the limit of {MAX_PATTERNS}", patterns.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.span).help("use `*` for any text"));
         patterns.truncate(MAX_PATTERNS);
     }
     let mut sound = |pattern: &Spanned<String>| {
         let is_sound = (1..=MAX_PATTERN_BYTES).contains(&pattern.value.len());
         if !is_sound {
-            let message = format!("`{}` in `{key}` is no pattern of tools", clip(&pattern.value));
+            let message = format!("`{}` in `{key}` is not a tool pattern", clip(&pattern.value));
             let help = "write the name of a tool, such as `Bash` or `mcp:github/*`, with `*` for any text";
             faults.push(Diagnostic::error("bad-pattern", message).at(pattern.span).help(help));
         }

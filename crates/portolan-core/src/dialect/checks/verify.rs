@@ -99,9 +99,9 @@ fn all(tree: &Tree, faults: &mut FaultList) -> Vec<Attachment> {
         return Vec::new();
     };
     if let Some(extra) = items.get(MAX_ENTRIES) {
-        let message = format!("there are {} entries, more than the {MAX_ENTRIES} that are read", items.len());
+        let message = format!("there are {} entries, more than the limit of {MAX_ENTRIES}", items.len());
         faults
-            .push(Diagnostic::error("too-large", message).at(extra.head()).help("let one pattern mean several nodes"));
+            .push(Diagnostic::error("too-large", message).at(extra.head()).help("let one pattern match several nodes"));
     }
     items.iter().take(MAX_ENTRIES).filter_map(|item| one(item, faults)).collect()
 }
@@ -114,8 +114,8 @@ fn one(tree: &Tree, faults: &mut FaultList) -> Option<Attachment> {
     let accept = super::read(&mut fields, faults);
     let deny = super::patterns("deny", &mut fields, faults);
     if let Some(allow) = fields.has("allow").then(|| fields.optional("allow")).flatten() {
-        let message = "an entry has no `allow`: what the file of a workflow allows stays allowed, unless it is denied";
-        let help = "write into `deny` what may not be used";
+        let message = "an entry cannot have `allow`: what a workflow file allows stays allowed unless it is denied";
+        let help = "list under `deny` what must not be used";
         faults.push(Diagnostic::error("unknown-field", message).at(allow.span).help(help));
     }
     fields.finish(faults);
@@ -136,8 +136,8 @@ fn pattern(key: &'static str, fields: &mut Fields<'_>, faults: &mut FaultList) -
     if (1..=MAX_PATTERN_BYTES).contains(&pattern.value.len()) {
         return Some(pattern);
     }
-    let message = format!("`{}` in `{key}` is no pattern of names", clip(&pattern.value));
-    let help = "write a name such as `implement`, with `*` for any text, or leave the field out to mean all of them";
+    let message = format!("`{}` in `{key}` is not a name pattern", clip(&pattern.value));
+    let help = "write a name such as `implement`, with `*` for any text, or remove the field to match all of them";
     faults.push(Diagnostic::error("bad-pattern", message).at(pattern.span).help(help));
     None
 }

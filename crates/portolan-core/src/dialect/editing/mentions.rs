@@ -43,7 +43,7 @@ impl<'m> Mentions<'m> {
         let rest = self.doubtful.len() - places.len();
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let message = format!(
-            "`{}` is perhaps named in an expression that cannot be rewritten safely: {}{more}",
+            "`{}` may be named in an expression that cannot be rewritten safely: {}{more}",
             self.from,
             places.join(", ")
         );

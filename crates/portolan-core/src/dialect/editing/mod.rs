@@ -65,10 +65,10 @@ impl Editing {
         match self.kinds.iter().find(|form| form.kind == kind) {
             Some(form) if form.addable => Ok(()),
             Some(form) => {
-                let message = format!("a node of the kind `{}` is not made by itself", form.kind);
+                let message = format!("a node of the kind `{}` cannot be added by itself", form.kind);
                 Err(EditError::new(message, form.help))
             }
-            None => Err(EditError::unknown("kind of node called", kind)),
+            None => Err(EditError::unknown("node kind", kind)),
         }
     }
 
@@ -223,7 +223,7 @@ impl EditError {
 
     pub(crate) fn unknown(what: &str, name: &str) -> EditError {
         let name = crate::diagnostic::clip(name);
-        EditError::new(format!("there is no {what} `{name}` in it"), "look at the definition again")
+        EditError::new(format!("there is no {what} `{name}` in the definition"), "read the definition again")
     }
 
     /// Creates the error from a diagnostic.
@@ -232,7 +232,7 @@ impl EditError {
     }
 
     pub(crate) fn not_here(what: &str) -> EditError {
-        EditError::new(format!("this format has no way to say that {what}"), "edit the text")
+        EditError::new(format!("this format cannot express that {what}"), "edit the text")
     }
 }
 
@@ -251,13 +251,13 @@ pub struct Edited {
 /// The dialect does not support the operation, a named element does not exist, or the text cannot be changed in place.
 pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, EditError> {
     let editing = dialect.editing.ok_or_else(|| {
-        EditError::new(format!("the format `{}` is edited as text only", dialect.name), "edit the text")
+        EditError::new(format!("the format `{}` can only be edited as text", dialect.name), "edit the text")
     })?;
     if let Operation::Add { kind, .. } | Operation::Kind { kind, .. } = operation {
         editing.addable(kind)?;
     }
     let page =
-        Page::of(source, graph).ok_or_else(|| EditError::new("its text cannot be read", "mend the text first"))?;
+        Page::of(source, graph).ok_or_else(|| EditError::new("its text cannot be read", "fix the text first"))?;
     let done = match operation {
         Operation::Label { .. } if !editing.kinds.iter().any(|form| form.labels) => {
             return Err(EditError::not_here("an edge has a label of its own"));
@@ -305,8 +305,8 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
         tree.span == node.span && tree.as_str() == Some(written)
     };
     if object.and_then(|object| object.get(field)).zip(node).is_some_and(|(tree, node)| goes_by(tree, node)) {
-        let message = format!("`{field}` is what the node goes by, and is not set like other fields");
-        return Err(EditError::new(message, "rename the node, so that whatever names it follows"));
+        let message = format!("`{field}` identifies the node, and cannot be set like other fields");
+        return Err(EditError::new(message, "rename the node, so references to it are updated"));
     }
     let fields = match node {
         Some(node) => object.and_then(|object| editing.form(node, object)).map_or(&[][..], |form| form.fields),
@@ -339,8 +339,8 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
     let now = page.tree(&place).and_then(|tree| editing.form(found, tree));
     if now.map(|form| form.kind) != Some(kind) && now.into_iter().chain(form).any(|form| form.apart) {
         let now = now.map_or("", |form| form.kind);
-        let message = format!("`{node}` is of the kind `{now}`, which has nothing in common with `{kind}`");
-        return Err(EditError::new(message, "add a new node of that kind, and take this one away"));
+        let message = format!("`{node}` is of the kind `{now}`, which cannot be changed to `{kind}`");
+        return Err(EditError::new(message, "add a new node of that kind, and delete this one"));
     }
     let mut done = set(editing, page, Some(node), field, &Value::from(kind))?;
     for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
@@ -351,7 +351,7 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
         }
         let Some(first) = required.choices.first() else {
             let message = format!("a node of the kind `{kind}` needs `{}`", required.path);
-            return Err(EditError::new(message, "add a new node of that kind, and take this one away"));
+            return Err(EditError::new(message, "add a new node of that kind, and delete this one"));
         };
         done.edits.push((place.file, Edit::Set { at, value: Value::from(*first) }));
     }

@@ -107,7 +107,7 @@ fn unused(id: &str, is_taken: &dyn Fn(&str) -> bool) -> Result<(), EditError> {
         ));
     }
     if is_taken(id) {
-        return Err(EditError::new(format!("there is a node `{id}` already"), "give it another identifier"));
+        return Err(EditError::new(format!("the node `{id}` already exists"), "give it another identifier"));
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, EditError> 
     if Jsonata::parse(expression).is_ok() && JsonLogic::parse(&rule).is_ok() {
         return Ok(rule);
     }
-    let message = format!("`{}` is no expression of JSONata", clip(expression));
+    let message = format!("`{}` is not a JSONata expression", clip(expression));
     Err(EditError::new(message, "write a condition such as `$.list.count > 3`"))
 }
 

@@ -3,14 +3,18 @@
 use super::forms::{FieldKind, FormField, field};
 use crate::graph::DEFAULT_STATE_RETRIES;
 
-pub(in crate::dialect) const OBJECTIVE: FormField =
-    field("objective", "Objective", FieldKind::Long, "What is to be reached; whoever works on it is told this.")
-        .required();
+pub(in crate::dialect) const OBJECTIVE: FormField = field(
+    "objective",
+    "Objective",
+    FieldKind::Long,
+    "What is to be achieved; the agent that works on it is told this.",
+)
+.required();
 pub(in crate::dialect) const KEY_RESULTS: FormField = field(
     "key_results",
     "Key results",
     FieldKind::Json,
-    "What must hold of the output, each with `name`, `description` and perhaps `check`; without a check a model judges.",
+    "The conditions on the output, each with `name`, `description` and optionally `check`; without a check, a model judges.",
 );
 pub(in crate::dialect) const TOOLS: FormField = field(
     "tools",
@@ -20,49 +24,45 @@ pub(in crate::dialect) const TOOLS: FormField = field(
 );
 pub(in crate::dialect) const PROMPT: FormField =
     field("prompt", "Prompt", FieldKind::Json, "What the model is asked: a text, or `expr` with an expression.");
-pub(in crate::dialect) const SYSTEM: FormField = field(
-    "system",
-    "Role",
-    FieldKind::Json,
-    "What the model is told before it is asked; the objective where it is left out.",
-);
+pub(in crate::dialect) const SYSTEM: FormField =
+    field("system", "Role", FieldKind::Json, "What the model is told before the prompt; by default the objective.");
 pub(in crate::dialect) const MODEL: FormField =
     field("model", "Model", FieldKind::Text, "The model that works on it, as `provider:name`.");
 pub(in crate::dialect) const OUTPUT_SCHEMA: FormField = field(
     "output_schema",
-    "Form of the answer",
+    "Answer format",
     FieldKind::Json,
-    "The JSON Schema of the answer, which is then read as JSON.",
+    "The JSON Schema of the answer, which is then parsed as JSON.",
 );
-pub(in crate::dialect) const MAX_RETRIES: FormField = field(
-    "max_retries",
-    "Retries",
-    FieldKind::Number,
-    "How often it is attempted again when its key results do not hold.",
-)
-.by_default(DEFAULT_STATE_RETRIES);
-pub(in crate::dialect) const RETRY: FormField = field(
-    "retry",
-    "A retry",
-    FieldKind::Choice,
-    "Whether a further attempt continues the conversation or begins anew.",
-)
-.of(&["continue", "restart"]);
+pub(in crate::dialect) const MAX_RETRIES: FormField =
+    field("max_retries", "Retries", FieldKind::Number, "How often it is retried when its key results do not hold.")
+        .by_default(DEFAULT_STATE_RETRIES);
+pub(in crate::dialect) const RETRY: FormField =
+    field("retry", "A retry", FieldKind::Choice, "Whether a retry continues the conversation or starts a new one.")
+        .of(&["continue", "restart"]);
 pub(in crate::dialect) const ON_FAILURE: FormField = field(
     "on_failure",
     "When it fails",
     FieldKind::Json,
-    "What happens when no attempt is left: `fail`, `best`, `ask`, or `go_to` with where to go on.",
+    "What happens when no attempt is left: `fail`, `best`, `ask`, or `go_to` with the node to continue at.",
 );
 pub(in crate::dialect) const EXECUTE: FormField = field(
     "execute",
     "Done by",
     FieldKind::Text,
-    "A registered function that does the work, or `none` to hand the input on; a model where it is left out.",
+    "A registered function that does the work, or `none` to pass the input on; by default a model.",
 );
 pub(in crate::dialect) const SET: FormField =
     field("set", "Variables", FieldKind::Json, "Variables that get a value when the state is left, by their names.");
-pub(in crate::dialect) const LIMITS: FormField =
-    field("limits", "Limits", FieldKind::Json, "What it may use up in all of its visits, such as `tokens` or `usd`.");
-pub(in crate::dialect) const MAX_TURNS: FormField =
-    field("max_turns", "Turns", FieldKind::Number, "How often the model is asked in one attempt, its tools between.");
+pub(in crate::dialect) const LIMITS: FormField = field(
+    "limits",
+    "Limits",
+    FieldKind::Json,
+    "What it can use in total over all of its visits, such as `tokens` or `usd`.",
+);
+pub(in crate::dialect) const MAX_TURNS: FormField = field(
+    "max_turns",
+    "Turns",
+    FieldKind::Number,
+    "How often the model is called in one attempt, with tool calls in between.",
+);

@@ -11,14 +11,14 @@ use crate::source::{Edit, PathStep, Tree};
 pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
 
 const OWN: &[FormField] = &[
-    field("name", "Name", FieldKind::Text, "What people call the workflow."),
+    field("name", "Name", FieldKind::Text, "The display name of the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
 ];
 
-const NAME: FormField = field("name", "Name", FieldKind::Text, "What people call the step.");
+const NAME: FormField = field("name", "Name", FieldKind::Text, "The display name of the step.");
 const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
 const INSTRUCTIONS: FormField =
-    field("instructions", "Instructions", FieldKind::Long, "What to do, what done means, what to hand on.");
+    field("instructions", "Instructions", FieldKind::Long, "What to do, when it is done, and what to pass on.");
 const AGENT: FormField = field("agent", "Agent", FieldKind::Text, "Who should do it.");
 const STAGE: FormField = field("stage", "Stage", FieldKind::Text, "The part of the work that it belongs to.");
 const EMOJI: FormField = field("emoji", "Picture", FieldKind::Text, "A picture for diagrams.");
@@ -27,13 +27,13 @@ const OUTPUTS: FormField = field(
     "outputs",
     "Outcomes",
     FieldKind::List,
-    "The outcomes that may be reported, where `passed` and `failed` are not enough.",
+    "The outcomes that can be reported, if `passed` and `failed` are not enough.",
 );
 const RETRIES: FormField = field(
     "maxRetries",
     "Retries",
     FieldKind::Number,
-    "How often a failure is tried again before the work goes elsewhere; left out beside an edge on `failed`, not at all.",
+    "How often a failure is retried before the work continues elsewhere; without a value, an edge on `failed` means no retries.",
 )
 .by_default(DEFAULT_RETRIES);
 const ACCEPT: FormField = field(
@@ -42,9 +42,8 @@ const ACCEPT: FormField = field(
     FieldKind::Json,
     "What must hold before the step counts as done: commands with `run`, files with `file`.",
 );
-const ALLOW: FormField =
-    field("tools.allow", "Tools allowed", FieldKind::List, "The only tools that may be used at it.");
-const DENY: FormField = field("tools.deny", "Tools denied", FieldKind::List, "Tools that may not be used at it.");
+const ALLOW: FormField = field("tools.allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
+const DENY: FormField = field("tools.deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
 // The fields that change most often come first.
 const WORK: &[FormField] =
@@ -58,7 +57,7 @@ const KINDS: &[NodeForm] = &[
     form(
         "end",
         "End",
-        "Where a run ends; with a way on and the escalation `hitl`, a question to a person.",
+        "Where a run ends; with an outgoing edge and the escalation `hitl`, it asks a person instead.",
         &[
             NAME,
             DESCRIPTION,
@@ -69,7 +68,7 @@ const KINDS: &[NodeForm] = &[
                 "escalation",
                 "Tells",
                 FieldKind::Choice,
-                "Who is told: a person at once, whoever watches alerts, or tickets.",
+                "Who is notified: a person at once, those who watch alerts, or a ticket system.",
             )
             .of(&["hitl", "alert", "ticket"]),
         ],
@@ -90,7 +89,7 @@ const KINDS: &[NodeForm] = &[
     form(
         "join",
         "Join",
-        "Collects the branches of a fork: it is added with its fork.",
+        "Collects the branches of a fork; it is added together with its fork.",
         &[
             NAME,
             DESCRIPTION,
@@ -110,7 +109,7 @@ const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("workflow", "Workflow", FieldKind::Text, "The workflow that is run.").required(),
+            field("workflow", "Workflow", FieldKind::Text, "The workflow to run.").required(),
             RETRIES,
             AGENT,
             STAGE,
@@ -118,7 +117,9 @@ const KINDS: &[NodeForm] = &[
     )
     .with_outcomes()
     .with_labels(),
-    form("start", "Start", "Where a run begins: there is one.", &[NAME, DESCRIPTION]).with_labels().with_others(),
+    form("start", "Start", "Where a run begins; there is exactly one.", &[NAME, DESCRIPTION])
+        .with_labels()
+        .with_others(),
 ];
 
 fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
@@ -192,7 +193,7 @@ fn add(
     let is_taken = |id: &str| page.tree(&nodes().with(id)).is_some();
     let id = match id {
         Some(id) if is_taken(id) => {
-            return Err(EditError::new(format!("there is a node `{id}` already"), "give it another identifier"));
+            return Err(EditError::new(format!("the node `{id}` already exists"), "give it another identifier"));
         }
         Some(id) => id.to_owned(),
         None => fresh(kind, &is_taken),

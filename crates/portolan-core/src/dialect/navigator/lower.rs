@@ -56,15 +56,11 @@ fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> 
             faults.push(
                 Diagnostic::error(
                     "id-file-name",
-                    format!(
-                        "the workflow calls itself `{}`, but its file is called `{}`",
-                        clip(&id.value),
-                        clip(&stem)
-                    ),
+                    format!("the workflow has the id `{}`, but its file is called `{}`", clip(&id.value), clip(&stem)),
                 )
                 .at(id.span)
-                .help("give both the same name: a workflow is found by the name of its file")
-                .repaired("the name of the file counts"),
+                .help("use the same name for both: a workflow is found by the name of its file")
+                .repaired("the name of the file is used"),
             );
             Spanned { value: stem, span: id.span }
         }
@@ -81,7 +77,7 @@ fn lower_edge(edge: syntax::Edge, faults: &mut FaultList) -> Edge {
                 "`condition` of an edge is for readers: this format does not evaluate it",
             )
             .at(condition.span)
-            .help("let the node declare `outputs` and give the edge the `on` that it is for"),
+            .help("declare `outputs` at the node, and set `on` of the edge to the outcome that it is for"),
         );
     }
     Edge {
@@ -174,10 +170,10 @@ fn lower_end(
     let goes_on = leaving.contains(&id.value);
     if goes_on && escalation != Some(Escalation::Hitl) {
         faults.push(
-            Diagnostic::error("edge-from-end", format!("an edge leaves `{}`, which is an end", clip(&id.value)))
+            Diagnostic::error("edge-from-end", format!("an edge starts at `{}`, which is an end", clip(&id.value)))
                 .at(id.span)
-                .help("remove the edge, or make it an end with `\"escalation\": \"hitl\"`, which asks a person and goes on")
-                .repaired("it asks a person and goes on"),
+                .help("remove the edge, or make the node an end with `\"escalation\": \"hitl\"`, which asks a person and continues")
+                .repaired("it asks a person and continues"),
         );
     }
     if goes_on {
@@ -214,7 +210,7 @@ fn refuse_on_subflow(work: &Work, faults: &mut FaultList) {
         faults.push(
             Diagnostic::error(
                 "unknown-field",
-                "a subflow has no `outputs`: it passes or fails as the workflow that it runs",
+                "a subflow has no `outputs`: it passes or fails with the workflow that it runs",
             )
             .at(output.span)
             .repaired("it is ignored"),

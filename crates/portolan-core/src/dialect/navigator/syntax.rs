@@ -95,7 +95,7 @@ fn read_nodes(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Node>, Vec<Str
         return None;
     };
     if entries.len() > MAX_NODES {
-        let message = format!("the workflow has {} nodes, more than the {MAX_NODES} that are read", entries.len());
+        let message = format!("the workflow has {} nodes, more than the limit of {MAX_NODES}", entries.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.span).help("move parts of it into subflows"));
         return None;
     }
@@ -127,12 +127,13 @@ fn check_id(id: &Spanned<String>, of: &str, faults: &mut FaultList) -> bool {
     let text = &id.value;
     let sound = !text.is_empty() && text.len() <= MAX_ID_BYTES && !text.contains(is_unseen);
     if !sound {
-        faults
-            .push(Diagnostic::error("bad-id", format!("`{}` cannot be the id of {of}", clip(text))).at(id.span).help(
-            format!(
-                "an id has 1 to {MAX_ID_BYTES} bytes and no control characters; letters, digits, `_` and `-` serve best"
+        faults.push(
+            Diagnostic::error("bad-id", format!("`{}` cannot be the id of {of}", clip(text))).at(id.span).help(
+                format!(
+                    "an id has 1 to {MAX_ID_BYTES} bytes and no control characters; prefer letters, digits, `_` and `-`"
+                ),
             ),
-        ));
+        );
     }
     sound
 }
@@ -148,7 +149,7 @@ fn read_node(id: &Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Optio
     Some(Node { id: id.clone(), name, description, kind })
 }
 
-const WALKED_AS_TASK: &str = "it is walked as a task";
+const WALKED_AS_TASK: &str = "it is treated as a task";
 const TYPES: [&str; 7] = ["start", "end", "task", "gate", "fork", "join", "subflow"];
 
 fn read_kind(
@@ -187,9 +188,9 @@ fn read_subflow(fields: &mut Fields<'_>, faults: &mut FaultList) -> NodeType {
     let workflow = fields.expected_string("workflow", WALKED_AS_TASK, faults);
     if let Some(inputs) = fields.optional("inputs") {
         faults.push(
-            Diagnostic::warning("inert-field", "`inputs` of a subflow reach nobody: this format has no variables")
+            Diagnostic::warning("inert-field", "`inputs` of a subflow have no effect: this format has no variables")
                 .at(inputs.span)
-                .help("say it in the `instructions` of the nodes, or keep it under `metadata`"),
+                .help("move them into the `instructions` of the nodes, or keep them under `metadata`"),
         );
     }
     NodeType::Subflow { workflow, work: Box::new(read_work(false, fields, faults)) }
@@ -230,7 +231,7 @@ fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut FaultList) -> Wor
 fn read_outputs(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Spanned<String>> {
     let mut outputs = fields.strings("outputs", faults);
     if let Some(extra) = outputs.get(MAX_OUTPUTS) {
-        let message = format!("a node has {} outputs, more than the {MAX_OUTPUTS} it may have", outputs.len());
+        let message = format!("a node has {} outputs, more than the limit of {MAX_OUTPUTS}", outputs.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.span));
         outputs.truncate(MAX_OUTPUTS);
     }
@@ -280,7 +281,7 @@ fn read_edges(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Edge>> {
         return None;
     };
     if items.len() > MAX_EDGES {
-        let message = format!("the workflow has {} edges, more than the {MAX_EDGES} that are read", items.len());
+        let message = format!("the workflow has {} edges, more than the limit of {MAX_EDGES}", items.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.span).help("move parts of it into subflows"));
         return None;
     }

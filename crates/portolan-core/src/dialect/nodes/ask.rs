@@ -49,7 +49,7 @@ fn options(fields: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Opti
         _ => return fields.wrong("options", "an array of answers", tree, faults),
     };
     if items.len() > MAX_OPTIONS {
-        let message = format!("{what} are {}, more than the {MAX_OPTIONS} that are read", items.len());
+        let message = format!("{what} are {}, more than the limit of {MAX_OPTIONS}", items.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("ask in two steps"));
         return None;
     }
@@ -72,7 +72,7 @@ fn options(fields: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Opti
 /// Returns whether an answer has a valid id that cannot be confused with a failure, and reports if not.
 pub(in crate::dialect) fn is_answer(id: &Spanned<String>, faults: &mut FaultList) -> bool {
     if id.value == FAILED {
-        let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that nothing was answered");
+        let fault = Diagnostic::error("bad-id", "`failed` cannot be an answer: it means that no answer was given");
         faults.push(fault.at(id.span).help("call it `no`, or what the answer means"));
         return false;
     }

@@ -72,7 +72,9 @@ fn retry(outer: &mut Fields<'_>, named: &str, faults: &mut FaultList) -> Option<
         Some((_, Some(percent))) => percent,
         Some((tree, None)) => {
             let message = format!("`factor` in `retry` of {named} must be a number from 1 to 100");
-            faults.push(Diagnostic::error("wrong-type", message).at(tree.head()).help("2 doubles the wait each time"));
+            faults.push(
+                Diagnostic::error("wrong-type", message).at(tree.head()).help("with 2, the wait doubles each time"),
+            );
             return None;
         }
     };

@@ -30,7 +30,7 @@ pub(in crate::dialect) fn jsonata(source: &Source, tree: &Tree, what: &str, faul
     match Jsonata::parse(text) {
         Ok(expr) => Some(Expr::Jsonata(expr)),
         Err(fault) => {
-            let message = format!("{what} is no JSONata expression: {}", fault.message);
+            let message = format!("{what} is not a JSONata expression: {}", fault.message);
             faults.push(at(Diagnostic::error("bad-expression", message), source, tree, &fault));
             None
         }
@@ -57,7 +57,7 @@ pub(in crate::dialect) fn wrapped(source: &Source, tree: &Tree, what: &str, faul
         _ => {
             let message = format!("{what} must be an expression");
             let fault = Diagnostic::error("wrong-type", message).at(tree.head());
-            faults.push(fault.help("write `{ expr: \"…\" }`, with nothing beside `expr`"));
+            faults.push(fault.help("write `{ expr: \"…\" }`, with no other field than `expr`"));
             None
         }
     }
@@ -68,7 +68,7 @@ pub(in crate::dialect) fn rule(tree: &Tree, what: &str, faults: &mut FaultList) 
     match JsonLogic::parse(&tree.value()) {
         Ok(rule) => Some(Spanned { value: Expr::Logic(rule), span: tree.head() }),
         Err(fault) => {
-            let message = format!("{what} is no JSON Logic rule: {}", fault.message);
+            let message = format!("{what} is not a JSON Logic rule: {}", fault.message);
             let help = fault.help.unwrap_or_else(|| "try it with `portolan eval jsonlogic`".to_owned());
             faults.push(Diagnostic::error("bad-rule", message).at(tree.head()).help(help));
             None
@@ -155,11 +155,7 @@ impl Template<'_> {
             Dollar::OldExpression => {
                 faults.push(told(
                     "old-spelling",
-                    format!(
-                        "`{}` in {} is read as an expression, which is now written otherwise",
-                        clip(text),
-                        self.what
-                    ),
+                    format!("`{}` in {} is read as an expression in an old syntax", clip(text), self.what),
                     format!("write `{{ expr: \"{}\" }}`", clip(text)),
                 ));
                 jsonata(self.source, tree, &format!("a value of {}", self.what), faults)

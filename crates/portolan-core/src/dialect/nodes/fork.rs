@@ -50,7 +50,7 @@ pub(in crate::dialect) fn fork(
         }
         1..=MAX_BRANCHES => true,
         count => {
-            let message = format!("{named} opens {count} branches, more than the {MAX_BRANCHES} that are read");
+            let message = format!("{named} opens {count} branches, more than the limit of {MAX_BRANCHES}");
             faults.push(wrong("too-large", message, words.if_too_many));
             false
         }

@@ -17,18 +17,18 @@ pub(in crate::dialect) fn redact(
             let message = format!("`{}` in `redact` is neither the name of a field nor a JSON pointer", clip(text));
             let fault = Diagnostic::error("bad-pointer", message).at(place.span);
             faults.push(fault.help(
-                "write the name alone, or a pointer such as `/user/token`; in it `~0` stands for `~`, `~1` for `/`",
+                "write the name alone, or a pointer such as `/user/token`; in a pointer, `~0` means `~` and `~1` means `/`",
             ));
             continue;
         }
         let Some((first, rest)) = text.strip_prefix('/').and_then(|way| way.split_once('/')) else { continue };
         if is_node(first) {
             let message = format!(
-                "`{}` in `redact` begins with the id of a node, and a pointer begins inside of a value: it hides nothing",
+                "`{}` in `redact` starts with the id of a node, but a pointer starts inside a value, so it hides nothing",
                 clip(text)
             );
             let fault = Diagnostic::warning("inert-pointer", message).at(place.span);
-            let help = format!("write `/{}`, which is hidden in whatever any node is given or answers", clip(rest));
+            let help = format!("write `/{}`, which hides it in the inputs and outputs of every node", clip(rest));
             faults.push(fault.help(help));
         }
     }

@@ -18,9 +18,9 @@ pub(super) fn read(source: &Source, fields: &mut Fields<'_>, state: &str, faults
     let items = match &tree.kind {
         TreeKind::Array(items) if items.len() <= MAX_RESULTS => items,
         TreeKind::Array(items) => {
-            let message = format!("{state} has {} key results, more than the {MAX_RESULTS} it may have", items.len());
+            let message = format!("{state} has {} key results, more than the limit of {MAX_RESULTS}", items.len());
             let fault = Diagnostic::error("too-large", message).at(tree.head());
-            faults.push(fault.help("let one check say several of them"));
+            faults.push(fault.help("combine several of them into one check"));
             return Vec::new();
         }
         _ => return fields.wrong("key_results", "an array of key results", tree, faults).unwrap_or_default(),
@@ -71,9 +71,11 @@ fn finding(
     let outside = outside(fields, tree.head(), what, faults);
     let ways = ["check", "run", "file", "gate"].into_iter().filter(|way| fields.has(way)).count() + usize::from(judged);
     if ways > 1 {
-        let message = format!("{what} says more than one way of finding it out");
+        let message = format!("{what} has more than one kind of check");
         let fault = Diagnostic::error("bad-check", message).at(tree.head());
-        faults.push(fault.help("keep one of `check`, `run`, `file`, `gate` and `judge`, or make several key results"));
+        faults.push(
+            fault.help("keep one of `check`, `run`, `file`, `gate` and `judge`, or split it into several key results"),
+        );
         return None;
     }
     match check {
@@ -94,8 +96,8 @@ fn expression(source: &Source, tree: &Tree, what: &str, faults: &mut FaultList) 
                 let rest = source.text.get(start..).unwrap_or_default();
                 Span { start, end: start + rest.chars().next().map_or(0, char::len_utf8) }
             });
-            let message = format!("{what} is no expression of Python that can be checked: {}", fault.message);
-            let help = fault.help.unwrap_or_else(|| "in JSONata it is `{ expr: \"…\" }`".to_owned());
+            let message = format!("{what} is not a supported Python expression: {}", fault.message);
+            let help = fault.help.unwrap_or_else(|| "for JSONata, write `{ expr: \"…\" }`".to_owned());
             faults.push(Diagnostic::error("bad-expression", message).at(span).help(help));
             None
         }
@@ -109,7 +111,7 @@ fn outside(fields: &mut Fields<'_>, span: Span, what: &str, faults: &mut FaultLi
     let gate = fields.string("gate", faults);
     fields.ignored(&["run"]);
     if let Some(timeout) = timeout.as_ref().filter(|_| run.is_none()) {
-        let message = format!("`timeout` of {what} does nothing: only a command may take long");
+        let message = format!("`timeout` of {what} does nothing: only a command can have a timeout");
         faults.push(Diagnostic::warning("inert-field", message).at(timeout.span).help("remove it"));
     }
     if run.is_none() && file.is_none() && gate.is_none() {

@@ -117,7 +117,7 @@ fn stopping(reader: &mut Reader<'_, '_>, key: &'static str, tools: &[Spanned<Str
     for name in &named {
         if !tools.iter().any(|tool| tool.value == name.value) {
             let message =
-                format!("`{key}` of {} has `{}`, which is none of its tools", reader.named, clip(&name.value));
+                format!("`{key}` of {} has `{}`, which is not one of its tools", reader.named, clip(&name.value));
             let fault =
                 Diagnostic::error("unknown-tool", message).at(name.span).help("add it to `tools`, or remove it");
             let fault = fault.did_you_mean(&name.value, tools.iter().map(|tool| tool.value.as_str()));
@@ -136,7 +136,8 @@ fn objective(reader: &mut Reader<'_, '_>, may_lack: bool) -> String {
     };
     if let Some(empty) = objective.as_ref().filter(|text| !may_lack && text.value.trim().is_empty()) {
         let fault = Diagnostic::error("missing-field", format!("the objective of {} is empty", reader.named));
-        let fault = fault.at(empty.span).help("say what is to be reached: whoever works on it is told nothing else");
+        let fault =
+            fault.at(empty.span).help("say what is to be achieved: the agent that works on it is told nothing else");
         reader.faults.push(fault.repaired("it stays empty"));
     }
     objective.map(|text| text.value).unwrap_or_default()
@@ -148,7 +149,7 @@ fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
     let module = reader.fields.string("execute_module", reader.faults);
     if let Some(module) = &module {
         let message = format!(
-            "{} names the module `{}`, which is not imported: a file of states is no program",
+            "{} names the module `{}`, which is not imported: a file of states is not a program",
             reader.named,
             clip(&module.value)
         );
@@ -210,9 +211,9 @@ fn sets(reader: &mut Reader<'_, '_>) -> Vec<(Spanned<String>, Expr)> {
         return Vec::new();
     };
     if entries.len() > MAX_SETS {
-        let message = format!("{what} has {} variables, more than the {MAX_SETS} that are read", entries.len());
+        let message = format!("{what} has {} variables, more than the limit of {MAX_SETS}", entries.len());
         let fault = Diagnostic::error("too-large", message).at(tree.head());
-        reader.faults.push(fault.help("set one variable to an object that has them all"));
+        reader.faults.push(fault.help("set one variable to an object that contains them all"));
         return Vec::new();
     }
     let entries = distinct(entries, &what, reader.faults).into_iter();

@@ -21,7 +21,7 @@ const MICRODOLLARS: usize = 6;
 pub(in crate::dialect) fn model(fields: &mut Fields<'_>, faults: &mut FaultList) -> Option<String> {
     let model = fields.string("model", faults)?;
     if model.value.trim().is_empty() {
-        let fault = Diagnostic::error("missing-field", "`model` names no model").at(model.span);
+        let fault = Diagnostic::error("missing-field", "`model` is empty").at(model.span);
         faults.push(fault.help("write it as `provider:name`, or leave `model` out"));
         return None;
     }
@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
                 TreeKind::Number(text) | TreeKind::String(text) => format!("`{}`", clip(text)),
                 _ => tree.describe().to_owned(),
             };
-            let message = format!("`{key}` in {} is {written}, which cannot be a limit", self.what);
+            let message = format!("`{key}` in {} is {written}, which is not a valid limit", self.what);
             let help = match places {
                 0 => "write a whole number from 0".to_owned(),
                 places => format!("write a decimal number from 0, with up to {places} digits after the point"),

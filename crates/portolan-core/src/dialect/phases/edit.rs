@@ -20,29 +20,29 @@ use crate::value::{FAILED, PASSED};
 pub(super) const EDITING: Editing = Editing::of(KINDS, OWN, edits);
 
 const OWN: &[FormField] = &[
-    field("title", "Title", FieldKind::Text, "What people call the workflow."),
+    field("title", "Title", FieldKind::Text, "The display name of the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
-    field("version", "Version", FieldKind::Text, "The number of this text, for people."),
+    field("version", "Version", FieldKind::Text, "The version of this definition, for people."),
+    field("iterationCap", "Ways back", FieldKind::Number, "How many times a task can go back; 5 by default."),
     field(
-        "iterationCap",
-        "Ways back",
-        FieldKind::Number,
-        "How many times a task may go back; 5 where nothing is said.",
+        "fields",
+        "Claims",
+        FieldKind::Json,
+        "What a task claims, and from which phase until which phase it can be given.",
     ),
-    field("fields", "Claims", FieldKind::Json, "What a task claims, and from which phase until which it may be given."),
 ];
 
 const KINDS: &[NodeForm] = &[form(
     "phase",
     "Phase",
-    "A part of the work, which is left when its checks hold.",
+    "A part of the work; a task leaves it when its checks hold.",
     &[
-        field("title", "Title", FieldKind::Text, "What people call the phase."),
+        field("title", "Title", FieldKind::Text, "The display name of the phase."),
         field("description", "Description", FieldKind::Long, "What it is for, in one sentence."),
         field("prompt", "Prompt", FieldKind::Long, "What the agent is told to do in it."),
-        field("accept", "Checks", FieldKind::Json, "What must hold at its exit: gates, commands, files."),
-        field("allow", "Tools allowed", FieldKind::List, "The only tools that may be used in it."),
-        field("deny", "Tools denied", FieldKind::List, "Tools that may not be used in it."),
+        field("accept", "Checks", FieldKind::Json, "What must hold when it is left: gates, commands, files."),
+        field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this phase."),
+        field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this phase."),
     ],
 )
 .with_outcomes()];
@@ -77,7 +77,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
             if on.as_deref().unwrap_or(PASSED) == own {
                 return Ok(Done::default());
             }
-            Err(EditError::not_here("the way on or back is taken on another outcome"))
+            Err(EditError::not_here("the edge onward or back is taken on another outcome"))
         }
         Operation::Rename { node, to } => rename(page, node, to),
         Operation::Delete { nodes } => delete(page, nodes),
@@ -109,7 +109,7 @@ fn is_back(edge: &Edge) -> bool {
 
 fn onward(edge: &Edge) -> Result<&Edge, EditError> {
     if is_back(edge) {
-        return Err(EditError::not_here("something comes on the way back to a phase"));
+        return Err(EditError::not_here("something is added on the edge back to a phase"));
     }
     Ok(edge)
 }
@@ -117,7 +117,7 @@ fn onward(edge: &Edge) -> Result<&Edge, EditError> {
 fn only_onward(on: Option<&str>) -> Result<(), EditError> {
     match on {
         None | Some(PASSED) => Ok(()),
-        Some(_) => Err(EditError::not_here("a phase comes behind another on some outcome")),
+        Some(_) => Err(EditError::not_here("a phase follows another on an outcome other than `passed`")),
     }
 }
 
@@ -132,8 +132,8 @@ fn anchor<'p>(page: &Page<'p>, behind: Option<&str>) -> Result<Option<&'p str>, 
     if page.graph.edges.iter().any(|edge| edge.from.value == node.id) {
         return Ok(None);
     }
-    let message = format!("nothing comes behind `{behind}`: the work is done there");
-    Err(EditError::new(message, "put it behind a phase"))
+    let message = format!("nothing can follow `{behind}`: the work ends there");
+    Err(EditError::new(message, "put it after a phase"))
 }
 
 fn is_taken(page: &Page<'_>, id: &str) -> bool {
@@ -148,7 +148,7 @@ fn free(page: &Page<'_>, id: &str) -> Result<String, EditError> {
         return Err(EditError::of(fault));
     }
     if is_taken(page, id) {
-        return Err(EditError::new(format!("there is a phase `{id}` already"), "give it another identifier"));
+        return Err(EditError::new(format!("the phase `{id}` already exists"), "give it another identifier"));
     }
     Ok(id.to_owned())
 }
@@ -200,8 +200,11 @@ fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
 fn connect_back(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let place = phase(page, from)?.with("back");
     if let Some(back) = page.tree(&place).and_then(Tree::as_str) {
-        let message = format!("`{from}` goes back to `{back}` already");
-        return Err(EditError::new(message, "lead that way elsewhere: a phase has one way back"));
+        let message = format!("`{from}` already goes back to `{back}`");
+        return Err(EditError::new(
+            message,
+            "change the target of that edge instead: a phase can have only one edge back",
+        ));
     }
     go_back(page, from, to)
 }
@@ -211,7 +214,7 @@ fn go_back(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let row = row(page.graph);
     let earlier = row.iter().take_while(|phase| **phase != from);
     if !earlier.into_iter().any(|phase| *phase == to) {
-        let message = format!("`{to}` does not come before `{from}`, so that nothing goes back to it");
+        let message = format!("`{to}` does not come before `{from}`, so no edge can go back to it");
         return Err(EditError::new(message, "name an earlier phase"));
     }
     let mut changes = Changes::default();
@@ -225,7 +228,7 @@ fn follow(page: &Page<'_>, from: &str, to: &str) -> Edits {
     let (moved, behind) = match page.node(to)?.phase {
         Some(_) => (to, anchor(page, Some(from))?),
         None if page.node(to)?.kind == Kind::Start => {
-            return Err(EditError::new(format!("nothing leads to `{to}`: the work begins there"), "name a phase"));
+            return Err(EditError::new(format!("no edge can lead to `{to}`: the work begins there"), "name a phase"));
         }
         None => (from, wanted.iter().rfind(|phase| **phase != from).copied()),
     };
@@ -255,7 +258,7 @@ fn as_wanted(page: &Page<'_>, plain: Done, wanted: &[&str]) -> Edits {
         Some((graph, _)) if row(&graph) == wanted => plain,
         _ => in_order(page, plain, wanted)?,
     };
-    let (_, faults) = read(&done).ok_or_else(|| EditError::not_here("the phases follow each other so"))?;
+    let (_, faults) = read(&done).ok_or_else(|| EditError::not_here("the phases follow each other in this order"))?;
     let before = read(&Done::default()).map(|(_, faults)| faults).unwrap_or_default();
     let is_new = |fault: &&Diagnostic| fault.is_error() && !before.iter().any(|known| known.message == fault.message);
     match faults.iter().find(is_new) {
@@ -283,11 +286,11 @@ fn in_order(page: &Page<'_>, mut done: Done, wanted: &[&str]) -> Edits {
     let tree = source_after(page, &done).and_then(|source| source::parse(&source).0);
     let items = tree.as_ref().and_then(|tree| source::found(tree, &list().at)).map(|tree| &tree.kind);
     let Some(source::TreeKind::Array(items)) = items else {
-        return Err(EditError::not_here("the phases follow each other so"));
+        return Err(EditError::not_here("the phases follow each other in this order"));
     };
     let mut now: Vec<&str> = items.iter().filter_map(|item| text_of(item, "id")).collect();
     if now.len() != items.len() || now.len() != wanted.len() {
-        return Err(EditError::new("some of its phases cannot be read", "mend them first"));
+        return Err(EditError::new("some of its phases cannot be read", "fix them first"));
     }
     for (nth, item) in items.iter().enumerate().filter(|(_, item)| item.get("after").is_some()) {
         let at = list().with(nth).with("after").at;
@@ -340,7 +343,7 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     let stays = |phase: &&str| !gone.iter().any(|id| id == phase);
     let wanted: Vec<&str> = row.iter().copied().filter(stays).collect();
     if wanted.is_empty() {
-        return Err(EditError::new("no phase would be left", "keep one: a workflow has a phase"));
+        return Err(EditError::new("no phase would be left", "keep one: a workflow needs a phase"));
     }
     let mut changes = Changes::default();
     for id in gone {

@@ -153,7 +153,7 @@ fn variable(
     };
     let (first, last) = (place(&field.from, "`from`", 0), place(&field.until, "`until`", phases.len() - 1));
     if first > last {
-        let message = format!("field `{}` begins at a phase that comes after its last", clip(&field.name.value));
+        let message = format!("field `{}` begins at a phase that comes after its last one", clip(&field.name.value));
         faults
             .push(Diagnostic::error("back-is-ahead", message).at(field.name.span).help("exchange `from` and `until`"));
     }
@@ -178,7 +178,7 @@ fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Fault
             let CheckBy::Gate { name } = &check.by else { continue };
             let Some(claim) = Gate::named(name).and_then(|gate| gate.claim) else { continue };
             let Some(field) = variables.iter().find(|variable| variable.name.value == claim) else {
-                let message = format!("`{name}` of phase `{}` looks at `{claim}`, which is no field", phase.id.value);
+                let message = format!("`{name}` of phase `{}` checks `{claim}`, which is not a field", phase.id.value);
                 let known = match names.as_slice() {
                     [] => String::new(),
                     names => format!(" (there are {})", list(names)),
@@ -190,9 +190,9 @@ fn claimed(phases: &[&syntax::Phase], variables: &[Variable], faults: &mut Fault
             if let Some(first) = given_later(field, &phases[..=at]) {
                 let phase = &phase.id.value;
                 let message = format!(
-                    "`{name}` of phase `{phase}` looks at `{claim}`, which can be given from phase `{first}` on"
+                    "`{name}` of phase `{phase}` checks `{claim}`, which cannot be given before phase `{first}`"
                 );
-                let help = format!("let it be given earlier: `from: {phase}`, or leave `from` out");
+                let help = format!("allow it earlier with `from: {phase}`, or remove `from`");
                 faults.push(Diagnostic::error("claimed-too-late", message).at(check.span).help(help));
             }
         }
@@ -211,9 +211,10 @@ fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> 
     let own = file.id.clone().unwrap_or_else(|| Spanned { value: "phases".to_owned(), span: Span::default() });
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {
-        let message = format!("the workflow calls itself `{}`, but it is found as `{}`", clip(&own.value), clip(name));
+        let message =
+            format!("the workflow has the id `{}`, but its file is called `{}`", clip(&own.value), clip(name));
         let fault = Diagnostic::warning("id-file-name", message).at(own.span);
-        faults.push(fault.help("give it the name of its file as `id`: that is what begins it"));
+        faults.push(fault.help("use the name of its file as `id`: the workflow is started by that name"));
     }
     Spanned { value: name.to_owned(), span: own.span }
 }

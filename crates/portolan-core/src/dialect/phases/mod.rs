@@ -27,7 +27,7 @@ use crate::expr::Language;
 pub(super) const DIALECT: Dialect = Dialect {
     name: "phases",
     field: "phases",
-    shape: "a workflow of phases has `phases`, a list in their order",
+    shape: "a workflow of phases has `phases`, an ordered list",
     run_as: RunAs::Steps,
     language: Language::When,
     is_one: |_, tree| tree.get("phases").is_some(),

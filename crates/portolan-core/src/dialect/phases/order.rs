@@ -86,13 +86,13 @@ fn walk(phases: &[Phase], next: &[Option<usize>], faults: &mut FaultList) -> Opt
 }
 
 fn not_one_way(message: String, span: Span) -> Diagnostic {
-    Diagnostic::error("not-one-way", message).at(span).help(
-        "the phases follow each other in one row: change `after`, or leave it out where the order written is meant",
-    )
+    Diagnostic::error("not-one-way", message)
+        .at(span)
+        .help("the phases must form one sequence: change `after`, or remove it to use the order in the file")
 }
 
 pub(super) fn unknown(name: &str, span: Span, by: &str, places: &BTreeMap<&str, usize>) -> Diagnostic {
-    Diagnostic::error("unknown-phase", format!("{by} names `{}`, which is no phase", clip(name)))
+    Diagnostic::error("unknown-phase", format!("{by} names `{}`, which is not a phase", clip(name)))
         .at(span)
         .help("correct the name, or add the phase")
         .did_you_mean(name, places.keys().copied())

@@ -78,7 +78,7 @@ fn read_fields(tree: &Tree, faults: &mut FaultList) -> Vec<Field> {
     };
     let entries = distinct(entries, "`fields`", faults);
     if let Some(extra) = entries.get(MAX_FIELDS) {
-        let message = format!("there are {} fields, more than the {MAX_FIELDS} that are read", entries.len());
+        let message = format!("there are {} fields, more than the limit of {MAX_FIELDS}", entries.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.key.span));
     }
     let read = entries.into_iter().take(MAX_FIELDS).filter_map(|entry| {
@@ -122,12 +122,12 @@ fn read_field(name: Spanned<String>, tree: &Tree, faults: &mut FaultList) -> Opt
 
 fn read_phases(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Phase>, Vec<String>)> {
     let TreeKind::Array(items) = &tree.kind else {
-        let message = format!("`phases` must be an array of phases in their order, but is {}", tree.describe());
+        let message = format!("`phases` must be an array of phases in order, but is {}", tree.describe());
         faults.push(Diagnostic::error("wrong-type", message).at(tree.span).help("write `phases: [{id: idle}, …]`"));
         return None;
     };
     if items.len() > MAX_PHASES {
-        let message = format!("the workflow has {} phases, more than the {MAX_PHASES} that are read", items.len());
+        let message = format!("the workflow has {} phases, more than the limit of {MAX_PHASES}", items.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.span));
         return None;
     }
@@ -143,7 +143,7 @@ fn read_phases(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Phase>, Vec<S
             Some(phase) if phases.iter().any(|earlier| earlier.id.value == phase.id.value) => {
                 let message = format!("two phases are called `{}`", clip(&phase.id.value));
                 let fault = Diagnostic::error("duplicate-id", message).at(phase.id.span);
-                faults.push(fault.help("give one of them another id").repaired("the first counts"));
+                faults.push(fault.help("give one of them another id").repaired("the first is used"));
             }
             Some(phase) => phases.push(phase),
             None => unread.extend(item.get("id").and_then(Tree::as_str).map(str::to_owned)),
@@ -182,7 +182,7 @@ pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut FaultList) -
     if !sound {
         let message = format!("`{}` cannot be the id of {whose}", clip(&id.value));
         let help = format!(
-            "an id has 1 to {MAX_ID_BYTES} ASCII letters, digits, `-`, `_` and `.`, the first a letter or digit"
+            "an id has 1 to {MAX_ID_BYTES} ASCII letters, digits, `-`, `_` and `.`, starting with a letter or digit"
         );
         faults.push(Diagnostic::error("bad-id", message).at(id.span).help(help));
     }
@@ -195,7 +195,7 @@ fn is_name(name: &Spanned<String>, faults: &mut FaultList) -> bool {
         begins && name.value.len() <= MAX_ID_BYTES && name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !sound {
         let message = format!("`{}` cannot be the name of a field", clip(&name.value));
-        let help = format!("a name has 1 to {MAX_ID_BYTES} ASCII letters, digits and `_`, the first no digit");
+        let help = format!("a name has 1 to {MAX_ID_BYTES} ASCII letters, digits and `_`, not starting with a digit");
         faults.push(Diagnostic::error("bad-id", message).at(name.span).help(help));
     }
     sound

@@ -62,10 +62,10 @@ fn what_clients_write_is_read() {
         old: sse http://x/sse {"C": "3"}
         files: files of .
         say: echo
-        6:40 warning inert-field: `autoApprove` of server `github` steers other clients, not this one
-            help: which servers may be started is asked once and remembered; remove the field if no other client reads it
-        6:67 warning inert-field: `alwaysAllow` of server `github` steers other clients, not this one
-            help: which servers may be started is asked once and remembered; remove the field if no other client reads it
+        6:40 warning inert-field: `autoApprove` of server `github` controls other clients, not this one
+            help: permission to start servers is asked for once and remembered; remove the field if no other client reads it
+        6:67 warning inert-field: `alwaysAllow` of server `github` controls other clients, not this one
+            help: permission to start servers is asked for once and remembered; remove the field if no other client reads it
     "#]].assert_eq(&story("mcp.json", text));
 }
 
@@ -85,7 +85,7 @@ fn other_names_of_the_map_are_read() {
 #[test]
 fn a_file_without_servers_is_told_so() {
     expect![[r#"
-        1:1 warning missing-field: the file has no `mcpServers`, so that it names no server
+        1:1 warning missing-field: the file has no `mcpServers`, so it names no server
             help: write `{"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}`, each server under its name
     "#]]
     .assert_eq(&story("mcp.json", r#"{"files": {"command": "npx"}}"#));
@@ -136,14 +136,14 @@ fn a_faulty_server_is_reported_and_the_others_are_read() {
         good: stdio b [] in None with {}
         late: stdio a [] in None with {}, 30 ms
         typos: stdio a [] in None with {}
-        3:9 error bad-server: server `none` says neither how it is started nor where it is
-            help: give it one of `command`, the program to start, `url`, where it answers, or `builtin`
+        3:9 error bad-server: server `none` says neither how to start it nor how to reach it
+            help: give it one of `command` (the program to start), `url` (its address) and `builtin`
         4:9 error bad-server: server `both` has `command` and `url` at once
-            help: give it one of `command`, the program to start, `url`, where it answers, or `builtin`
+            help: give it one of `command` (the program to start), `url` (its address) and `builtin`
         5:10 error bad-server: server `three` has `command`, `url` and `builtin` at once
-            help: give it one of `command`, the program to start, `url`, where it answers, or `builtin`
+            help: give it one of `command` (the program to start), `url` (its address) and `builtin`
         6:20 error bad-server: server `empty` has an empty `command`
-            help: give it one of `command`, the program to start, `url`, where it answers, or `builtin`
+            help: give it one of `command` (the program to start), `url` (its address) and `builtin`
         7:36 error wrong-type: `args` of server `numbers` must be an array of strings, but is `80`
             help: put it in quotes: `"80"`
         7:53 error wrong-type: `env` of server `numbers` must be an object of strings, but is `80`
@@ -154,43 +154,43 @@ fn a_faulty_server_is_reported_and_the_others_are_read() {
             help: write one of `stdio`, `http`, `streamableHttp`, `streamable-http` and `sse`
         9:17 error bad-server: server `mixed` is of the type `stdio`, but has a `url`
             help: remove the `type`: it follows from the other fields
-        10:17 error bad-server: server `other` has a `command`, but its type is one of a `url`
+        10:17 error bad-server: server `other` has a `command`, but a type that requires a `url`
             help: remove the `type`: it follows from the other fields
         11:17 error bad-server: server `inner` is built in, and needs no `type`
             help: remove the `type`: it follows from the other fields
-        12:14 error bad-server: server `ftp` has the url `ftp://x`, which is none of HTTP
-            help: write it from `https://` or `http://` on
+        12:14 error bad-server: server `ftp` has the url `ftp://x`, which is not an HTTP URL
+            help: begin it with `https://` or `http://`
         13:23 error bad-server: server `rootless` has no `root`
             help: name the folder that it may read, for example `root: ./data`
-        14:33 error bad-server: server `rooted` has a `root`, which `echo` has no use for
+        14:33 error bad-server: server `rooted` has a `root`, which `echo` does not use
             help: remove it
         15:21 error unknown-value: `builtin` of server `nobody` is `filesystm`, which is not one of its values
             help: did you mean `filesystem`?
         16:9 error wrong-type: server `list` must be an object, but is an array
         17:3 error bad-id: `` cannot be the name of a server
-            help: a name has 1 to 200 bytes and no control characters; letters, digits, `_` and `-` serve best
+            help: a name has 1 to 200 bytes and no control characters; prefer letters, digits, `_` and `-`
         18:3 warning duplicate-key: `mcpServers` has `good` twice
             help: keep one of the two: readers disagree on which one counts (until then the last one counts)
-        19:38 error bad-server: server `headers` has `a b` in its `headers`, which cannot be a name there
-            help: letters, digits, `_` and `-` serve best
+        19:38 error bad-server: server `headers` has `a b` in its `headers`, which is not a valid name there
+            help: use letters, digits, `_` and `-`
         19:51 error bad-server: server `headers` has a control character in its `headers`
             help: remove it
-        19:74 warning unknown-field: `requestInit` of server `headers` has a field `credentials`, which means nothing here
+        19:74 warning unknown-field: `requestInit` of server `headers` has a field `credentials`, which has no meaning here
             help: the fields here are `headers` (until then it is ignored)
-        20:27 error bad-server: server `env` has `A=B` in its `env`, which cannot be a name there
-            help: letters, digits, `_` and `-` serve best
+        20:27 error bad-server: server `env` has `A=B` in its `env`, which is not a valid name there
+            help: use letters, digits, `_` and `-`
         21:31 warning short-timeout: server `late` has a timeout of 30 milliseconds
-            help: a bare number counts milliseconds, as in most clients: write `30s` for seconds
-        22:32 warning bad-duration: `timeout` of server `later` is `3 days`, which is no time that can be waited
+            help: a bare number is in milliseconds, as in most clients: write `30s` for seconds
+        22:32 warning bad-duration: `timeout` of server `later` is `3 days`, which is not a valid duration
             help: write a number of milliseconds, or a text such as `500ms`, `2s` or `1m`; from 1 to 86400000 ms (until then it counts as absent)
         22:50 error wrong-type: `disabled` of server `later` must be `true` or `false`, but is a string
-        23:9 error bad-server: server `typo` says neither how it is started nor where it is
-            help: give it one of `command`, the program to start, `url`, where it answers, or `builtin`
-        23:10 warning unknown-field: server `typo` has a field `comand`, which means nothing here
+        23:9 error bad-server: server `typo` says neither how to start it nor how to reach it
+            help: give it one of `command` (the program to start), `url` (its address) and `builtin`
+        23:10 warning unknown-field: server `typo` has a field `comand`, which has no meaning here
             help: did you mean `command`? (until then it is ignored)
-        24:23 warning unknown-field: server `typos` has a field `arguments`, which means nothing here
+        24:23 warning unknown-field: server `typos` has a field `arguments`, which has no meaning here
             help: the fields here are `transport`, `type`, `command`, `args`, `cwd`, `env`, `url`, `eventSourceInit`, `requestInit`, `headers`, `builtin`, `root`, `disabled`, `timeout`, `description`, `icon` and 10 more (until then it is ignored)
-        24:39 warning unknown-field: server `typos` has a field `disabledTools`, which means nothing here
+        24:39 warning unknown-field: server `typos` has a field `disabledTools`, which has no meaning here
             help: did you mean `disabled`? (until then it is ignored)
     "#]].assert_eq(&story("mcp.yaml", text));
 }
@@ -208,18 +208,18 @@ fn malformed_variables_are_shown_where_they_stand() {
   b: {url: 'https://${HOST:-localhost}:${PORT}/${}'}
 ";
     expect![[r#"
-        3:29 error bad-server: server `a` names the variable `${1X}`, which cannot be one
-            help: write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`
-        4:25 error bad-server: server `a` names the variable `${env:TOKEN}`, which cannot be one
+        3:29 error bad-server: server `a` names the variable `${1X}`, which is not a valid name
+            help: write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has letters, digits and `_`
+        4:25 error bad-server: server `a` names the variable `${env:TOKEN}`, which is not a valid name
             help: write `${TOKEN}`
-        4:41 error bad-server: server `a` has a `${` without its `}`
-            help: write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`
-        4:49 error bad-server: server `a` names the variable `${ A }`, which cannot be one
-            help: write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`
-        8:9 error bad-server: server `a` has a `${` without its `}`
-            help: write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`
-        9:48 error bad-server: server `b` names the variable `${}`, which cannot be one
-            help: write `${NAME}`, or `${NAME:-text}` for what counts where it is not set; a name has letters, digits and `_`
+        4:41 error bad-server: server `a` has a `${` without a closing `}`
+            help: write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has letters, digits and `_`
+        4:49 error bad-server: server `a` names the variable `${ A }`, which is not a valid name
+            help: write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has letters, digits and `_`
+        8:9 error bad-server: server `a` has a `${` without a closing `}`
+            help: write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has letters, digits and `_`
+        9:48 error bad-server: server `b` names the variable `${}`, which is not a valid name
+            help: write `${NAME}`, or `${NAME:-text}` with a default for when it is not set; a name has letters, digits and `_`
     "#]].assert_eq(&story("mcp.yaml", text));
 }
 
@@ -228,8 +228,8 @@ fn very_many_servers_are_one_fault() {
     let servers: Vec<String> = (0..2_000).map(|at| format!("\"s{at}\": {{}}")).collect();
     let text = format!("{{\"mcpServers\": {{{}}}}}", servers.join(","));
     expect![[r#"
-        1:16 error too-large: there are 2000 servers, more than the 1000 that are read
-            help: remove those that nothing calls
+        1:16 error too-large: there are 2000 servers, more than the limit of 1000
+            help: remove those that are not used
     "#]]
     .assert_eq(&story("mcp.json", &text));
 }

@@ -13,7 +13,7 @@ const WORDS: Words = Words {
     branches: "parallel",
     at_once: "max_concurrency",
     if_none: "name the first state of each branch: `parallel: [facts, pictures]`",
-    if_too_many: "let some of them come one after the other",
+    if_too_many: "let some of them run one after the other",
 };
 
 impl Reader<'_, '_> {
@@ -63,7 +63,10 @@ impl Drawing<'_> {
         let leads = transition.filter(|transition| !matches!(transition.kind, Ways::Lost));
         let said = leads.map(|transition| transition.of).or_else(|| read.is_final.then_some(read.id.span));
         if let Some(span) = said {
-            let message = format!("where `{}` leads is never asked: it goes on at its join", clip(&read.id.value));
+            let message = format!(
+                "the transition or `is_final` of `{}` has no effect: it continues at its join",
+                clip(&read.id.value)
+            );
             let fault = Diagnostic::warning("inert-transition", message).at(span);
             self.faults.push(fault.help("write the transition for the join, and end the run there or later"));
         }

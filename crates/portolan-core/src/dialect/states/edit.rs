@@ -152,7 +152,7 @@ impl<'s> Sheet<'s> {
         match node.kind {
             Kind::End { .. } => Ok(Value::Null),
             Kind::Start => {
-                Err(EditError::new("nothing leads to where a run begins", "lead to the first state instead"))
+                Err(EditError::new("no edge can lead to the start of a run", "connect it to the first state instead"))
             }
             _ => self.written(to).map(|_| to.into()),
         }
@@ -162,7 +162,7 @@ impl<'s> Sheet<'s> {
     fn target_state(&self, to: &str) -> Result<Value, EditError> {
         let value = self.target(to)?;
         if value.is_null() {
-            return Err(EditError::new("a run cannot end there", "lead to a state that ends it"));
+            return Err(EditError::new("a run cannot end there", "connect it to a state that ends the run"));
         }
         Ok(value)
     }
@@ -173,7 +173,7 @@ impl<'s> Sheet<'s> {
             Kind::Join { fork, .. } => &fork.value,
             Kind::Checkpoint { .. } => {
                 let message = format!("the question `{}` cannot fail", node.id);
-                return Err(EditError::new(message, "lead on from one of its answers"));
+                return Err(EditError::new(message, "add the edge from one of its answers"));
             }
             _ => &node.id,
         };
@@ -235,5 +235,5 @@ fn begin(sheet: &Sheet<'_>, pen: &mut Pen, id: &str) {
 }
 
 fn chosen() -> EditError {
-    EditError::new("an expression chooses the way there", "change `choose`, and the states in its `to`")
+    EditError::new("an expression chooses the target there", "change `choose`, and the states in its `to`")
 }

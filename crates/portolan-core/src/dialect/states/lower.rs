@@ -89,7 +89,7 @@ impl<'d> Drawing<'d> {
                 clip(&first.id.value)
             );
             let fault = Diagnostic::error("several-initials", message).at(span).help("keep one of them");
-            self.faults.push(fault.repaired("the first counts"));
+            self.faults.push(fault.repaired("the first is used"));
         }
         Some(first)
     }
@@ -101,7 +101,7 @@ impl<'d> Drawing<'d> {
         }
         for (name, transition) in ways {
             if !self.unread.contains(name.as_str()) {
-                let message = format!("a transition leaves `{}`, which is no state", clip(&name));
+                let message = format!("a transition starts at `{}`, which is not a state", clip(&name));
                 self.unknown(message, &name, transition.of, "it is ignored");
             }
         }
@@ -217,7 +217,7 @@ impl<'d> Drawing<'d> {
             all.chain([None]).collect()
         });
         if self.edges.len() + to.len() > MAX_EDGES {
-            let message = format!("the workflow has more than the {MAX_EDGES} transitions that are read");
+            let message = format!("the workflow has more transitions than the limit of {MAX_EDGES}");
             let fault = Diagnostic::error("too-large", message).at(span);
             self.faults.push(fault.help("name the states that the expression may give with `to`"));
             return expr;
@@ -280,7 +280,7 @@ impl<'d> Drawing<'d> {
             if name.value == DEFAULT || known.contains(name.value.as_str()) {
                 continue;
             }
-            let message = format!("`{}` is no answer to the question `{}`", clip(&name.value), clip(&id.value));
+            let message = format!("`{}` is not an answer to the question `{}`", clip(&name.value), clip(&id.value));
             let fault = Diagnostic::error("unknown-option", message).at(name.span);
             let fault = fault.help("add it to `options`, or remove the branch");
             self.faults.push(fault.did_you_mean(&name.value, known.iter().copied()));
@@ -300,14 +300,15 @@ impl<'d> Drawing<'d> {
                     Some(Branch { to: None, name }) => self.finish(&from, name.span, on),
                     None => {
                         let (question, answer) = (clip(&id.value), clip(&option.id.value));
-                        let message = format!("the answer `{answer}` to the question `{question}` leads nowhere");
+                        let message = format!("the answer `{answer}` to the question `{question}` has no target");
                         let fault = Diagnostic::error("missing-field", message).at(*span);
                         self.faults.push(fault.help(format!("add a branch `{answer}`, or a `default`")));
                     }
                 }
             }
             Ways::Choose(choose) => {
-                let message = format!("the question `{}` leads on by its answer, and not by `choose`", clip(&id.value));
+                let message =
+                    format!("the question `{}` chooses its transition by the answer, not by `choose`", clip(&id.value));
                 let fault = Diagnostic::error("wrong-type", message).at(choose.span);
                 self.faults.push(fault.help("write a branch for each answer"));
             }
@@ -318,8 +319,8 @@ impl<'d> Drawing<'d> {
     /// Adds an edge to a state that the definition names.
     pub(super) fn to(&mut self, from: &NodeId, to: &Spanned<String>, on: Trigger) {
         if !self.named.contains(&to.value) {
-            let message = format!("the transition of `{from}` leads to `{}`, which is no state", clip(&to.value));
-            self.unknown(message, &to.value, to.span, "a run that is led there goes no further");
+            let message = format!("the transition of `{from}` leads to `{}`, which is not a state", clip(&to.value));
+            self.unknown(message, &to.value, to.span, "a run that takes it cannot continue");
             return self.lead_astray(from, to, on);
         }
         self.edge(from, to.span, &to.value, on);

@@ -41,7 +41,7 @@ pub(super) fn read(about: &About<'_>, id: &Spanned<String>, tree: &Tree, faults:
     if kinds.len() > 1 {
         let message = format!("{named} has {}, and can be only one of them", list(&kinds));
         let fault = Diagnostic::error("several-kinds", message).at(tree.head());
-        faults.push(fault.help("make a state of each, and lead from one to the next"));
+        faults.push(fault.help("make each a state of its own, with a transition from one to the next"));
         return None;
     }
     let description = fields.string("description", faults).map(|text| text.value);

@@ -23,13 +23,13 @@ pub(super) fn beyond(tree: &Tree) -> Vec<Diagnostic> {
     for entry in tree.get("transitions").and_then(Tree::entries).into_iter().flatten() {
         if entry.value.get("choose").is_some_and(|choose| choose.entries().is_some()) {
             let what =
-                format!("the transition of `{}` is computed, and it would look for a branch", clip(&entry.key.value));
+                format!("it would not compute the transition of `{}` but look for a branch", clip(&entry.key.value));
             found.warn(what, &entry.value);
         }
     }
     if !found.own.is_empty() {
         let own: Vec<&str> = found.own.iter().map(String::as_str).collect();
-        found.warn(format!("it passes over what it does not know: {}", list(&own)), tree);
+        found.warn(format!("it ignores what it does not know: {}", list(&own)), tree);
     }
     found.warnings
 }
@@ -45,14 +45,17 @@ pub(super) fn unlike(tree: &Tree) -> Vec<Diagnostic> {
         for result in items(state, "key_results") {
             if result.get("check").is_none_or(|check| matches!(check.kind, TreeKind::Null)) {
                 let of = clip(result.get("name").and_then(Tree::as_str).unwrap_or_default());
-                let message = format!("`{of}` of `{name}` counted as met in a file; here a model judges it");
-                warn(message, result, "write a `check` where no model is needed to tell");
+                let message = format!("`{of}` of `{name}` counts as met in fsm-agent-flow; here a model judges it");
+                warn(message, result, "write a `check` where no model is needed");
             }
         }
         for tool in items(state, "tools") {
             let named = tool.as_str().filter(|tool| !tool.contains(['/', ':']));
             if let Some(tool_name) = named.filter(|tool| !OURS.contains(tool)) {
-                let message = format!("the tool `{}` of `{name}` was a function of its program", clip(tool_name));
+                let message = format!(
+                    "the tool `{}` of `{name}` is a function of the program in fsm-agent-flow",
+                    clip(tool_name)
+                );
                 warn(
                     message,
                     tool,
@@ -91,14 +94,14 @@ impl Found {
     fn state(&mut self, name: &str, state: &Tree) {
         self.fields(state, &STATE);
         if state.get("objective").is_none() {
-            self.warn(format!("the state `{}` has no objective, which it needs", clip(name)), state);
+            self.warn(format!("the state `{}` has no objective, which is required", clip(name)), state);
         }
         for result in items(state, "key_results") {
             self.fields(result, &KEY_RESULT);
             let of = result.get("name").and_then(Tree::as_str).unwrap_or_default();
             if result.get("description").is_none() {
                 self.warn(
-                    format!("the key result `{}` of `{}` has no description, which it needs", clip(of), clip(name)),
+                    format!("the key result `{}` of `{}` has no description, which is required", clip(of), clip(name)),
                     result,
                 );
             }
@@ -106,12 +109,14 @@ impl Found {
                 Some(TreeKind::String(_)) => {}
                 Some(TreeKind::Object(_)) => {
                     self.warn(
-                        format!("the check of `{}` of `{}` is no Python, and would fail", clip(of), clip(name)),
+                        format!("the check of `{}` of `{}` is not Python, and would fail", clip(of), clip(name)),
                         result,
                     );
                 }
-                _ => self
-                    .warn(format!("`{}` of `{}` would count as met: it judges nothing", clip(of), clip(name)), result),
+                _ => self.warn(
+                    format!("`{}` of `{}` would count as met, because nothing judges it", clip(of), clip(name)),
+                    result,
+                ),
             }
         }
     }

@@ -67,7 +67,7 @@ fn version(fields: &mut Fields<'_>, faults: &mut FaultList) {
         return drop(fields.string("version", faults));
     };
     if !["2.0", "2"].contains(&text.as_str()) {
-        let message = format!("`version` of the file is `{}`, which is no version of this format", clip(text));
+        let message = format!("`version` of the file is `{}`, which is not a version of this format", clip(text));
         let fault = Diagnostic::error("bad-version", message).at(tree.span);
         faults.push(fault.help("write `\"2.0\"`").repaired("it is read as `2.0`"));
     }
@@ -114,7 +114,7 @@ fn read_states(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Option
         return None;
     }
     if entries.len() > MAX_STATES {
-        let message = format!("the workflow has {} states, more than the {MAX_STATES} that are read", entries.len());
+        let message = format!("the workflow has {} states, more than the limit of {MAX_STATES}", entries.len());
         let fault = Diagnostic::error("too-large", message).at(tree.head());
         faults.push(fault.help("move some of them into a workflow of their own, and run it with `run`"));
         return None;
@@ -142,7 +142,7 @@ fn shadowing(name: &Spanned<String>, faults: &mut FaultList) {
     if SEEN.contains(&name.value.as_str()) {
         let message = format!("expressions after the state `{0}` find its output under the name `{0}`", name.value);
         let fault = Diagnostic::warning("shadowing-state", message).at(name.span);
-        faults.push(fault.help("give the state another name: expressions have something else under this one"));
+        faults.push(fault.help("give the state another name: expressions use this one for something else"));
     }
 }
 

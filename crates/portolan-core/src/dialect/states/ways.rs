@@ -92,7 +92,7 @@ fn branches(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Ways> {
         return None;
     }
     if entries.len() > MAX_BRANCHES {
-        let message = format!("{what} has {} branches, more than the {MAX_BRANCHES} that are read", entries.len());
+        let message = format!("{what} has {} branches, more than the limit of {MAX_BRANCHES}", entries.len());
         faults.push(Diagnostic::error("too-large", message).at(tree.head()).help("use `choose` with an expression"));
         return None;
     }
@@ -142,7 +142,7 @@ fn targets(tree: &Tree, what: &str, faults: &mut FaultList) -> Option<Vec<Option
     if targets.is_none() {
         let message = format!("`to` in {what} must be an array of 1 to {MAX_BRANCHES} states");
         let fault = Diagnostic::error("wrong-type", message).at(tree.head());
-        faults.push(fault.help("name the states that the expression may give; `null` among them is the end"));
+        faults.push(fault.help("name the states that the expression can return; `null` means the end"));
     }
     targets
 }

@@ -64,7 +64,7 @@ fn a_sixth_dialect_says_its_faults_as_the_others_do() {
         said("checklist: [wash, wash]\nnote: 1", Strictness::Strict),
         [
             "Error nothing-twice: `wash` stands on the list twice",
-            "Error unknown-field: the file has a field `note`, which means nothing here",
+            "Error unknown-field: the file has a field `note`, which has no meaning here",
         ]
     );
     // A fault that lenient reading repairs is a warning, and the graph may be run.

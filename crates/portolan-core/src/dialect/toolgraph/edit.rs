@@ -74,7 +74,7 @@ impl<'s> Sheet<'s> {
         match &node.kind {
             Kind::Join { fork, .. } => Ok(self.place(fork.value.as_str())?.with("onError")),
             Kind::Start | Kind::End { .. } => {
-                Err(EditError::new(format!("`{}` cannot fail", node.id), "lead on from the node that fails"))
+                Err(EditError::new(format!("`{}` cannot fail", node.id), "add the edge from the node that fails"))
             }
             _ => Ok(self.page.place_of(node)?.with("onError")),
         }
@@ -124,10 +124,10 @@ impl<'s> Sheet<'s> {
         match graph.nodes.iter().find(|node| self.beside && !reached.contains(node.id.as_str())) {
             Some(lost) => {
                 let message = format!(
-                    "`{}` would belong to no tool: nodes beside the tools belong to those that reach them",
+                    "`{}` would belong to no tool: nodes beside the tools belong to the tools that reach them",
                     lost.id
                 );
-                Err(EditError::new(message, "lead to it from another node first"))
+                Err(EditError::new(message, "connect another node to it first"))
             }
             None => Ok(()),
         }
@@ -161,8 +161,9 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
 
 /// Refuses an outcome that nodes of tool graphs do not have.
 fn no_such_outcome(on: &str) -> EditError {
-    let message = format!("`{}` is no outcome here: a node is done, or has `{FAILED}`", crate::diagnostic::clip(on));
-    EditError::new(message, "put a `switch` behind the node, whose edges have conditions")
+    let message =
+        format!("`{}` is not an outcome here: a node is either done or `{FAILED}`", crate::diagnostic::clip(on));
+    EditError::new(message, "put a `switch`, whose edges have conditions, after the node")
 }
 
 fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
@@ -181,14 +182,14 @@ fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
 }
 
 fn ends(id: &str) -> EditError {
-    EditError::new(format!("a run ends at `{id}`"), "lead on from a node before it")
+    EditError::new(format!("a run ends at `{id}`"), "add the edge from a node before it")
 }
 
 /// Returns the place for an edge if it is free.
 fn free(sheet: &Sheet<'_>, place: Place, from: &str) -> Result<Place, EditError> {
     match sheet.page.text(&place) {
         Some(known) => {
-            let message = format!("`{from}` leads to `{known}` there already");
+            let message = format!("`{from}` already leads to `{known}` there");
             Err(EditError::new(message, "reconnect that edge, or put a `switch` or a `parallel` between them"))
         }
         None => Ok(place),
@@ -208,7 +209,7 @@ fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &Node, to: &str) -> Result<(),
     let branches = sheet.page.place_of(fork)?.with("branches");
     let items = sheet.page.items(&branches);
     if items.iter().any(|item| item.as_str() == Some(to)) {
-        return Err(EditError::new(format!("`{to}` begins a branch of `{}` already", fork.id), "connect another node"));
+        return Err(EditError::new(format!("`{to}` already begins a branch of `{}`", fork.id), "connect another node"));
     }
     pen.insert(&branches.with(items.len()), None, to.into());
     Ok(())

@@ -141,12 +141,13 @@ pub(super) fn unknown_names<'m>(
         if pieces.contains(name) || !told.insert(mention.span) {
             continue;
         }
-        let message =
-            format!("no node of tool `{}` is called `{}`, so that this is always nothing", clip(tool), clip(name));
+        let message = format!("no node of tool `{}` is called `{}`, so this never has a value", clip(tool), clip(name));
         let fault = Diagnostic::warning("unknown-name", message).at(mention.span);
         let fault = match cut.get(name) {
-            Some(id) => fault
-                .help(format!("an id that is more than letters, digits and `_` stands in backticks: $.`{}`", clip(id))),
+            Some(id) => fault.help(format!(
+                "put an id with characters other than letters, digits and `_` in backticks: $.`{}`",
+                clip(id)
+            )),
             None => fault.help("an expression sees the outputs of the tool's own nodes, each under the id of its node"),
         };
         let guessed = faults.0.len() < MAX_GUESSES && !cut.contains_key(name);

@@ -25,7 +25,7 @@ pub(super) fn graphs(file: File, faults: &mut FaultList) -> Vec<Graph> {
     let shared = shared.unwrap_or_default();
     // Each tool gets its own copy of what it shares with the others.
     if tools.len().saturating_mul(shared.len().max(common.servers.len())) > MAX_SHARED {
-        let message = format!("{} tools share more nodes or servers than are read", tools.len());
+        let message = format!("{} tools share too many nodes or servers", tools.len());
         faults.push(Diagnostic::error("too-large", message).help("put some of the tools into files of their own"));
         return Vec::new();
     }
@@ -117,7 +117,7 @@ impl Common {
         for node in nodes.iter().filter(|node| matches!(node.kind, Some(NodeType::Switch(_)))) {
             let Some(to) = ways(node).into_iter().find(|to| exits.contains(to.value.as_str())) else { continue };
             let message = format!(
-                "the switch `{}` leads to the exit, so that the result is the text `{}`",
+                "the switch `{}` leads to the exit, so the result is the text `{}`",
                 clip(&node.id.value),
                 clip(&to.value)
             );
@@ -143,7 +143,7 @@ fn own<'n>(tool: &'n Tool, shared: &'n [Node], faults: &mut FaultList) -> Vec<&'
                 clip(&end.value)
             );
             let fault = Diagnostic::error("unknown-node", message).at(end.span);
-            let fault = fault.help("name one of the nodes that stand beside the tools");
+            let fault = fault.help("name one of the nodes beside the tools");
             faults.push(fault.did_you_mean(&end.value, by_id.keys().copied()));
         }
         found

@@ -20,7 +20,7 @@ const WORDS: Words = Words {
     branches: "branches",
     at_once: "maxConcurrency",
     if_none: "name the first node of each branch: `branches: [left, right]`",
-    if_too_many: "a `forEach` does the same for very many items",
+    if_too_many: "use a `forEach` for very many items",
 };
 
 pub(super) struct Node {
@@ -75,7 +75,7 @@ pub(super) fn read(about: &About<'_>, tree: &Tree, whose: &str, faults: &mut Fau
         return Vec::new();
     };
     if items.len() > MAX_NODES {
-        let message = format!("{whose} has {} nodes, more than the {MAX_NODES} that are read", items.len());
+        let message = format!("{whose} has {} nodes, more than the limit of {MAX_NODES}", items.len());
         let fault = Diagnostic::error("too-large", message).at(tree.head());
         faults.push(fault.help("move parts of it into tools that it calls"));
         return Vec::new();
@@ -160,7 +160,7 @@ impl Reader<'_, '_> {
             return None;
         };
         if word.value == "mcp_tool" && !self.about.beside {
-            let fault = Diagnostic::warning("old-spelling", "`mcp_tool` is now written otherwise").at(word.span);
+            let fault = Diagnostic::warning("old-spelling", "`mcp_tool` is an old spelling").at(word.span);
             self.faults.push(fault.help("write `type: mcp`"));
         }
         match known {
@@ -209,7 +209,7 @@ impl Reader<'_, '_> {
     fn old_tool(&mut self) {
         self.tool = self.fields.string("tool", self.faults);
         if let Some(tool) = &self.tool {
-            let message = format!("`tool` on {} is now written otherwise", self.named);
+            let message = format!("`tool` on {} is an old spelling", self.named);
             let fault = Diagnostic::warning("old-spelling", message).at(tool.span);
             self.faults.push(fault.help("put the nodes under `nodes` of the tool, and leave `tool` out"));
         }
@@ -261,11 +261,11 @@ impl Reader<'_, '_> {
         };
         if items.len() > MAX_CONDITIONS {
             let message =
-                format!("{} has {} conditions, more than the {MAX_CONDITIONS} that are read", self.named, items.len());
+                format!("{} has {} conditions, more than the limit of {MAX_CONDITIONS}", self.named, items.len());
             self.faults.push(
                 Diagnostic::error("too-large", message)
                     .at(tree.head())
-                    .help("look the way up in an expression instead"),
+                    .help("look up the target in an expression instead"),
             );
             return None;
         }
@@ -277,9 +277,9 @@ impl Reader<'_, '_> {
             }
         }
         if self.next.is_none() && !self.fields.has("next") {
-            let message = format!("{} has no `next`, so that it has no way on when no condition holds", self.named);
+            let message = format!("{} has no `next`, so it has no edge to take when no condition holds", self.named);
             let fault = Diagnostic::error("missing-field", message).at(self.tree.head());
-            self.faults.push(fault.help("add `next: …`, the way that is taken by default"));
+            self.faults.push(fault.help("add `next: …`, the edge that is taken by default"));
         }
         self.settle_next();
         Some(NodeType::Switch(conditions))
@@ -292,8 +292,8 @@ impl Reader<'_, '_> {
         let rule = fields.optional("rule");
         let old = fields.string("target", self.faults);
         if let Some(old) = &old {
-            let fault = Diagnostic::warning("old-spelling", format!("`target` in {what} is now written otherwise"));
-            self.faults.push(fault.at(old.span).help("call it `next`"));
+            let fault = Diagnostic::warning("old-spelling", format!("`target` in {what} is an old spelling"));
+            self.faults.push(fault.at(old.span).help("rename it to `next`"));
         }
         let next = match old {
             Some(old) => Some(old),

@@ -122,8 +122,8 @@ fn read_face(tree: &Tree, beside: bool, faults: &mut FaultList) -> Option<Face> 
     let description = fields.string("description", faults);
     fields.finish(faults);
     if let Some(old) = description.as_ref().filter(|_| !beside) {
-        let fault = Diagnostic::warning("old-spelling", "`description` of `server` is now written otherwise");
-        faults.push(fault.at(old.span).help("call it `instructions`, which clients are told, or `title`"));
+        let fault = Diagnostic::warning("old-spelling", "`description` of `server` is an old spelling");
+        faults.push(fault.at(old.span).help("rename it to `instructions`, which is sent to clients, or `title`"));
     }
     let text = |field: Option<Spanned<String>>| field.map(|field| field.value);
     Some(Face {
@@ -137,8 +137,8 @@ fn read_face(tree: &Tree, beside: bool, faults: &mut FaultList) -> Option<Face> 
 fn read_servers(source: &Source, fields: &mut Fields<'_>, tree: &Tree, faults: &mut FaultList) -> servers::Entries {
     let old = fields.optional("servers");
     if let Some(entry) = tree.entries().and_then(|entries| entries.iter().find(|entry| entry.key.value == "servers")) {
-        let fault = Diagnostic::warning("old-spelling", "`servers` is now written otherwise").at(entry.key.span);
-        faults.push(fault.help("call it `mcpServers`"));
+        let fault = Diagnostic::warning("old-spelling", "`servers` is an old spelling").at(entry.key.span);
+        faults.push(fault.help("rename it to `mcpServers`"));
     }
     let (key, found) = match fields.optional("mcpServers") {
         Some(tree) => ("mcpServers", Some(tree)),
@@ -165,11 +165,11 @@ fn read_tools(about: &About<'_>, tree: &Tree, faults: &mut FaultList) -> Vec<Too
         return Vec::new();
     };
     if items.is_empty() {
-        let fault = Diagnostic::error("missing-field", "the file has no tools, so that there is nothing to run");
+        let fault = Diagnostic::error("missing-field", "the file has no tools, so there is nothing to run");
         faults.push(fault.at(tree.head()).help("add one under `tools`, with `name`, `description` and `nodes`"));
     }
     if items.len() > MAX_TOOLS {
-        let message = format!("the file has {} tools, more than the {MAX_TOOLS} that are read", items.len());
+        let message = format!("the file has {} tools, more than the limit of {MAX_TOOLS}", items.len());
         faults.push(
             Diagnostic::error("too-large", message).at(tree.head()).help("put some of them into a file of their own"),
         );
@@ -260,9 +260,9 @@ fn schema(
     faults: &mut FaultList,
 ) -> Option<Spanned<Schema>> {
     let Some(tree) = fields.optional(key) else {
-        let message = format!("{named} has no `{key}`, so that nothing is held against one");
+        let message = format!("{named} has no `{key}`, so nothing is validated against one");
         let fault = Diagnostic::warning("missing-schema", message).at(tool.head());
-        faults.push(fault.help(format!("add one; `{key}: {{ type: object }}` says the least")));
+        faults.push(fault.help(format!("add one; `{key}: {{ type: object }}` is the minimum")));
         return None;
     };
     if tree.entries().is_none() {

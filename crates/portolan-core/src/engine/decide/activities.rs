@@ -21,7 +21,7 @@ pub(super) fn misfits(flow: &Flow, values: &Map<String, Value>) -> Vec<String> {
             }
             _ => None,
         },
-        Some(variable) => Some(format!("`{name}` is {}, and not {}", variable.kind.described(), described(value))),
+        Some(variable) => Some(format!("`{name}` must be {}, but is {}", variable.kind.described(), described(value))),
     };
     values.iter().filter_map(misfit).collect()
 }
@@ -40,7 +40,7 @@ pub(super) fn seeded(flow: &Flow, given: &Map<String, Value>) -> Result<Map<Stri
         flow.variable(name).is_some_and(|variable| variable.keeper == VariableOwner::Person && !variable.required)
     };
     let answered = given.keys().filter(is_answered);
-    faults.extend(answered.map(|name| format!("`{name}` is what a person answers, and not given at the start")));
+    faults.extend(answered.map(|name| format!("`{name}` is answered by a person, and cannot be given at the start")));
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -138,8 +138,8 @@ impl Draft<'_> {
         let why = match value {
             Some(Value::Array(items)) if items.len() <= MAX_ITEMS => return Ok(Arc::new(items)),
             Some(Value::Array(items)) => format!("`{}` has {} items, more than {MAX_ITEMS}", named(), items.len()),
-            Some(other) => format!("`{}` is no array but {}", named(), described(&other)),
-            None => format!("`{}` has no value, and the loop goes by its items", named()),
+            Some(other) => format!("`{}` is not an array but {}", named(), described(&other)),
+            None => format!("`{}` has no value, but the loop iterates over its items", named()),
         };
         Err(fault(node, "bad-items", why, ""))
     }
@@ -226,7 +226,7 @@ impl Draft<'_> {
         let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return (Outcome::failed(), before) };
         let node = &self.step(&flow, node).node;
         let goes_on = matches!(&node.kind, Kind::Loop(looping) if looping.at_limit == AtLimit::GoesOn);
-        let ended = format!("\"{}\" was ended after {passes} passes, the most that it may make", node.name);
+        let ended = format!("\"{}\" was ended after {passes} passes, the maximum allowed", node.name);
         let mut feedback = before.unwrap_or_default();
         feedback.note = Some(match feedback.note {
             Some(note) => format!("{note}; {ended}"),

@@ -128,7 +128,7 @@ fn switch(draft: &mut Draft<'_>, at: &At<'_>) {
     }
     let Some(to) = chosen else {
         let tried: Vec<String> = exits.guards.iter().map(|(guard, _)| format!("`{}`", guard.text())).collect();
-        let why = format!("no condition holds of {}, and there is no default", tried.join(", "));
+        let why = format!("none of the conditions {} holds, and there is no default", tried.join(", "));
         return draft.undecided(path, at.node(), at.fault("no-way-on", why, ""));
     };
     let passed_over = at.step.node.seat.as_ref().is_some_and(|seat| seat.gates) && Some(to) == exits.passed();
@@ -160,7 +160,7 @@ fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
     if let Some(schema) = &interface.output {
         let faults = schema.value.check(output.as_deref().unwrap_or(&Value::Null));
         if !faults.is_empty() {
-            let message = format!("the output is not what `outputSchema` says: {}", told(&faults));
+            let message = format!("the output does not match `outputSchema`: {}", told(&faults));
             return draft.broke(at.path, at.node(), at.fault("bad-output", message, ""));
         }
     }
@@ -184,7 +184,7 @@ fn over_limit(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
     let executed = draft.before.executed;
     if executed >= max_nodes {
         let message = format!("the run has executed {executed} nodes, and `maxNodeExecutions` is {max_nodes}");
-        return Some(fault(node, "limit-nodes", message, "mend a loop that does not end, or raise `executionLimits`"));
+        return Some(fault(node, "limit-nodes", message, "fix a loop that does not end, or raise `executionLimits`"));
     }
     time_is_up(draft, node)
 }
@@ -205,7 +205,7 @@ fn time_is_up(draft: &Draft<'_>, node: &NodeId) -> Option<Fault> {
     let elapsed = u64::try_from(draft.now.at.0.saturating_sub(draft.before.opening.since?.0)).unwrap_or(0);
     (elapsed >= max_ms).then(|| {
         let message = format!("the run has taken {elapsed} ms, and `maxExecutionTimeMs` is {max_ms}");
-        fault(node, "limit-time", message, "see with `--trace` which node takes its time, or raise `executionLimits`")
+        fault(node, "limit-time", message, "use `--trace` to see which node takes so long, or raise `executionLimits`")
     })
 }
 

@@ -22,7 +22,7 @@ pub(super) fn decide(
     if first_hand && !is_first_hand(claim.by) {
         return Err(Rejection::new(
             RejectionReason::NeedsPerson,
-            format!("`{node}` asks a person, and an agent's word does not count here"),
+            format!("`{node}` asks a person, and an answer from an agent does not count here"),
             "stop and let the person answer",
         )
         .lifted_by(Remedy::PersonAnswers));
@@ -65,7 +65,7 @@ fn no_values(node: &NodeId, claim: &Claim<'_>) -> Result<(), Rejection> {
         None => Ok(()),
         Some(_) => Err(Rejection::new(
             RejectionReason::BadOutputs,
-            format!("this answer at `{node}` gives no variable a value"),
+            format!("this answer at `{node}` cannot set variables"),
             "answer without values",
         )),
     }
@@ -77,19 +77,19 @@ fn give_values(draft: &mut Draft<'_>, path: &FramePath, claim: &Claim<'_>) -> Re
     let Some(values) = values(claim) else { return Ok(()) };
     let refused = |message: String, help: &str| Err(Rejection::new(RejectionReason::BadOutputs, message, help));
     if !is_first_hand(claim.by) {
-        let message = "only a person gives variables their values here";
+        let message = "only a person can set variables here";
         let help = "answer without values; the person gives them with their own answer";
         return Err(Rejection::new(RejectionReason::BadOutputs, message, help).lifted_by(Remedy::PersonGives));
     }
     let Some(values) = values.as_object() else {
-        return refused("what is given is no object of variables and their values".to_owned(), "name each variable");
+        return refused("the given values are not an object from variable to value".to_owned(), "name each variable");
     };
     let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
     let faults = misfits(draft.workflow.flow(&frame.flow), values);
     if !faults.is_empty() {
-        let message = format!("the values are none of the variables: {}", faults.join("; "));
-        return refused(message, "give each as its type says");
+        let message = format!("the values do not match the variables: {}", faults.join("; "));
+        return refused(message, "give each a value of its type");
     }
     for (name, value) in values {
         draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
@@ -139,7 +139,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame) {
     let Some(fallback) = question.fallback.as_ref().filter(|_| due.0 <= draft.now.at.0) else { return };
     let label = question.choice(&fallback.option).map_or(fallback.option.as_str(), |choice| &choice.label);
     let name = &draft.step(&frame.flow, node).node.name;
-    let note = Some(format!("nobody answered \"{name}\" in time: it counts as \"{label}\""));
+    let note = Some(format!("\"{name}\" was not answered in time: it counts as \"{label}\""));
     let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note };
     leave(draft, (path, frame), node, &fallback.option, Some(feedback));
 }

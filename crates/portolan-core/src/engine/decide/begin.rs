@@ -14,8 +14,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, revision: Option<u64>) -> Result<(),
     if !at_start || !matches!(root.place, Place::Ready { .. }) {
         return Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            format!("the run has begun already and is at `{node}`"),
-            "go on from the present situation",
+            format!("the run has already begun and is at `{node}`"),
+            "continue from the present situation",
         ));
     }
     draft.leave(&FramePath::default(), node, &Outcome::passed(), None);

@@ -83,7 +83,7 @@ impl Draft<'_> {
     fn come_alone(&mut self, path: &FramePath, join: &NodeId) {
         let Some(flow) = self.frame(path).map(|frame| frame.flow.clone()) else { return };
         let Kind::Join { fork, .. } = &self.step(&flow, join).node.kind else { return };
-        let why = format!("it collects the branches of `{}`, and none of them is under way", fork.value);
+        let why = format!("it collects the branches of `{}`, but none of them is running", fork.value);
         self.undecided(path, join, fault(join, "branches-failed", why, ""));
     }
 
@@ -120,7 +120,7 @@ impl Draft<'_> {
             let failed = branches.iter().filter(|branch| branch.state == BranchState::Done(Outcome::failed()));
             let note = feedback(join, outcome, failed.map(|branch| &branch.name)).and_then(|feedback| feedback.note);
             let first = branches.iter().find_map(|branch| branch.data.as_ref()?.fault.clone());
-            let lost = || fault(join, "branches-failed", "no branch came to its end", "");
+            let lost = || fault(join, "branches-failed", "no branch reached its end", "");
             return self.failed(path, join, first.unwrap_or_else(lost), note.unwrap_or_default());
         }
         let done = branches.iter().filter_map(|branch| Some((&branch.name, branch.data.as_deref()?)));

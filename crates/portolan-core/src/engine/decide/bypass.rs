@@ -24,14 +24,14 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
         && invariant.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
     if !is_named {
         return refused(
-            format!("`{}` is no name of a rule", clip(invariant)),
-            "name exactly one rule, such as `I-3`: there is no bypass of several",
+            format!("`{}` is not a rule name", clip(invariant)),
+            "name exactly one rule, such as `I-3`: a bypass cannot cover several",
         );
     }
     if invariant == ON_RECORD {
         return refused(
-            format!("`{ON_RECORD}` cannot be got past: it is what puts every bypass on record"),
-            "name the rule that is in the way",
+            format!("`{ON_RECORD}` cannot be bypassed: it is what records every bypass"),
+            "name the rule that blocks the run",
         );
     }
     if reason.trim().is_empty() {
@@ -41,8 +41,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
         let node = draft.before.root.place.node();
         return Err(Rejection::new(
             RejectionReason::Over,
-            format!("the run is over: it ended at `{node}`"),
-            "there is nothing left to get past",
+            format!("the run has ended at `{node}`"),
+            "there is nothing left to bypass",
         ));
     }
     if !draft.workflow.flows().any(|(_, flow)| flow.steps.contains_key(node)) {
@@ -53,10 +53,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, event: &EventKind) -> Result<(), Rej
     }
     let count = draft.before.bypasses().len();
     if count >= MAX_BYPASSES {
-        return refused(
-            format!("the run has {count} bypasses already"),
-            "change the rules instead, or call the run off",
-        );
+        return refused(format!("the run already has {count} bypasses"), "change the rules instead, or cancel the run");
     }
     let bypass = Bypass {
         id: format!("b{}", count + 1),

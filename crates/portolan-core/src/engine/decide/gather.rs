@@ -12,8 +12,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, branches: &[(NodeId, Outcome)]) -> R
     let Place::Gathering { node } = &root.place else {
         return Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            "the run waits for no branches",
-            "go on from the present situation",
+            "the run is not waiting for branches",
+            "continue from the present situation",
         ));
     };
     let Some((join, strategy)) = join_of(draft.workflow, &root.flow, node) else { return Ok(()) };
@@ -26,8 +26,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, branches: &[(NodeId, Outcome)]) -> R
         let missing: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
         return Err(Rejection::new(
             RejectionReason::BranchesOpen,
-            format!("`{node}` waits for its branches: {} have not come to `{join}`", list(&missing)),
-            format!("lead the task of each of them to `{join}`; then call again"),
+            format!("`{node}` is waiting for its branches: {} have not reached `{join}`", list(&missing)),
+            format!("bring the task of each of them to `{join}`, then call again"),
         ));
     };
     let failed = names.iter().zip(&known).filter(|(_, outcome)| outcome.as_ref().is_some_and(Outcome::is_failed));

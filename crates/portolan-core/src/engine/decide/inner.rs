@@ -22,7 +22,7 @@ pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
     if let Some(schema) = flow.interface.as_ref().and_then(|interface| interface.input.as_ref()) {
         let faults = schema.value.check(&input);
         if !faults.is_empty() {
-            let message = format!("the input is not what `{}` takes: {}", flow.name, told(&faults));
+            let message = format!("the input is not valid for `{}`: {}", flow.name, told(&faults));
             return Err(fault(&flow.start, "bad-input", message, ""));
         }
     }
@@ -65,7 +65,8 @@ impl Draft<'_> {
         let lacks = |variable: &&Variable| variable.required && variable.default.is_none() && given(variable).is_none();
         let lacking: Vec<&str> = flow.variables.iter().filter(lacks).map(|it| it.name.value.as_str()).collect();
         if !lacking.is_empty() {
-            let message = format!("`{workflow}` requires {}, and is given no value of its type", list(&lacking));
+            let message =
+                format!("`{workflow}` requires {}, but was given no value of the required type", list(&lacking));
             return Err(fault(&flow.start, "bad-input", message, ""));
         }
         let variables = at_first(flow, &given);

@@ -52,7 +52,7 @@ pub fn decide(workflow: &Workflow, run: &Run, event: &Event) -> Result<Vec<Chang
             return Err(Rejection::new(
                 RejectionReason::OutOfPlace,
                 "the run is already open",
-                "go on from the present situation",
+                "continue from the present situation",
             ));
         }
         EventKind::Begun { revision } => begin::decide(&mut draft, *revision)?,
@@ -83,7 +83,7 @@ fn fresh(frame: &Frame, revision: Option<u64>) -> Result<(), Rejection> {
                 frame.place.node(),
                 frame.since
             ),
-            "somebody moved on meanwhile: choose from the present actions",
+            "the run has moved on in the meantime: choose from the present actions",
         )),
         _ => Ok(()),
     }
@@ -108,17 +108,17 @@ fn addressed<'r>(run: &'r Run, path: &FramePath) -> Result<&'r Frame, Rejection>
             "stop working on it",
         ),
         Some(_) => {
-            Rejection::new(RejectionReason::Over, format!("the branch `{text}` is done"), "go on with another one")
+            Rejection::new(RejectionReason::Over, format!("the branch `{text}` is done"), "continue with another one")
         }
         None if run.is_over() || open == ["``"] => Rejection::new(
             RejectionReason::UnknownBranch,
             format!("there is no branch `{text}`"),
-            "leave `branch` out: no branches are under way",
+            "leave `branch` out: no branches are running",
         ),
         None => Rejection::new(
             RejectionReason::UnknownBranch,
             format!("there is no branch `{text}`"),
-            format!("under way are {}", open.join(", ")),
+            format!("the running branches are {}", open.join(", ")),
         ),
     })
 }

@@ -18,13 +18,13 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by
     match &frame.place {
         Place::Checking { node, .. } => Err(Rejection::new(
             RejectionReason::Checking,
-            format!("the checks of `{node}` are being performed, with the values as they are"),
-            "wait for their verdict, and give the values then",
+            format!("the checks of `{node}` are running with the present values"),
+            "wait for their verdict, then give the values",
         )),
         Place::Arrived { node, .. } | Place::Ended { node, .. } => Err(Rejection::new(
             RejectionReason::Over,
-            format!("the run is over: it ended at `{node}`"),
-            "nothing more is to be said of it; begin a new run for new work",
+            format!("the run has ended at `{node}`"),
+            "nothing more can be reported; begin a new run for new work",
         )),
         Place::Ready { .. } if !is_function || names_variables(draft, frame, values) => {
             report::take_values(draft, path, values)
@@ -32,8 +32,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by
         _ if is_function => alter(draft, path, values, by),
         place => Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            format!("`{}` is no work that gives values", place.node()),
-            "give them at a step of yours",
+            format!("`{}` is not work that gives values", place.node()),
+            "give them at one of your steps",
         )),
     }
 }
@@ -47,15 +47,15 @@ fn names_variables(draft: &Draft<'_>, frame: &Frame, values: &Value) -> bool {
 /// Replaces outputs of nodes and values of variables: all of them, or none.
 fn alter(draft: &mut Draft<'_>, path: &FramePath, values: &Value, by: &Actor) -> Result<(), Rejection> {
     if matches!(by, Actor::Agent(_)) {
-        let message = "only a person may change what the nodes of a run came to";
+        let message = "only a person is allowed to change the outputs of a run's nodes";
         return Err(Rejection::new(
             RejectionReason::NeedsPerson,
             message,
-            "a person changes it in the studio, or forks the run",
+            "let a person change it in the studio, or fork the run",
         ));
     }
     let Some(values) = values.as_object() else {
-        let message = "the values are no object of nodes or variables and their values";
+        let message = "the values are not an object from node or variable to value";
         return Err(Rejection::new(RejectionReason::BadOutputs, message, "write them like `{\"add\": {\"sum\": 3}}`"));
     };
     for (name, value) in values {
@@ -96,8 +96,8 @@ fn holder(draft: &Draft<'_>, path: &FramePath, name: &str, value: &Value) -> Res
     match misfits(flow, &given).as_slice() {
         [] => Ok(Some(owner)),
         faults => {
-            let message = format!("that is no value of the variable: {}", faults.join("; "));
-            Err(Rejection::new(RejectionReason::BadOutputs, message, "give one as its type says"))
+            let message = format!("the value does not match the variable: {}", faults.join("; "));
+            Err(Rejection::new(RejectionReason::BadOutputs, message, "give a value of its type"))
         }
     }
 }
@@ -116,8 +116,8 @@ fn unknown(draft: &Draft<'_>, path: &FramePath, node: &NodeId) -> Rejection {
     let mut flows = inside_out(path).filter_map(|path| draft.before.frame(&path)).map(|frame| &frame.flow);
     let name = clip(node.as_str());
     if flows.any(|flow| draft.workflow.flow(flow).steps.contains_key(node)) {
-        let message = format!("`{name}` has come to nothing yet that could be changed");
-        return Rejection::new(RejectionReason::BadOutputs, message, "let the run go on past it first");
+        let message = format!("`{name}` has no output yet that could be changed");
+        return Rejection::new(RejectionReason::BadOutputs, message, "let the run continue past it first");
     }
     let message = format!("there is no node and no variable `{name}`");
     Rejection::new(RejectionReason::BadOutputs, message, "name a node that was executed, or a variable")

@@ -55,7 +55,7 @@ fn called(workflow: &Workflow, opening: &Opening) -> Result<Data, Rejection> {
         Rejection::new(
             RejectionReason::BadInput,
             fault.message,
-            format!("`{}` says what it takes in its `inputSchema`", workflow.id()),
+            format!("see the `inputSchema` of `{}`", workflow.id()),
         )
     })
 }
@@ -76,8 +76,8 @@ fn variables(workflow: &Workflow, opening: &Opening) -> Result<Map<String, Value
     activities::seeded(workflow.root(), given).map_err(|faults| {
         Rejection::new(
             RejectionReason::BadInput,
-            format!("the variables are not what `{}` takes: {}", workflow.id(), faults.join("; ")),
-            "give each as its type says, and leave out what the workflow does not name",
+            format!("the variables are not valid for `{}`: {}", workflow.id(), faults.join("; ")),
+            "give each a value of its type, and leave out what the workflow does not name",
         )
     })
 }
@@ -88,7 +88,7 @@ fn check_step(workflow: &Workflow, at: &NodeId, is_branch: bool) -> Result<(), R
     if let Some(fork) = flow.fork_around(at).filter(|_| !is_branch) {
         return Err(Rejection::new(
             RejectionReason::UnknownStep,
-            format!("`{at}` stands in a branch of `{fork}`, and the run would come to the join without the others"),
+            format!("`{at}` is in a branch of `{fork}`, and the run would reach the join without the others"),
             format!("begin at `{fork}`, or before it"),
         ));
     }

@@ -27,8 +27,8 @@ pub(super) fn decide(
     if !at_work || !matches!(frame.place, Place::Ready { .. }) {
         return Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            format!("nothing can be asked at `{node}`: no work is under way there"),
-            "go on from the present situation",
+            format!("nothing can be asked at `{node}`: no work is in progress there"),
+            "continue from the present situation",
         ));
     }
     if let Some((message, help)) = fault(question) {
@@ -46,16 +46,16 @@ fn fault(question: &Raised) -> Option<(String, &'static str)> {
         return Some(("the question is empty".to_owned(), "say what is to be decided"));
     }
     if options.len() < 2 || options.len() > MAX_OPTIONS {
-        let message = format!("a question has 2 to {MAX_OPTIONS} options, and this one {}", options.len());
+        let message = format!("a question must have 2 to {MAX_OPTIONS} options, but this one has {}", options.len());
         return Some((message, "give the answers that the person can choose from"));
     }
     if let Some(twice) = options.iter().find(|option| !seen.insert(option.as_str())) {
-        return Some((format!("`{}` is an option twice", clip(twice.as_str())), "give each option once"));
+        return Some((format!("the option `{}` is given twice", clip(twice.as_str())), "give each option once"));
     }
     let long = options.iter().map(|option| option.as_str().len()).chain([question.question.len()]).max();
     let empty = options.iter().any(|option| option.as_str().trim().is_empty());
     if empty || long > Some(MAX_BYTES) {
-        let message = format!("the question and its options have 1 to {MAX_BYTES} bytes each");
+        let message = format!("the question and its options must have 1 to {MAX_BYTES} bytes each");
         return Some((message, "shorten them"));
     }
     None

@@ -41,8 +41,8 @@ pub(super) fn decide(
         Place::Checking { outcome, .. } if outcome == claim.outcome => Ok(()),
         Place::Checking { node, outcome, .. } => Err(Rejection::new(
             RejectionReason::Checking,
-            format!("`{node}` was reported `{outcome}` and its checks are being performed"),
-            format!("wait for their verdict, or report `{outcome}` again to have them performed anew"),
+            format!("`{node}` was reported as `{outcome}` and its checks are running"),
+            format!("wait for their verdict, or report `{outcome}` again to run them again"),
         )
         .accepting(vec![outcome.clone()])),
         Place::Waiting { node, on, .. } => {
@@ -52,8 +52,8 @@ pub(super) fn decide(
         Place::Forked { node, .. } => Err(open_branches(draft, node)),
         Place::Gathering { node } => Err(Rejection::new(
             RejectionReason::BranchesOpen,
-            format!("the branches of `{node}` are tasks of their own and have not all come to an outcome"),
-            "lead each of them to the join first",
+            format!("the branches of `{node}` are separate tasks, and not all of them have an outcome"),
+            "bring each of them to the join first",
         )),
         Place::Each { node, open, .. } if open.iter().any(|item| leads_somebody(draft, &item.frame)) => {
             Err(open_branches(draft, node))
@@ -63,12 +63,12 @@ pub(super) fn decide(
         | Place::Conversing { node, .. }
         | Place::Each { node, .. } => Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            format!("`{node}` is executed by the engine: nothing is to be reported of it"),
-            "wait until the run comes to a step for you",
+            format!("`{node}` is executed by the engine: nothing can be reported for it"),
+            "wait until the run reaches a step for you",
         )),
         Place::Looping { node, .. } => Err(Rejection::new(
             RejectionReason::OutOfPlace,
-            format!("a pass of `{node}` is under way"),
+            format!("a pass of `{node}` is in progress"),
             "address the position inside it",
         )),
         Place::Within { node, .. } => Err(Rejection::new(
@@ -78,8 +78,8 @@ pub(super) fn decide(
         )),
         Place::Arrived { node, .. } | Place::Ended { node, .. } => Err(Rejection::new(
             RejectionReason::Over,
-            format!("the run is over: it ended at `{node}`"),
-            "nothing more is to be done; begin a new run for new work",
+            format!("the run has ended at `{node}`"),
+            "nothing is left to do; begin a new run for new work",
         )),
     }
 }
@@ -99,7 +99,7 @@ fn accepted(draft: &Draft<'_>, frame: &Frame, node: &NodeId, outcome: &Outcome) 
     let words: Vec<&str> = accepted.iter().map(Outcome::as_str).collect();
     Err(Rejection::new(
         RejectionReason::UndeclaredOutcome,
-        format!("`{}` is no outcome of `{node}`", clip(outcome.as_str())),
+        format!("`{}` is not an outcome of `{node}`", clip(outcome.as_str())),
         format!("report one of {}", list(&words)),
     )
     .accepting(accepted))
@@ -114,7 +114,7 @@ fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
     let fault = |evidence: &Evidence| {
         let (name, schema) = evidence.fact.output()?;
         match claim.outputs.and_then(|outputs| outputs.get(name)) {
-            None => Some(format!("`{name}` is not given, which must fit {}", clip(&schema.to_string()))),
+            None => Some(format!("`{name}` is missing, and must fit {}", clip(&schema.to_string()))),
             Some(value) => evidence.fact.misfit(value).map(|misfit| format!("`{name}` does not fit: {misfit}")),
         }
     };
@@ -124,7 +124,12 @@ fn lacking(node: &Node, claim: &Claim<'_>) -> Result<(), Rejection> {
     }
     Err(Rejection::new(
         RejectionReason::BadOutputs,
-        format!("`{}` is left as {} only with what it must give: {}", node.id, claim.outcome, faults.join("; ")),
+        format!(
+            "`{}` can be reported as {} only with its required outputs: {}",
+            node.id,
+            claim.outcome,
+            faults.join("; ")
+        ),
         "report it again with these values in `outputs`",
     ))
 }
@@ -140,11 +145,11 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
         Err(Rejection::new(
             RejectionReason::BadOutputs,
             message,
-            "give each as its type says, and leave out what is no variable",
+            "give each a value of its type, and leave out what is not a variable",
         ))
     };
     let Some(outputs) = outputs.as_object() else {
-        return refused("`outputs` is no object of variables and their values".to_owned());
+        return refused("`outputs` is not an object from variable to value".to_owned());
     };
     let owner = draft.before.owner(path);
     let Some(frame) = draft.before.frame(&owner) else { return Ok(()) };
@@ -159,7 +164,7 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
             open.into_iter().filter(|name| node.is_some_and(|node| gives(flow, node, name))).collect();
         let help = match open.as_slice() {
             [] => "no value can be given here".to_owned(),
-            open => format!("what can be given here is {}", list(open)),
+            open => format!("only {} can be given here", list(open)),
         };
         let message = format!("{} cannot be given a value{at}", list(&closed));
         return Err(Rejection::new(RejectionReason::FieldOutOfPhase, message, help));
@@ -170,12 +175,12 @@ pub(super) fn take_values(draft: &mut Draft<'_>, path: &FramePath, outputs: &Val
         return Err(Rejection::new(
             RejectionReason::BadOutputs,
             format!("the step does not give {}", list(&foreign)),
-            "leave out what the step is not said to give",
+            "leave out what the step is not declared to give",
         ));
     }
     let faults = misfits(flow, outputs);
     if !faults.is_empty() {
-        return refused(format!("the outputs are no values of the variables: {}", faults.join("; ")));
+        return refused(format!("the outputs do not match the variables: {}", faults.join("; ")));
     }
     for (name, value) in outputs {
         draft.emit(Change::Set { frame: owner.clone(), name: name.clone(), value: value.clone() });
@@ -237,7 +242,7 @@ fn open_branches(draft: &Draft<'_>, fork: &NodeId) -> Rejection {
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
     Rejection::new(
         RejectionReason::BranchesOpen,
-        format!("the branches of `{fork}` are under way, and the call names none of them"),
+        format!("the branches of `{fork}` are running, but the call names none of them"),
         format!("say which one with `branch`: {}", list(&open)),
     )
 }

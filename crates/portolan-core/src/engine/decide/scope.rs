@@ -103,7 +103,7 @@ impl Draft<'_> {
     ) -> Result<T, Fault> {
         let (workflow, now) = (self.workflow, self.now);
         let run = if self.changes().is_empty() { self.before } else { self.run() };
-        let Some(frame) = run.frame(path) else { return Err(fault(node, "gone", "it is not under way", "")) };
+        let Some(frame) = run.frame(path) else { return Err(fault(node, "gone", "it is not in progress", "")) };
         seen(workflow.flow(&frame.flow), run, path, now, evaluate)
             .map_err(|broken| fault(node, broken.code, broken.message, broken.expression))
     }

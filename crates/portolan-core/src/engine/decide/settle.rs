@@ -83,7 +83,7 @@ fn for_person((check, verdict): &(CheckId, Verdict)) -> Option<String> {
 
 /// Asks a person, once for all checks, whether the claim holds.
 fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, open: &[String]) {
-    let question = format!("`{node}` was reported {claimed}. Is it so? {}", open.join("; "));
+    let question = format!("`{node}` was reported as {claimed}. Is that correct? {}", open.join("; "));
     let question = Raised { question, options: vec![claimed, Outcome::failed()] };
     draft.emit(Change::Raised { frame: path.clone(), question: Some(Box::new(question)) });
     draft.moved(path, Place::Waiting { node, on: WaitingFor::Unchecked, due: None }, None);

@@ -255,7 +255,7 @@ fn moves(change: &Change, path: &FramePath) -> bool {
 
 /// Returns the error for nesting that is too deep.
 pub(super) fn too_deep() -> String {
-    format!("loops, branches, items and workflows stand more than {MAX_DEPTH} deep in one another")
+    format!("loops, branches, items and workflows are nested more than {MAX_DEPTH} levels deep")
 }
 
 /// Returns the node at which the retries of a node are counted. Phases may share it.

@@ -57,7 +57,7 @@ fn where_no_condition_holds_and_there_is_no_default_a_person_is_asked() {
         "passed",
         expect![[r#"
                     work
-            passed  leave? no progress <- no condition holds of `n == 1`, and there is no default
+            passed  leave? no progress <- none of the conditions `n == 1` holds, and there is no default
         "#]],
     );
 }
@@ -69,8 +69,8 @@ fn values_that_are_none_of_a_variable_change_nothing() {
         r#"passed{"n":"2","m":1} passed{"n":null} passed{"n":2}"#,
         expect![[r#"
                                    work
-            passed{"n":"2","m":1}  work  refused bad_outputs: the step does not give `m`; leave out what the step is not said to give
-            passed{"n":null}       work  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not null; give each as its type says, and leave out what is no variable
+            passed{"n":"2","m":1}  work  refused bad_outputs: the step does not give `m`; leave out what the step is not declared to give
+            passed{"n":null}       work  refused bad_outputs: the outputs do not match the variables: `n` must be a number, but is null; give each a value of its type, and leave out what is not a variable
             passed{"n":2}          many  n = 2, leave → many
         "#]],
     );
@@ -78,14 +78,14 @@ fn values_that_are_none_of_a_variable_change_nothing() {
         THREE_WAYS,
         r#"[with {"n":"2","x":1}]"#,
         expect![[r#"
-        refused bad_input: the variables are not what `story` takes: `n` is a number, and not a string; there is no variable `x`; give each as its type says, and leave out what the workflow does not name
+        refused bad_input: the variables are not valid for `story`: `n` must be a number, but is a string; there is no variable `x`; give each a value of its type, and leave out what the workflow does not name
     "#]],
     );
     story(
         "var n number required; start > a(activity) > done; a -skipped-> done",
         "",
         expect![[r#"
-        refused bad_input: the variables are not what `story` takes: `n` is required; give each as its type says, and leave out what the workflow does not name
+        refused bad_input: the variables are not valid for `story`: `n` is required; give each a value of its type, and leave out what the workflow does not name
     "#]],
     );
 }
@@ -98,9 +98,9 @@ fn work_in_an_activity_is_done_or_passed_over_and_does_not_fail() {
         "failed skipped skipped passed",
         expect![[r#"
                  maybe
-        failed   maybe  refused no_matching_edge: `failed` is no outcome of `maybe`; report one of `passed` and `skipped` [passed, skipped]
+        failed   maybe  refused no_matching_edge: `failed` is not an outcome of `maybe`; report one of `passed` and `skipped` [passed, skipped]
         skipped  must
-        skipped  must   refused no_matching_edge: `skipped` is no outcome of `must`; report one of `passed` [passed]
+        skipped  must   refused no_matching_edge: `skipped` is not an outcome of `must`; report one of `passed` [passed]
         passed   done = success
     "#]],
     );
@@ -132,7 +132,7 @@ fn an_answer_sets_variables_leaves_activities_out_and_leads_elsewhere() {
         expect![[r#"
                 plan
         passed  how?
-        @maybe  how?  refused no_matching_edge: `maybe` is no outcome of `how`; report one of `quick`, `full` and `stop` [quick, full, stop]
+        @maybe  how?  refused no_matching_edge: `maybe` is not an outcome of `how`; report one of `quick`, `full` and `stop` [quick, full, stop]
         @quick  say   mode = "quick", skips b
         passed  done = success
     "#]],
@@ -163,7 +163,7 @@ fn an_answer_sets_variables_leaves_activities_out_and_leads_elsewhere() {
         expect![[r#"
                 plan
         passed  how?
-        quick   how?  refused needs_person: `how` asks a person, and an agent's word does not count here; stop and let the person answer
+        quick   how?  refused needs_person: `how` asks a person, and an answer from an agent does not count here; stop and let the person answer
         @quick  say   mode = "quick", skips b
     "#]],
     );
@@ -255,7 +255,7 @@ fn a_loop_goes_through_its_items() {
         expect![[r#"
                     l#1/body
             passed  l#2/body
-            passed  after <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            passed  after <- "l" was ended after 2 passes, the maximum allowed  l Limit after 2
             passed  done = success
         "#]],
     );
@@ -273,7 +273,7 @@ fn a_loop_goes_through_its_items() {
         &looping("forEach n"),
         "@failed",
         expect![[r#"
-                 l? no progress <- `n` is no array but a number
+                 l? no progress <- `n` is not an array but a number
         @failed  l = failure
     "#]],
     );
@@ -281,7 +281,7 @@ fn a_loop_goes_through_its_items() {
         &looping("forEach nobody"),
         "@failed",
         expect![[r#"
-                 l? no progress <- `nobody` has no value, and the loop goes by its items
+                 l? no progress <- `nobody` has no value, but the loop iterates over its items
         @failed  l = failure
     "#]],
     );
@@ -322,7 +322,7 @@ fn a_loop_goes_on_while_its_condition_holds() {
         expect![[r#"
                     l#1/body
             passed  l#2/body
-            passed  after <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            passed  after <- "l" was ended after 2 passes, the maximum allowed  l Limit after 2
             passed  done = success
         "#]],
     );
@@ -337,10 +337,10 @@ fn a_loop_that_is_cut_off_at_its_limit_has_failed() {
             expect![[r#"
                          l#1/body
                 passed   l#2/body
-                passed   l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+                passed   l? budget spent <- "l" was ended after 2 passes, the maximum allowed  l Limit after 2
                 @passed  l#1/body
                 passed   l#2/body
-                passed   l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+                passed   l? budget spent <- "l" was ended after 2 passes, the maximum allowed  l Limit after 2
                 @failed  l = failure
             "#]],
         );
@@ -351,9 +351,9 @@ fn a_loop_that_is_cut_off_at_its_limit_has_failed() {
         expect![[r#"
                            l#1/body
             passed         l#2/body
-            passed         l? budget spent <- "l" was ended after 2 passes, the most that it may make  l Limit after 2
+            passed         l? budget spent <- "l" was ended after 2 passes, the maximum allowed  l Limit after 2
             @passed        l#1/body
-            passed{"n":2}  after                                                                       n = 2, l Done after 1
+            passed{"n":2}  after                                                                 n = 2, l Done after 1
             passed         done = success
         "#]],
     );
@@ -372,7 +372,7 @@ fn giving_up_in_a_pass_ends_the_flow_that_the_loop_stands_in() {
         "passed @failed",
         expect![[r#"
                      l#1/m#1/body
-            passed   l#1/m? budget spent <- "m" was ended after 1 passes, the most that it may make  m Limit after 1
+            passed   l#1/m? budget spent <- "m" was ended after 1 passes, the maximum allowed  m Limit after 1
             @failed  l = failure
         "#]],
     );
@@ -464,9 +464,9 @@ fn a_question_that_nobody_answers_answers_itself_in_time() {
         "early late late",
         expect![[r#"
                    ok?
-            early  ok?                                                       nothing new
-            late   never <- nobody answered "ok" in time: it counts as "no"  n = 0, leave → never
-            late   never <- nobody answered "ok" in time: it counts as "no"  nothing new
+            early  ok?                                                        nothing new
+            late   never <- "ok" was not answered in time: it counts as "no"  n = 0, leave → never
+            late   never <- "ok" was not answered in time: it counts as "no"  nothing new
         "#]],
     );
     story(
@@ -497,7 +497,7 @@ fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
         expect![[r#"
                         work
         ask:left,right  work? raised
-        passed          work? raised  refused no_matching_edge: `passed` is no outcome of `work`; report one of `left` and `right` [left, right]
+        passed          work? raised  refused no_matching_edge: `passed` is not an outcome of `work`; report one of `left` and `right` [left, right]
         @left           work <- which?: `left`
         passed          more
     "#]],
@@ -508,7 +508,7 @@ fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
         expect![[r#"
                         work
         ask:left,right  work? raised
-        left            work? raised  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
+        left            work? raised  refused needs_person: `work` asks a person, and an answer from an agent does not count here; stop and let the person answer
         @right          work <- which?: `right`
     "#]],
     );
@@ -517,10 +517,10 @@ fn the_agent_asks_what_the_workflow_does_not_and_goes_on_with_the_answer() {
         "ask:only ask:a,a ask:a,b ask:a,b",
         expect![[r#"
                   work
-        ask:only  work          refused bad_input: a question has 2 to 20 options, and this one 1; give the answers that the person can choose from
-        ask:a,a   work          refused bad_input: `a` is an option twice; give each option once
+        ask:only  work          refused bad_input: a question must have 2 to 20 options, but this one has 1; give the answers that the person can choose from
+        ask:a,a   work          refused bad_input: the option `a` is given twice; give each option once
         ask:a,b   work? raised
-        ask:a,b   work? raised  refused out_of_place: nothing can be asked at `work`: no work is under way there; go on from the present situation
+        ask:a,b   work? raised  refused out_of_place: nothing can be asked at `work`: no work is in progress there; continue from the present situation
     "#]],
     );
 }

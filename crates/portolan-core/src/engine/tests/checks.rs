@@ -134,7 +134,7 @@ fn a_verdict_for_a_position_that_moved_on_changes_nothing() {
             passed      more checking passed
             replay#2    more checking passed  nothing new
             tests=held  done = success
-            replay#4    done = success        refused stale: the call quotes revision 5, but `done` was reached at revision 9; somebody moved on meanwhile: choose from the present actions
+            replay#4    done = success        refused stale: the call quotes revision 5, but `done` was reached at revision 9; the run has moved on in the meantime: choose from the present actions
         "#]],
     );
 }
@@ -167,8 +167,8 @@ fn a_claim_that_is_being_checked_may_be_repeated_and_not_changed() {
                         work
             passed      work checking passed
             passed      work checking passed  nothing new
-            partly      work checking passed  refused checking: `work` was reported `passed` and its checks are being performed; wait for their verdict, or report `passed` again to have them performed anew [passed]
-            failed      work checking passed  refused checking: `work` was reported `passed` and its checks are being performed; wait for their verdict, or report `passed` again to have them performed anew [passed]
+            partly      work checking passed  refused checking: `work` was reported as `passed` and its checks are running; wait for their verdict, or report `passed` again to run them again [passed]
+            failed      work checking passed  refused checking: `work` was reported as `passed` and its checks are running; wait for their verdict, or report `passed` again to run them again [passed]
             tests=held  done = success
         "#]],
     );
@@ -230,9 +230,9 @@ fn what_nobody_says_how_to_check_is_a_persons_to_say_and_no_agents() {
             passed       work checking passed
             tests=asked  work checking passed tests=asked
             docs=asked   work? unchecked
-            passed       work? unchecked  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
-            cancelled    work? unchecked  refused no_matching_edge: `cancelled` is no outcome of `work`; report one of `passed` and `failed` [passed, failed]
-            @maybe       work? unchecked  refused no_matching_edge: `maybe` is no outcome of `work`; report one of `passed` and `failed` [passed, failed]
+            passed       work? unchecked  refused needs_person: `work` asks a person, and an answer from an agent does not count here; stop and let the person answer
+            cancelled    work? unchecked  refused no_matching_edge: `cancelled` is not an outcome of `work`; report one of `passed` and `failed` [passed, failed]
+            @maybe       work? unchecked  refused no_matching_edge: `maybe` is not an outcome of `work`; report one of `passed` and `failed` [passed, failed]
             @failed      work             work retry 1 of 3
             passed       work checking passed
             docs=held    work checking passed docs=held
@@ -286,7 +286,7 @@ fn an_outcome_of_the_workflows_own_is_what_the_person_confirms() {
                         review
             rework      review checking rework
             seen=asked  review? unchecked
-            @passed     review? unchecked  refused no_matching_edge: `passed` is no outcome of `review`; report one of `rework` and `failed` [rework, failed]
+            @passed     review? unchecked  refused no_matching_edge: `passed` is not an outcome of `review`; report one of `rework` and `failed` [rework, failed]
             @rework     fix
             passed      review
         "#]],

@@ -25,7 +25,7 @@ fn a_failed_branch_fails_the_join_when_all_are_there() {
         expect![[r#"
                       split {a: a, b: b}
             b:failed  split {a: a, b failed}          b failed
-            b:passed  split {a: a, b failed}          refused no_outgoing_edges: the branch `b` is done; go on with another one
+            b:passed  split {a: a, b failed}          refused no_outgoing_edges: the branch `b` is done; continue with another one
             a:passed  stuck? <- failed branches: `b`  a passed
             @passed   split {a: a, b: b}              a opened, b opened
         "#]],
@@ -120,8 +120,8 @@ fn any_pass_takes_the_first_that_passes_and_cancels_the_others() {
         expect![[r#"
                       split {a: a, b: b, c: c}
             b:passed  done = success  b passed, a cancelled, c cancelled
-            a:passed  done = success  refused unknown_branch: there is no branch `a`; leave `branch` out: no branches are under way
-            c:failed  done = success  refused unknown_branch: there is no branch `c`; leave `branch` out: no branches are under way
+            a:passed  done = success  refused unknown_branch: there is no branch `a`; leave `branch` out: no branches are running
+            c:failed  done = success  refused unknown_branch: there is no branch `c`; leave `branch` out: no branches are running
         "#]],
     );
 }
@@ -177,7 +177,7 @@ fn a_held_branch_is_cancelled_without_having_begun() {
                       split {a: a, b held}
             b:passed  split {a: a, b held}  refused unknown_branch: the branch `b` has not begun; it begins when another branch reaches the join
             a:passed  after                 a passed, b cancelled
-            b:passed  after                 refused unknown_branch: there is no branch `b`; leave `branch` out: no branches are under way
+            b:passed  after                 refused unknown_branch: there is no branch `b`; leave `branch` out: no branches are running
             passed    done = success
         "#]],
     );
@@ -248,7 +248,7 @@ fn a_join_that_is_reached_without_its_branches_asks_a_person() {
         expect![[r#"
                       pick
             alone     a
-            passed    meet? no progress <- it collects the branches of `split`, and none of them is under way
+            passed    meet? no progress <- it collects the branches of `split`, but none of them is running
             @passed   split {a: a, b: b}      a opened, b opened
             a:passed  split {a passed, b: b}  a passed
             b:passed  done = success          b passed
@@ -260,7 +260,7 @@ fn a_join_that_is_reached_without_its_branches_asks_a_person() {
         expect![[r#"
                  pick
         alone    a
-        passed   meet? no progress <- it collects the branches of `split`, and none of them is under way
+        passed   meet? no progress <- it collects the branches of `split`, but none of them is running
         @failed  meet = failure
     "#]],
     );
@@ -273,7 +273,7 @@ fn a_join_that_leads_out_when_it_fails_is_tried_again_by_its_fork() {
         "alone @passed a:passed",
         expect![[r#"
                       pick
-            alone     meet? no progress <- it collects the branches of `split`, and none of them is under way
+            alone     meet? no progress <- it collects the branches of `split`, but none of them is running
             @passed   split {a: a}    a opened
             a:passed  done = success  a passed
         "#]],
@@ -355,9 +355,9 @@ fn a_fork_is_not_passed_without_its_branches() {
         "/:passed passed c:passed",
         expect![[r#"
                       split {a: a, b: b}
-            /:passed  split {a: a, b: b}  refused branches_open: the branches of `split` are under way, and the call names none of them; say which one with `branch`: `a` and `b`
-            passed    split {a: a, b: b}  refused branches_open: the branches of `split` are under way, and the call names none of them; say which one with `branch`: `a` and `b`
-            c:passed  split {a: a, b: b}  refused unknown_branch: there is no branch `c`; under way are `a`, `b`
+            /:passed  split {a: a, b: b}  refused branches_open: the branches of `split` are running, but the call names none of them; say which one with `branch`: `a` and `b`
+            passed    split {a: a, b: b}  refused branches_open: the branches of `split` are running, but the call names none of them; say which one with `branch`: `a` and `b`
+            c:passed  split {a: a, b: b}  refused unknown_branch: there is no branch `c`; the running branches are `a`, `b`
         "#]],
     );
 }
@@ -371,7 +371,7 @@ fn cancelling_ends_every_branch() {
                       split {a: a, b: b}
             a:passed  split {a passed, b: b}  a passed
             cancel    split = cancelled
-            b:passed  split = cancelled       refused unknown_branch: there is no branch `b`; leave `branch` out: no branches are under way
+            b:passed  split = cancelled       refused unknown_branch: there is no branch `b`; leave `branch` out: no branches are running
         "#]],
     );
 }
@@ -383,10 +383,10 @@ fn branches_outside_are_waited_for_and_counted() {
         "[outside] passed gather:a=passed gather:a=passed,b=passed gather:a=passed,b=passed",
         expect![[r#"
                                       split gathering
-            passed                    split gathering  refused branches_open: the branches of `split` are tasks of their own and have not all come to an outcome; lead each of them to the join first
-            gather:a=passed           split gathering  refused branches_open: `split` waits for its branches: `b` have not come to `meet`; lead the task of each of them to `meet`; then call again
+            passed                    split gathering  refused branches_open: the branches of `split` are separate tasks, and not all of them have an outcome; bring each of them to the join first
+            gather:a=passed           split gathering  refused branches_open: `split` is waiting for its branches: `b` have not reached `meet`; bring the task of each of them to `meet`, then call again
             gather:a=passed,b=passed  done = success
-            gather:a=passed,b=passed  done = success   refused out_of_place: the run waits for no branches; go on from the present situation
+            gather:a=passed,b=passed  done = success   refused out_of_place: the run is not waiting for branches; continue from the present situation
         "#]],
     );
 }
@@ -412,7 +412,7 @@ fn any_pass_outside_needs_one() {
         "[outside] gather:a=failed gather:b=passed,a=failed",
         expect![[r#"
                                       split gathering
-            gather:a=failed           split gathering  refused branches_open: `split` waits for its branches: `b` have not come to `meet`; lead the task of each of them to `meet`; then call again
+            gather:a=failed           split gathering  refused branches_open: `split` is waiting for its branches: `b` have not reached `meet`; bring the task of each of them to `meet`, then call again
             gather:b=passed,a=failed  done = success
         "#]],
     );
@@ -425,8 +425,8 @@ fn branches_that_the_fork_does_not_have_do_not_count() {
         "[outside] gather:x=passed,a=passed gather:",
         expect![[r#"
                                       split gathering
-            gather:x=passed,a=passed  split gathering  refused branches_open: `split` waits for its branches: `b` have not come to `meet`; lead the task of each of them to `meet`; then call again
-            gather:                   split gathering  refused branches_open: `split` waits for its branches: `a` and `b` have not come to `meet`; lead the task of each of them to `meet`; then call again
+            gather:x=passed,a=passed  split gathering  refused branches_open: `split` is waiting for its branches: `b` have not reached `meet`; bring the task of each of them to `meet`, then call again
+            gather:                   split gathering  refused branches_open: `split` is waiting for its branches: `a` and `b` have not reached `meet`; bring the task of each of them to `meet`, then call again
         "#]],
     );
 }
@@ -438,7 +438,7 @@ fn nothing_is_gathered_where_nothing_is_waited_for() {
         "gather:a=passed,b=passed",
         expect![[r#"
                                       split {a: a, b: b}
-            gather:a=passed,b=passed  split {a: a, b: b}  refused out_of_place: the run waits for no branches; go on from the present situation
+            gather:a=passed,b=passed  split {a: a, b: b}  refused out_of_place: the run is not waiting for branches; continue from the present situation
         "#]],
     );
 }
@@ -451,7 +451,7 @@ fn a_run_that_is_a_branch_is_done_at_its_join() {
         expect![[r#"
                     a
             passed  meet arrived passed
-            passed  meet arrived passed  refused no_outgoing_edges: the run is over: it ended at `meet`; nothing more is to be done; begin a new run for new work
+            passed  meet arrived passed  refused no_outgoing_edges: the run has ended at `meet`; nothing is left to do; begin a new run for new work
         "#]],
     );
 }
@@ -480,7 +480,7 @@ fn giving_up_in_a_run_that_is_a_branch_fails_it() {
             failed   a                 a retry 3 of 3
             failed   a? budget spent
             @failed  a arrived failed
-            passed   a arrived failed  refused no_outgoing_edges: the run is over: it ended at `a`; nothing more is to be done; begin a new run for new work
+            passed   a arrived failed  refused no_outgoing_edges: the run has ended at `a`; nothing is left to do; begin a new run for new work
         "#]],
     );
 }

@@ -14,9 +14,9 @@ fn a_run_waits_at_the_start_until_it_begins() {
         passed  start           refused not_begun: the run has not begun: it is at `start`; begin it first
         failed  start           refused not_begun: the run has not begun: it is at `start`; begin it first
         begin   work
-        begin   work            refused out_of_place: the run has begun already and is at `work`; go on from the present situation
+        begin   work            refused out_of_place: the run has already begun and is at `work`; continue from the present situation
         passed  done = success
-        begin   done = success  refused out_of_place: the run has begun already and is at `done`; go on from the present situation
+        begin   done = success  refused out_of_place: the run has already begun and is at `done`; continue from the present situation
     "#]],
     );
 }
@@ -28,7 +28,7 @@ fn a_run_may_be_opened_at_a_step() {
         "[at more] begin passed",
         expect![[r#"
                 more
-        begin   more  refused out_of_place: the run has begun already and is at `more`; go on from the present situation
+        begin   more  refused out_of_place: the run has already begun and is at `more`; continue from the present situation
         passed  done = success
     "#]],
     );
@@ -66,14 +66,14 @@ fn a_run_does_not_begin_inside_of_a_branch() {
         workflow,
         "[at more]",
         expect![[r#"
-        refused unknown_step: `more` stands in a branch of `split`, and the run would come to the join without the others; begin at `split`, or before it
+        refused unknown_step: `more` is in a branch of `split`, and the run would reach the join without the others; begin at `split`, or before it
     "#]],
     );
     story(
         workflow,
         "[at b]",
         expect![[r#"
-        refused unknown_step: `b` stands in a branch of `split`, and the run would come to the join without the others; begin at `split`, or before it
+        refused unknown_step: `b` is in a branch of `split`, and the run would reach the join without the others; begin at `split`, or before it
     "#]],
     );
     story(

@@ -161,8 +161,8 @@ fn e6_a_fork_is_not_passed_by_word_of_its_parent() {
         "passed /:passed",
         expect![[r#"
                       split {a: a, b: b}
-            passed    split {a: a, b: b}  refused branches_open: the branches of `split` are under way, and the call names none of them; say which one with `branch`: `a` and `b`
-            /:passed  split {a: a, b: b}  refused branches_open: the branches of `split` are under way, and the call names none of them; say which one with `branch`: `a` and `b`
+            passed    split {a: a, b: b}  refused branches_open: the branches of `split` are running, but the call names none of them; say which one with `branch`: `a` and `b`
+            /:passed  split {a: a, b: b}  refused branches_open: the branches of `split` are running, but the call names none of them; say which one with `branch`: `a` and `b`
         "#]],
     );
 }
@@ -202,7 +202,7 @@ fn e6_a_branch_does_not_walk_on_behind_its_join() {
         expect![[r#"
                     a
             passed  meet arrived passed
-            passed  meet arrived passed  refused no_outgoing_edges: the run is over: it ended at `meet`; nothing more is to be done; begin a new run for new work
+            passed  meet arrived passed  refused no_outgoing_edges: the run has ended at `meet`; nothing is left to do; begin a new run for new work
         "#]],
     );
 }
@@ -215,7 +215,7 @@ fn e8_a_word_that_is_no_outcome_is_refused() {
         "maybe",
         expect![[r#"
                work
-        maybe  work  refused no_matching_edge: `maybe` is no outcome of `work`; report one of `passed` and `failed` [passed, failed]
+        maybe  work  refused no_matching_edge: `maybe` is not an outcome of `work`; report one of `passed` and `failed` [passed, failed]
     "#]],
     );
 }
@@ -282,7 +282,7 @@ fn e10_a_run_may_be_called_off() {
         expect![[r#"
                 work
         cancel  work = cancelled
-        passed  work = cancelled  refused no_outgoing_edges: the run is over: it ended at `work`; nothing more is to be done; begin a new run for new work
+        passed  work = cancelled  refused no_outgoing_edges: the run has ended at `work`; nothing is left to do; begin a new run for new work
     "#]],
     );
 }

@@ -15,14 +15,14 @@ fn a_person_gives_the_value_that_was_in_the_way() {
         workflow,
         r#"passed{"rows":["x"]} @passed{"rows":7} @passed{"other":1} @failed{"rows":[]} @cancelled{"rows":[]} @passed{"rows":["x"]} passed"#,
         expect![[r#"
-                                   l? no progress <- `rows` has no value, and the loop goes by its items
-            passed{"rows":["x"]}   l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: only a person gives variables their values here; answer without values; the person gives them with their own answer
-            @passed{"rows":7}      l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: `rows` is an array, and not a number; give each as its type says
-            @passed{"other":1}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: the values are none of the variables: there is no variable `other`; give each as its type says
-            @failed{"rows":[]}     l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: this answer at `l` gives no variable a value; answer without values
-            @cancelled{"rows":[]}  l? no progress <- `rows` has no value, and the loop goes by its items  refused bad_outputs: this answer at `l` gives no variable a value; answer without values
-            @passed{"rows":["x"]}  l#1/body                                                               rows = ["x"]
-            passed                 done = success                                                         l Done after 1
+                                   l? no progress <- `rows` has no value, but the loop iterates over its items
+            passed{"rows":["x"]}   l? no progress <- `rows` has no value, but the loop iterates over its items  refused bad_outputs: only a person can set variables here; answer without values; the person gives them with their own answer
+            @passed{"rows":7}      l? no progress <- `rows` has no value, but the loop iterates over its items  refused bad_outputs: the values do not match the variables: `rows` must be an array, but is a number; give each a value of its type
+            @passed{"other":1}     l? no progress <- `rows` has no value, but the loop iterates over its items  refused bad_outputs: the values do not match the variables: there is no variable `other`; give each a value of its type
+            @failed{"rows":[]}     l? no progress <- `rows` has no value, but the loop iterates over its items  refused bad_outputs: this answer at `l` cannot set variables; answer without values
+            @cancelled{"rows":[]}  l? no progress <- `rows` has no value, but the loop iterates over its items  refused bad_outputs: this answer at `l` cannot set variables; answer without values
+            @passed{"rows":["x"]}  l#1/body                                                                     rows = ["x"]
+            passed                 done = success                                                               l Done after 1
         "#]],
     );
 }
@@ -36,7 +36,7 @@ fn an_answer_of_the_workflow_gives_no_values() {
         r#"@yes{"n":1} @yes"#,
         expect![[r#"
                          ok?
-            @yes{"n":1}  ok?  refused bad_outputs: this answer at `ok` gives no variable a value; answer without values
+            @yes{"n":1}  ok?  refused bad_outputs: this answer at `ok` cannot set variables; answer without values
             @yes         done = success
         "#]],
     );
@@ -53,8 +53,8 @@ fn an_end_for_a_person_with_a_way_on_waits_for_the_answer() {
             failed   fix     verify retry 1 of 1
             passed   verify
             failed   stuck?
-            failed   stuck?  refused no_matching_edge: `failed` is no outcome of `stuck`; report one of `passed` and `cancelled` [passed, cancelled]
-            maybe    stuck?  refused no_matching_edge: `maybe` is no outcome of `stuck`; report one of `passed` and `cancelled` [passed, cancelled]
+            failed   stuck?  refused no_matching_edge: `failed` is not an outcome of `stuck`; report one of `passed` and `cancelled` [passed, cancelled]
+            maybe    stuck?  refused no_matching_edge: `maybe` is not an outcome of `stuck`; report one of `passed` and `cancelled` [passed, cancelled]
             @passed  fix     all refilled
         "#]],
     );
@@ -87,8 +87,8 @@ fn an_agents_word_does_not_count_where_answers_are_verified() {
             failed     fix     verify retry 1 of 1
             passed     verify
             failed     stuck?
-            passed     stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer
-            cancelled  stuck?  refused needs_person: `stuck` asks a person, and an agent's word does not count here; stop and let the person answer
+            passed     stuck?  refused needs_person: `stuck` asks a person, and an answer from an agent does not count here; stop and let the person answer
+            cancelled  stuck?  refused needs_person: `stuck` asks a person, and an answer from an agent does not count here; stop and let the person answer
             @passed    fix     all refilled
         "#]],
     );
@@ -101,9 +101,9 @@ fn an_undeclared_answer_names_the_declared_ones_whoever_gives_it() {
         "@maybe maybe failed @no",
         expect![[r#"
                 ask?
-        @maybe  ask?  refused no_matching_edge: `maybe` is no outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
-        maybe   ask?  refused no_matching_edge: `maybe` is no outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
-        failed  ask?  refused no_matching_edge: `failed` is no outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
+        @maybe  ask?  refused no_matching_edge: `maybe` is not an outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
+        maybe   ask?  refused no_matching_edge: `maybe` is not an outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
+        failed  ask?  refused no_matching_edge: `failed` is not an outcome of `ask`; report one of `yes`, `no` and `cancelled` [yes, no, cancelled]
         @no     dead = failure
     "#]],
     );
@@ -145,7 +145,7 @@ fn cancelled_at_a_question_ends_the_run() {
             passed      verify
             failed      stuck?
             @cancelled  stuck = cancelled
-            passed      stuck = cancelled  refused no_outgoing_edges: the run is over: it ended at `stuck`; nothing more is to be done; begin a new run for new work
+            passed      stuck = cancelled  refused no_outgoing_edges: the run has ended at `stuck`; nothing is left to do; begin a new run for new work
         "#]],
     );
 }
@@ -197,7 +197,7 @@ fn cancelled_inside_a_branch_ends_the_whole_run() {
                           split {a: a, b: b}
             b:passed      split {a: a, b: ask?}
             b:@cancelled  split = cancelled
-            a:passed      split = cancelled  refused unknown_branch: there is no branch `a`; leave `branch` out: no branches are under way
+            a:passed      split = cancelled  refused unknown_branch: there is no branch `a`; leave `branch` out: no branches are running
         "#]],
     );
 }
@@ -213,7 +213,7 @@ fn passed_at_a_spent_budget_tries_again_where_the_retry_begins_with_a_full_budge
             failed   fix                   verify retry 1 of 1
             passed   verify
             failed   verify? budget spent
-            maybe    verify? budget spent  refused no_matching_edge: `maybe` is no outcome of `verify`; report one of `passed`, `failed` and `cancelled` [passed, failed, cancelled]
+            maybe    verify? budget spent  refused no_matching_edge: `maybe` is not an outcome of `verify`; report one of `passed`, `failed` and `cancelled` [passed, failed, cancelled]
             @passed  fix                   all refilled
             passed   verify
             failed   fix                   verify retry 1 of 1
@@ -231,7 +231,7 @@ fn failed_at_a_spent_budget_gives_up() {
         failed   work            work retry 1 of 1
         failed   work? budget spent
         @failed  work = failure
-        passed   work = failure  refused no_outgoing_edges: the run is over: it ended at `work`; nothing more is to be done; begin a new run for new work
+        passed   work = failure  refused no_outgoing_edges: the run has ended at `work`; nothing is left to do; begin a new run for new work
     "#]],
     );
 }
@@ -244,7 +244,7 @@ fn a_spent_budget_is_verified_too() {
         expect![[r#"
                  work
         failed   work? budget spent
-        passed   work? budget spent  refused needs_person: `work` asks a person, and an agent's word does not count here; stop and let the person answer
+        passed   work? budget spent  refused needs_person: `work` asks a person, and an answer from an agent does not count here; stop and let the person answer
         @passed  work
     "#]],
     );
@@ -259,8 +259,8 @@ fn a_run_is_called_off_once() {
                     fix
             passed  verify
             cancel  verify = cancelled
-            cancel  verify = cancelled  refused no_outgoing_edges: the run is over: it ended at `verify`; there is nothing to cancel
-            passed  verify = cancelled  refused no_outgoing_edges: the run is over: it ended at `verify`; nothing more is to be done; begin a new run for new work
+            cancel  verify = cancelled  refused no_outgoing_edges: the run has ended at `verify`; there is nothing to cancel
+            passed  verify = cancelled  refused no_outgoing_edges: the run has ended at `verify`; nothing is left to do; begin a new run for new work
         "#]],
     );
 }

@@ -38,7 +38,7 @@ fn a_phase_that_goes_nowhere_back_cannot_fail() {
         "failed",
         expect![[r#"
                 issue
-        failed  issue  refused no_matching_edge: `failed` is no outcome of `issue`; report one of `passed` [passed]
+        failed  issue  refused no_matching_edge: `failed` is not an outcome of `issue`; report one of `passed` [passed]
     "#]],
     );
 }
@@ -93,16 +93,16 @@ fn claims_are_made_where_they_may_be() {
         expect![[r#"
                             issue
             note:{"n":1}    issue                  n = 1
-            note:{"n":"x"}  issue                  refused bad_outputs: the outputs are no values of the variables: `n` is a number, and not a string; give each as its type says, and leave out what is no variable
-            note:{"k":1}    issue                  refused bad_outputs: the step does not give `k`; leave out what the step is not said to give
-            note:[]         issue                  refused bad_outputs: `outputs` is no object of variables and their values; give each as its type says, and leave out what is no variable
+            note:{"n":"x"}  issue                  refused bad_outputs: the outputs do not match the variables: `n` must be a number, but is a string; give each a value of its type, and leave out what is not a variable
+            note:{"k":1}    issue                  refused bad_outputs: the step does not give `k`; leave out what the step is not declared to give
+            note:[]         issue                  refused bad_outputs: `outputs` is not an object from variable to value; give each a value of its type, and leave out what is not a variable
             passed          issue checking passed
-            note:{"n":2}    issue checking passed  refused checking: the checks of `issue` are being performed, with the values as they are; wait for their verdict, and give the values then
+            note:{"n":2}    issue checking passed  refused checking: the checks of `issue` are running with the present values; wait for their verdict, then give the values
             named=held      issue checking passed named=held
             open=held       work
-            note:{"n":3}    work                   refused out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
+            note:{"n":3}    work                   refused out_of_phase: `n` cannot be given a value at `work`; only `m` can be given here
             note:{"m":3}    work                   m = 3
-            passed{"n":4}   work                   refused out_of_phase: `n` cannot be given a value at `work`; what can be given here is `m`
+            passed{"n":4}   work                   refused out_of_phase: `n` cannot be given a value at `work`; only `m` can be given here
         "#]],
     );
 }
@@ -180,12 +180,12 @@ fn a_bypass_that_is_none_is_refused() {
         "bypass:* bypass:I-13 bypass:I-4? bypass:I-4@nowhere cancel bypass:I-4",
         expect![[r#"
                             issue
-        bypass:*            issue              refused bad_bypass: `*` is no name of a rule; name exactly one rule, such as `I-3`: there is no bypass of several
-        bypass:I-13         issue              refused bad_bypass: `I-13` cannot be got past: it is what puts every bypass on record; name the rule that is in the way
+        bypass:*            issue              refused bad_bypass: `*` is not a rule name; name exactly one rule, such as `I-3`: a bypass cannot cover several
+        bypass:I-13         issue              refused bad_bypass: `I-13` cannot be bypassed: it is what records every bypass; name the rule that blocks the run
         bypass:I-4?         issue              refused bad_bypass: the bypass of `I-4` has no reason; say why, in a sentence
         bypass:I-4@nowhere  issue              refused bad_bypass: there is no `nowhere` in the workflow; name one of its nodes, or leave it out for the present one
         cancel              issue = cancelled
-        bypass:I-4          issue = cancelled  refused no_outgoing_edges: the run is over: it ended at `issue`; there is nothing left to get past
+        bypass:I-4          issue = cancelled  refused no_outgoing_edges: the run has ended at `issue`; there is nothing left to bypass
     "#]],
     );
 }

@@ -13,10 +13,10 @@ fn a_replayed_report_is_stale_even_at_the_same_node() {
                       fix
             passed    verify
             failed    fix     verify retry 1 of 1
-            replay#1  fix     refused stale: the call quotes revision 2, but `fix` was reached at revision 5; somebody moved on meanwhile: choose from the present actions
-            replay#2  fix     refused stale: the call quotes revision 3, but `fix` was reached at revision 5; somebody moved on meanwhile: choose from the present actions
+            replay#1  fix     refused stale: the call quotes revision 2, but `fix` was reached at revision 5; the run has moved on in the meantime: choose from the present actions
+            replay#2  fix     refused stale: the call quotes revision 3, but `fix` was reached at revision 5; the run has moved on in the meantime: choose from the present actions
             passed    verify
-            replay#2  verify  refused stale: the call quotes revision 3, but `verify` was reached at revision 6; somebody moved on meanwhile: choose from the present actions
+            replay#2  verify  refused stale: the call quotes revision 3, but `verify` was reached at revision 6; the run has moved on in the meantime: choose from the present actions
         "#]],
     );
 }
@@ -42,7 +42,7 @@ fn a_move_in_one_branch_does_not_make_the_others_stale() {
         expect![[r#"
                       split {a: a, b: b}
             a:passed  split {a passed, b: b}  a passed
-            replay#1  split {a passed, b: b}  refused no_outgoing_edges: the branch `a` is done; go on with another one
+            replay#1  split {a passed, b: b}  refused no_outgoing_edges: the branch `a` is done; continue with another one
             b:passed  done = success          b passed
         "#]],
     );
@@ -60,7 +60,7 @@ fn a_replayed_answer_is_stale() {
             passed    verify
             failed    stuck?
             @passed   fix  all refilled
-            replay#5  fix  refused stale: the call quotes revision 7, but `fix` was reached at revision 9; somebody moved on meanwhile: choose from the present actions
+            replay#5  fix  refused stale: the call quotes revision 7, but `fix` was reached at revision 9; the run has moved on in the meantime: choose from the present actions
         "#]],
     );
 }
@@ -73,7 +73,7 @@ fn a_replayed_begin_is_stale() {
         expect![[r#"
                   start
         begin     work
-        replay#1  work  refused stale: the call quotes revision 1, but `work` was reached at revision 2; somebody moved on meanwhile: choose from the present actions
+        replay#1  work  refused stale: the call quotes revision 1, but `work` was reached at revision 2; the run has moved on in the meantime: choose from the present actions
     "#]],
     );
 }
@@ -85,9 +85,9 @@ fn an_undeclared_outcome_names_the_accepted_ones() {
         "maybe constructor Passed rework",
         expect![[r#"
                          judge
-            maybe        judge  refused no_matching_edge: `maybe` is no outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
-            constructor  judge  refused no_matching_edge: `constructor` is no outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
-            Passed       judge  refused no_matching_edge: `Passed` is no outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
+            maybe        judge  refused no_matching_edge: `maybe` is not an outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
+            constructor  judge  refused no_matching_edge: `constructor` is not an outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
+            Passed       judge  refused no_matching_edge: `Passed` is not an outcome of `judge`; report one of `passed`, `rework` and `failed` [passed, rework, failed]
             rework       judge
         "#]],
     );
@@ -101,11 +101,11 @@ fn nothing_is_accepted_after_the_end() {
         expect![[r#"
                       work
             passed    done = success
-            passed    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; nothing more is to be done; begin a new run for new work
-            begin     done = success  refused out_of_place: the run has begun already and is at `done`; go on from the present situation
-            cancel    done = success  refused no_outgoing_edges: the run is over: it ended at `done`; there is nothing to cancel
-            replay#1  done = success  refused stale: the call quotes revision 2, but `done` was reached at revision 4; somebody moved on meanwhile: choose from the present actions
-            x:passed  done = success  refused unknown_branch: there is no branch `x`; leave `branch` out: no branches are under way
+            passed    done = success  refused no_outgoing_edges: the run has ended at `done`; nothing is left to do; begin a new run for new work
+            begin     done = success  refused out_of_place: the run has already begun and is at `done`; continue from the present situation
+            cancel    done = success  refused no_outgoing_edges: the run has ended at `done`; there is nothing to cancel
+            replay#1  done = success  refused stale: the call quotes revision 2, but `done` was reached at revision 4; the run has moved on in the meantime: choose from the present actions
+            x:passed  done = success  refused unknown_branch: there is no branch `x`; leave `branch` out: no branches are running
         "#]],
     );
 }
@@ -117,10 +117,10 @@ fn a_branch_that_is_not_there_is_named() {
         "c:passed a/b:passed a:passed a:passed",
         expect![[r#"
                         split {a: a, b: b}
-            c:passed    split {a: a, b: b}      refused unknown_branch: there is no branch `c`; under way are `a`, `b`
-            a/b:passed  split {a: a, b: b}      refused unknown_branch: there is no branch `a/b`; under way are `a`, `b`
+            c:passed    split {a: a, b: b}      refused unknown_branch: there is no branch `c`; the running branches are `a`, `b`
+            a/b:passed  split {a: a, b: b}      refused unknown_branch: there is no branch `a/b`; the running branches are `a`, `b`
             a:passed    split {a passed, b: b}  a passed
-            a:passed    split {a passed, b: b}  refused no_outgoing_edges: the branch `a` is done; go on with another one
+            a:passed    split {a passed, b: b}  refused no_outgoing_edges: the branch `a` is done; continue with another one
         "#]],
     );
 }
@@ -132,7 +132,7 @@ fn a_branch_is_not_named_where_there_is_none() {
         "fix:passed",
         expect![[r#"
                         fix
-            fix:passed  fix  refused unknown_branch: there is no branch `fix`; leave `branch` out: no branches are under way
+            fix:passed  fix  refused unknown_branch: there is no branch `fix`; leave `branch` out: no branches are running
         "#]],
     );
 }

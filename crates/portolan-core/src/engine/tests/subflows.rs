@@ -67,7 +67,7 @@ fn the_root_is_not_addressed_while_a_subflow_is_under_way() {
         expect![[r#"
                               audit/look
             /:passed          audit/look  refused out_of_place: `audit` runs a workflow of its own; address the position inside it
-            elsewhere:passed  audit/look  refused unknown_branch: there is no branch `elsewhere`; under way are `audit`
+            elsewhere:passed  audit/look  refused unknown_branch: there is no branch `elsewhere`; the running branches are `audit`
             audit:passed      done = success
         "#]],
     );
@@ -158,7 +158,7 @@ fn a_subflow_without_work_is_passed_through() {
         "passed",
         expect![[r#"
                 done = success
-        passed  done = success  refused no_outgoing_edges: the run is over: it ended at `done`; nothing more is to be done; begin a new run for new work
+        passed  done = success  refused no_outgoing_edges: the run has ended at `done`; nothing is left to do; begin a new run for new work
     "#]],
     );
 }
@@ -200,8 +200,8 @@ fn a_workflow_that_lacks_what_it_requires_does_not_begin() {
         workflow,
         r#"@passed @passed{"issue":"urgent"} passed passed tests=held"#,
         expect![[r#"
-                                       sub? no progress <- `child` requires `issue`, and is given no value of its type
-            @passed                    sub? no progress <- `child` requires `issue`, and is given no value of its type
+                                       sub? no progress <- `child` requires `issue`, but was given no value of the required type
+            @passed                    sub? no progress <- `child` requires `issue`, but was given no value of the required type
             @passed{"issue":"urgent"}  sub/strict                  issue = "urgent", look → strict
             passed                     sub/strict checking passed
             passed                     sub/strict checking passed  nothing new
@@ -255,8 +255,8 @@ fn what_stands_too_deep_waits_for_a_person_who_is_told_so() {
         &workflow,
         "@failed",
         expect![[r#"
-                 x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows stand more than 16 deep in one another
-        @failed  x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows stand more than 16 deep in one another  go retry 1 of 3
+                 x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows are nested more than 16 levels deep
+        @failed  x0#1/x1#1/x2#1/x3#1/x4#1/x5#1/x6#1/go/y0#1/y1#1/y2#1/y3#1/y4#1/y5#1/y6#1/go/z0? no progress <- loops, branches, items and workflows are nested more than 16 levels deep  go retry 1 of 3
     "#]],
     );
 }

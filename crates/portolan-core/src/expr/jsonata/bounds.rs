@@ -123,7 +123,7 @@ fn refuse<T>(message: impl AsRef<str>) -> Result<T, EvaluatorError> {
 
 fn long(bytes: usize) -> Result<(), EvaluatorError> {
     if bytes > MAX_STRING_BYTES {
-        return refuse(format!("a text has more than {} MiB", MAX_STRING_BYTES >> 20));
+        return refuse(format!("a text is larger than {} MiB", MAX_STRING_BYTES >> 20));
     }
     Ok(())
 }
@@ -360,7 +360,7 @@ fn targets(arguments: &[JValue]) -> Given {
     if let [JValue::Array(found), whole] = arguments {
         held(whole)?;
         if found.len().saturating_mul(values(whole)) > MAX_COMPARISONS {
-            return refuse("a transform changes too many places of too large a value");
+            return refuse("a transform changes too many places in a value that is too large");
         }
     }
     Ok(first(arguments))
@@ -379,7 +379,7 @@ fn check_integer(arguments: &[JValue]) -> Given {
     let number = arguments.iter().skip(1).find_map(JValue::as_f64).or_else(|| arguments.first()?.as_f64());
     let is_roman = arguments.iter().filter_map(JValue::as_str).any(|picture| picture.starts_with(['I', 'i']));
     if is_roman && number.is_some_and(|number| number.abs() > MAX_ROMAN) {
-        return refuse(format!("a number over {MAX_ROMAN} is not written with Roman numerals"));
+        return refuse(format!("a number over {MAX_ROMAN} cannot be written in Roman numerals"));
     }
     Ok(JValue::Undefined)
 }
@@ -420,7 +420,7 @@ fn check_match(arguments: &[JValue]) -> Given {
         && limit > MAX_MATCHES as f64
         && regex.find_iter(subject).take(MAX_MATCHES + 1).count() > MAX_MATCHES
     {
-        return refuse(format!("`$match` finds more than {MAX_MATCHES} places"));
+        return refuse(format!("`$match` finds more than {MAX_MATCHES} matches"));
     }
     Ok(JValue::Undefined)
 }
@@ -435,7 +435,7 @@ fn check_replace(arguments: &[JValue]) -> Given {
         JValue::Lambda(_) | JValue::Builtin { .. } => {
             if subject.len().max(template.len()) > MAX_MATCHED_BY_FUNCTION_BYTES {
                 return refuse(format!(
-                    "`$replace` with a function that finds the places takes texts of at most {MAX_MATCHED_BY_FUNCTION_BYTES} bytes"
+                    "`$replace` with a function as the pattern takes texts of at most {MAX_MATCHED_BY_FUNCTION_BYTES} bytes"
                 ));
             }
             0

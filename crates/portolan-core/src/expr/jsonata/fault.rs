@@ -28,15 +28,15 @@ fn worded(error: &ParserError, code: Option<&str>, rest: &str) -> Option<String>
     let found = || quoted(first_token(rest));
     match (error, code) {
         (ParserError::Expected { expected, found, .. }, _) if found == "Eof" => {
-            Some(format!("{} is missing where the expression ends", symbol(expected)))
+            Some(format!("{} is missing at the end of the expression", symbol(expected)))
         }
         (ParserError::Expected { expected, .. }, _) => {
-            Some(format!("{} stands where {} is expected", found(), symbol(expected)))
+            Some(format!("found {}, expected {}", found(), symbol(expected)))
         }
         (ParserError::UnexpectedEnd, _) => Some("the expression ends too early".to_owned()),
-        (_, Some("S0201")) => Some(format!("{} cannot stand here", found())),
+        (_, Some("S0201")) => Some(format!("{} is not allowed here", found())),
         (_, Some("S0207")) => Some("the expression ends too early".to_owned()),
-        (_, Some("S0211")) => Some(format!("{} stands where a value is expected", found())),
+        (_, Some("S0211")) => Some(format!("found {}, expected a value", found())),
         _ => None,
     }
 }
@@ -64,8 +64,8 @@ fn help(code: Option<&str>) -> Option<String> {
         "S0101" => "close the text with the quote that opened it",
         "S0105" => "close the name with a backtick",
         "S0106" => "close the comment with `*/`",
-        "S0203" | "S0207" => "something is missing where it ends: a value, or a closing bracket",
-        "S0213" => "a number or text cannot stand after a dot; an index is written `[0]`",
+        "S0203" | "S0207" => "add what is missing at the end: a value, or a closing bracket",
+        "S0213" => "a number or text is not allowed after a dot; write an index as `[0]`",
         _ => return None,
     };
     Some(help.to_owned())
@@ -93,7 +93,7 @@ pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &Evaluati
     }
     let (code, message) = split(said);
     if let Some((_, why)) = message.rsplit_once("\nerror: ") {
-        return EvalFault::error(format!("a regular expression cannot be used: {}", why.trim()), expression);
+        return EvalFault::error(format!("a regular expression is not valid: {}", why.trim()), expression);
     }
     match code.as_deref() {
         Some("D1011" | "U1001") => {

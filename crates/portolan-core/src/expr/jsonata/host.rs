@@ -52,7 +52,7 @@ pub(super) fn register(evaluator: &mut Evaluator, named: &Named, scope: &Scope<'
 
 pub(super) fn put(evaluator: &mut Evaluator, name: &str, function: impl HostFn + 'static) {
     let refused = evaluator.register_fn_override(name, function);
-    debug_assert!(refused.is_ok(), "`{name}` is no function that the library compiles");
+    debug_assert!(refused.is_ok(), "`{name}` is not a function that the library compiles");
 }
 
 /// The history of the run, outermost flow first: the outputs of a branch follow those before its fork.

@@ -179,7 +179,7 @@ impl Jsonata {
         match catch_unwind(evaluation) {
             Ok(Ok(value)) => values::from_library(&value).map_err(|why| why.fault(&self.0.text)),
             Ok(Err(error)) => Err(fault::failed(&error, &self.0.text, limits, meter.in_eval())),
-            Err(_) => Err(EvalFault::error("it cannot be evaluated: the evaluator gave up", &self.0.text)),
+            Err(_) => Err(EvalFault::error("it cannot be evaluated: the evaluator failed", &self.0.text)),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Why {
     pub(super) fn fault(self, expression: &str) -> EvalFault {
         match self {
             Why::Function(kind) => {
-                EvalFault::error(format!("the result is or holds {kind}, which is no value; call it"), expression)
+                EvalFault::error(format!("the result is or contains {kind}, which is not a value; call it"), expression)
             }
             Why::Large(message) => EvalFault::bounds(message, expression),
         }

@@ -229,7 +229,7 @@ fn var(mut arguments: Vec<Rule>) -> Result<Var, ParseFault> {
         Some(computed @ (Rule::Apply(..) | Rule::Var(_))) => Name::Computed(Box::new(computed)),
         Some(_) => {
             return Err(fault(
-                "a `var` names neither text nor a number",
+                "the name in a `var` must be text or a number",
                 "write the path, as in `{\"var\": \"entry.value\"}`",
             ));
         }
@@ -268,7 +268,7 @@ fn unknown(word: &str) -> ParseFault {
             format!("the operators are `var`, {}", words.join(", "))
         }
     };
-    fault(format!("{} is no operator of JSON Logic", quoted(word)), help)
+    fault(format!("{} is not a JSON Logic operator", quoted(word)), help)
 }
 
 fn fault(message: impl Into<String>, help: impl Into<String>) -> ParseFault {

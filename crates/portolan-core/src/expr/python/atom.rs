@@ -22,7 +22,7 @@ impl<'t> Parser<'t> {
             } else if self.takes(".") {
                 trailers.push(self.method(&value, at)?);
             } else if self.is("(") {
-                return Err(fault(at, "what is called here is no function", "functions are called by their names"));
+                return Err(fault(at, "what is called here is not a function", "call a function by its name"));
             } else {
                 break;
             }
@@ -75,10 +75,10 @@ impl<'t> Parser<'t> {
         }
         if FUNCTIONS.iter().any(|(word, ..)| *word == name) || name == "isinstance" {
             let help = match TYPES.iter().any(|(word, _)| *word == name) {
-                true => format!("call it, as in `{name}(…)`, or ask `isinstance(…, {name})`"),
+                true => format!("call it, as in `{name}(…)`, or use `isinstance(…, {name})`"),
                 false => format!("call it, as in `{name}(…)`"),
             };
-            return Err(fault(at, format!("`{name}` is a function and no value"), help));
+            return Err(fault(at, format!("`{name}` is a function, not a value"), help));
         }
         self.advance();
         Ok(Node::Name(Name { name: name.to_owned(), at }))
@@ -176,8 +176,8 @@ impl<'t> Parser<'t> {
     /// Reads the value after the key of a dict.
     fn member(&mut self) -> Read<Node> {
         if !self.takes(":") {
-            let message = format!("`:` is expected, and {} is there", self.shown());
-            return Err(fault(self.at(), message, "a dict has a value for each key, as in `{'a': 1}`"));
+            let message = format!("expected `:`, found {}", self.shown());
+            return Err(fault(self.at(), message, "write a value for each key, as in `{'a': 1}`"));
         }
         self.expression()
     }
@@ -193,8 +193,8 @@ impl<'t> Parser<'t> {
             self.advance();
             let target = self.targets()?;
             if !self.takes_word("in") {
-                let message = format!("`in` is expected, and {} is there", self.shown());
-                return Err(fault(self.at(), message, "say what it goes through: `for x in output`"));
+                let message = format!("expected `in`, found {}", self.shown());
+                return Err(fault(self.at(), message, "say what to iterate over: `for x in output`"));
             }
             let over = self.nested(Parser::any)?;
             let mut conditions = Vec::new();
@@ -231,7 +231,7 @@ impl<'t> Parser<'t> {
             }
         }
         let Token::Name(name) = *self.token() else {
-            let message = format!("a name is expected, and {} is there", self.shown());
+            let message = format!("expected a name, found {}", self.shown());
             return Err(fault(at, message, "name each item, as in `for x in output`"));
         };
         if KEYWORDS.contains(&name) {
@@ -239,7 +239,7 @@ impl<'t> Parser<'t> {
         }
         is_harmless(name, at)?;
         if FUNCTIONS.iter().any(|(word, ..)| *word == name) || name == "isinstance" {
-            return Err(fault(at, format!("`{name}` is the name of a function"), "take another name for the item"));
+            return Err(fault(at, format!("`{name}` is the name of a function"), "use another name for the item"));
         }
         self.advance();
         Ok(Target::Name(Name { name: name.to_owned(), at }))
@@ -269,7 +269,7 @@ impl<'t> Parser<'t> {
 /// Rejects names that begin with two underscores, since they give access to Python's internals.
 pub(super) fn is_harmless(name: &str, at: usize) -> Read<()> {
     if name.starts_with("__") {
-        let message = format!("{} is not understood: names that begin with `__` lead out of a check", quoted(name));
+        let message = format!("{} is not supported: names that begin with `__` reach outside a check", quoted(name));
         return Err(fault(at, message, IN_JSONATA));
     }
     Ok(())

@@ -45,7 +45,7 @@ impl Parser<'_> {
             && ["re", "os", "sys", "json", "math", "datetime", "subprocess"].contains(&module.name.as_str())
         {
             let message =
-                format!("{} is not understood: nothing is imported", quoted(&format!("{}.{name}", module.name)));
+                format!("{} is not supported: a check has no imports", quoted(&format!("{}.{name}", module.name)));
             return Err(fault(module.at, message, IN_JSONATA));
         }
         is_harmless(name, at)?;
@@ -55,14 +55,14 @@ impl Parser<'_> {
         let Some((word, method, takes)) = known else { return Err(unknown_method(name, at, self.is("("))) };
         if !self.takes("(") {
             let help = format!("call it: `.{name}(…)`; a member of a dict is written `['{name}']`");
-            return Err(fault(dot, format!("`.{name}` is a method, and is not called"), help));
+            return Err(fault(dot, format!("`.{name}` is a method, but is not called"), help));
         }
         let arguments = self.arguments(word, takes, open)?.given;
         enough(word, &arguments, takes, at)?;
         let placed = arguments.iter().filter(|argument| argument.name.is_none()).count();
         let given = |argument: &&Argument| argument.name.as_ref().is_some_and(|name| place(*method, name) < placed);
         if let Some(Argument { name: Some(name), .. }) = arguments.iter().find(given) {
-            let message = format!("`{word}` is given `{name}` twice: by its place and by its name");
+            let message = format!("`{word}` is given `{name}` twice: by position and by name");
             return Err(fault(at, message, "leave out one of them"));
         }
         Ok(Trailer::Method(*method, arguments))
@@ -108,7 +108,7 @@ impl Parser<'_> {
     fn placed(&mut self, arguments: &mut Arguments) -> Read<()> {
         let at = self.at();
         if arguments.has_names {
-            let message = "an argument without a name stands after one with a name";
+            let message = "an argument without a name follows one with a name";
             return Err(fault(at, message, "write arguments without a name first"));
         }
         let mut value = self.expression()?;
@@ -116,7 +116,7 @@ impl Parser<'_> {
             value = self.comprehension(Made::Generator(value), at)?;
             if !arguments.given.is_empty() || !self.is(")") {
                 let message = "a `for` among several arguments needs parentheses";
-                return Err(fault(at, message, "put it into parentheses of its own"));
+                return Err(fault(at, message, "put it in its own parentheses"));
             }
         }
         arguments.given.push(Argument { name: None, value });
@@ -136,7 +136,7 @@ impl Parser<'_> {
             _ => None,
         };
         let Some((_, function, _)) = named else {
-            let message = format!("`key` is the name of a function of one value, and {} is there", self.shown());
+            let message = format!("`key` must be the name of a function of one value, found {}", self.shown());
             return Err(fault(at, message, "write one such as `len`, or `[… for x in …]` before sorting"));
         };
         self.advance();
@@ -146,7 +146,7 @@ impl Parser<'_> {
     fn is_instance(&mut self, open: usize) -> Read<Node> {
         let value = self.expression()?;
         if !self.takes(",") {
-            let message = format!("`,` is expected, and {} is there", self.shown());
+            let message = format!("expected `,`, found {}", self.shown());
             return Err(fault(self.at(), message, "write it as in `isinstance(output, dict)`"));
         }
         let mut types = Vec::new();
@@ -180,7 +180,7 @@ impl Parser<'_> {
             };
             let Some(named) = named else {
                 let words: Vec<String> = TYPES.iter().map(|(word, _)| format!("`{word}`")).collect();
-                let message = format!("a type is expected, and {} is there", self.shown());
+                let message = format!("expected a type, found {}", self.shown());
                 return Err(fault(at, message, format!("the types are {}", words.join(", "))));
             };
             self.advance();
@@ -205,8 +205,8 @@ fn enough(word: &str, arguments: &[Argument], takes: &Takes, at: usize) -> Read<
             (least, most) if least == most => format!("{least} arguments"),
             (least, most) => format!("{least} to {most} arguments"),
         };
-        let message = format!("`{word}` takes {wanted}, and {} are given", arguments.len());
-        return Err(fault(at, message, "give as many as it takes"));
+        let message = format!("`{word}` takes {wanted}, but {} are given", arguments.len());
+        return Err(fault(at, message, "give the number of arguments that it takes"));
     }
     Ok(())
 }
@@ -214,17 +214,17 @@ fn enough(word: &str, arguments: &[Argument], takes: &Takes, at: usize) -> Read<
 fn no_such_argument(word: &str, name: &str, takes: &Takes, at: usize) -> ParseFault {
     let help = match takes.named {
         [] => "its arguments have no names".to_owned(),
-        named => format!("by name it takes {}, once each", list(named)),
+        named => format!("its named arguments are {}, once each", list(named)),
     };
     fault(at, format!("`{word}` takes no argument {} here", quoted(name)), help)
 }
 
 fn unknown_function(name: &str, at: usize) -> ParseFault {
-    let message = format!("{} is no function that a check may call", quoted(name));
+    let message = format!("{} is not a function that a check can call", quoted(name));
     let known = FUNCTIONS.iter().map(|(word, ..)| *word).chain(["isinstance"]);
     let help = match (name, closest(name, known)) {
         ("map" | "filter", _) => "write `[… for x in … if …]`".to_owned(),
-        ("type", _) => "ask `isinstance(output, dict)`".to_owned(),
+        ("type", _) => "use `isinstance(output, dict)`".to_owned(),
         ("eval" | "exec" | "compile" | "open" | "getattr" | "hasattr" | "input" | "print", _) => IN_JSONATA.to_owned(),
         (_, Some(near)) => format!("did you mean `{near}`?"),
         _ => format!("there are {}; {IN_JSONATA}", functions()),
@@ -233,9 +233,9 @@ fn unknown_function(name: &str, at: usize) -> ParseFault {
 }
 
 fn unknown_method(name: &str, at: usize, is_called: bool) -> ParseFault {
-    let message = format!("{} is no method that a check may call", quoted(&format!(".{name}")));
+    let message = format!("{} is not a method that a check can call", quoted(&format!(".{name}")));
     let help = match closest(name, METHODS.iter().map(|(word, ..)| *word)) {
-        _ if name == "format" => "join the parts with `+`, with `str(…)` around what is no text".to_owned(),
+        _ if name == "format" => "join the parts with `+`, with `str(…)` around what is not text".to_owned(),
         Some(near) if is_called => format!("did you mean `.{near}`?"),
         _ if !is_called => {
             format!("a member of a dict is written `['{}']`; {IN_JSONATA}", clip(name))

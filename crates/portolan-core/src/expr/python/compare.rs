@@ -160,7 +160,7 @@ fn ordered<'a>(relation: Relation, left: &Val<'a>, right: &Val<'a>, meter: &Mete
                 _ => around,
             })
         }
-        _ => Error::Type.raise(format!("`{}` has no order between {}", relation.sign(), kinds(left, right))),
+        _ => Error::Type.raise(format!("`{}` cannot compare {}", relation.sign(), kinds(left, right))),
     }
 }
 
@@ -195,7 +195,7 @@ fn contains<'a>(whole: &Val<'a>, part: &Val<'a>, meter: &Meter) -> Run<bool> {
             Ok(text.contains(&**part))
         }
         (Val::Text(_), other) => {
-            Error::Type.raise(format!("`in` a text is asked of another text, and this is `{}`", other.kind()))
+            Error::Type.raise(format!("only a text can be `in` a text, and this is `{}`", other.kind()))
         }
         (Val::List(items), _) => any_equal((0..items.len()).filter_map(|at| items.get(at)), part, meter),
         (Val::Tuple(items), _) => any_equal(items.iter().cloned(), part, meter),
@@ -214,7 +214,7 @@ fn contains<'a>(whole: &Val<'a>, part: &Val<'a>, meter: &Meter) -> Run<bool> {
             any_equal(series.items.iter().cloned(), part, meter)
         }
         (Val::Series(series), _) => any_equal(series.items.iter().cloned(), part, meter),
-        (other, _) => Error::Type.raise(format!("nothing is `in` a value of `{}`", other.kind())),
+        (other, _) => Error::Type.raise(format!("`in` is not supported for `{}`", other.kind())),
     }
 }
 

@@ -103,7 +103,7 @@ impl<'a> Evaluation<'a> {
             (Sign::Plus, Some(number)) => Ok(number.value()),
             (Sign::Minus, Some(Number::Float(float))) => Ok(Val::Float(-float)),
             (Sign::Minus, Some(number)) => arithmetic(Operator::Subtract, Number::Int(0), number).map(Number::value),
-            (_, None) => Error::Type.raise(format!("a sign stands before a number, and this is `{}`", value.kind())),
+            (_, None) => Error::Type.raise(format!("a sign must be before a number, and this is `{}`", value.kind())),
         }
     }
 
@@ -136,7 +136,7 @@ impl<'a> Evaluation<'a> {
                 sequence::repeated(right, times(left), &self.meter)
             }
             (Operator::Remainder, Val::Text(_), _) => {
-                Error::Type.raise("text with values in it is not understood: join the parts with `+`")
+                Error::Type.raise("text with embedded values is not supported: join the parts with `+`")
             }
             (Operator::Subtract, _, _) => self.difference(left, right),
             _ => not_for(operator, left, right),
@@ -283,7 +283,7 @@ impl<'a> Evaluation<'a> {
             Target::Several(targets) => {
                 let items = value.items(&self.meter)?;
                 if items.len() != targets.len() {
-                    let message = format!("{} names are given {} items", targets.len(), items.len());
+                    let message = format!("{} names cannot be assigned {} items", targets.len(), items.len());
                     return Error::Value.raise(message);
                 }
                 targets.iter().zip(items).try_for_each(|(target, item)| self.bind(target, item))?;
@@ -312,5 +312,5 @@ fn times(value: &Val<'_>) -> i128 {
 }
 
 fn not_for<T>(operator: Operator, left: &Val<'_>, right: &Val<'_>) -> Run<T> {
-    Error::Type.raise(format!("`{}` is not for {}", operator.sign(), compare::kinds(left, right)))
+    Error::Type.raise(format!("`{}` is not supported for {}", operator.sign(), compare::kinds(left, right)))
 }

@@ -79,7 +79,7 @@ fn empty<'a>(function: Function) -> Run<Val<'a>> {
         Function::Tuple => Ok(Val::tuple(Vec::new())),
         Function::Set => Ok(Val::Set(Default::default())),
         Function::Dict => Ok(Val::Dict(super::value::Dict::Made(Default::default()))),
-        other => Error::Type.raise(format!("`{}` is given nothing", other.word())),
+        other => Error::Type.raise(format!("`{}` needs an argument", other.word())),
     }
 }
 
@@ -101,7 +101,7 @@ impl<'a> Given<'_, 'a> {
     fn first(&self) -> Run<&Val<'a>> {
         match self.placed.first() {
             Some(value) => Ok(value),
-            None => Error::Type.raise(format!("`{}` is given nothing", self.call.function.word())),
+            None => Error::Type.raise(format!("`{}` needs an argument", self.call.function.word())),
         }
     }
 
@@ -121,7 +121,7 @@ impl<'a> Given<'_, 'a> {
         let items = match self.placed.as_slice() {
             [whole] => whole.items(self.meter())?,
             several if default.is_none() => several.to_vec(),
-            _ => return Error::Type.raise("a `default` is for what may have no items, and here are some"),
+            _ => return Error::Type.raise("a `default` is not allowed with several values"),
         };
         if items.is_empty() {
             return match default {
@@ -168,7 +168,7 @@ impl<'a> Given<'_, 'a> {
         };
         match Number::of(value) {
             Some(number) => rounded(number, digits).map(Number::value),
-            None => Error::Type.raise(format!("`round` is for numbers, and this is `{}`", value.kind())),
+            None => Error::Type.raise(format!("`round` takes a number, not `{}`", value.kind())),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'a> Given<'_, 'a> {
 
 fn nothing_to_choose<T>(largest: bool) -> Run<T> {
     let name = if largest { "max" } else { "min" };
-    Error::Value.raise(format!("`{name}` is given nothing to choose from: say with `default=…` what it is then"))
+    Error::Value.raise(format!("`{name}` has nothing to choose from: give the value for this case with `default=…`"))
 }
 
 fn best<'a>(items: Vec<Val<'a>>, largest: bool, meter: &Meter) -> Run<Val<'a>> {
@@ -212,7 +212,7 @@ fn sorted<'a>(items: Vec<Val<'a>>, meter: &Meter) -> Run<Vec<Val<'a>>> {
 
 fn summed<'a>(whole: &Val<'a>, start: Val<'a>, meter: &Meter) -> Run<Val<'a>> {
     if let Val::Text(_) = start {
-        return Error::Type.raise("`sum` is not for text: use `''.join(…)`");
+        return Error::Type.raise("`sum` does not take text: use `''.join(…)`");
     }
     let evaluation = |left: &Val<'a>, right: &Val<'a>| match (left, right) {
         (Val::List(_), Val::List(_)) | (Val::Tuple(_), Val::Tuple(_)) => {
@@ -222,7 +222,7 @@ fn summed<'a>(whole: &Val<'a>, start: Val<'a>, meter: &Meter) -> Run<Val<'a>> {
         }
         _ => match (Number::of(left), Number::of(right)) {
             (Some(left), Some(right)) => super::number::arithmetic(Operator::Add, left, right).map(Number::value),
-            _ => Error::Type.raise(format!("`+` is not for {}", compare::kinds(left, right))),
+            _ => Error::Type.raise(format!("`+` is not supported for {}", compare::kinds(left, right))),
         },
     };
     let mut items = whole.items(meter)?.into_iter().peekable();
@@ -249,7 +249,7 @@ fn whole_of<'a>(value: &Val<'a>) -> Run<Val<'a>> {
     match Number::of(value) {
         Some(Number::Float(float)) => truncated(float.round_ties_even()).map(Val::Int),
         Some(number) => Ok(number.value()),
-        None => Error::Type.raise(format!("`round` is for numbers, and this is `{}`", value.kind())),
+        None => Error::Type.raise(format!("`round` takes a number, not `{}`", value.kind())),
     }
 }
 
@@ -257,10 +257,10 @@ fn absolute<'a>(value: &Val<'a>) -> Run<Val<'a>> {
     match Number::of(value) {
         Some(Number::Int(int)) => match int.checked_abs() {
             Some(int) => Ok(Val::Int(int)),
-            None => Error::Bounds.raise("a whole number is larger than what is kept of whole numbers"),
+            None => Error::Bounds.raise("a whole number is too large"),
         },
         Some(Number::Float(float)) => Ok(Val::Float(float.abs())),
-        None => Error::Type.raise(format!("`abs` is for numbers, and this is `{}`", value.kind())),
+        None => Error::Type.raise(format!("`abs` takes a number, not `{}`", value.kind())),
     }
 }
 
@@ -269,7 +269,7 @@ pub(super) fn index(value: &Val<'_>, what: &str) -> Run<i128> {
     match value {
         Val::Int(int) => Ok(*int),
         Val::Bool(is) => Ok((*is).into()),
-        other => Error::Type.raise(format!("a whole number is wanted for {what}, and this is `{}`", other.kind())),
+        other => Error::Type.raise(format!("expected a whole number for {what}, found `{}`", other.kind())),
     }
 }
 
@@ -283,13 +283,11 @@ fn int(value: &Val<'_>, meter: &Meter) -> Run<i128> {
                 words::number(text).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit() || b"+-".contains(&b)));
             match digits.map(|digits| (digits.len(), digits.parse())) {
                 Some((_, Ok(int))) => Ok(int),
-                Some((38.., Err(_))) => {
-                    Error::Bounds.raise("a whole number is larger than what is kept of whole numbers")
-                }
-                _ => Error::Value.raise(format!("{} is no whole number", quoted(text))),
+                Some((38.., Err(_))) => Error::Bounds.raise("a whole number is too large"),
+                _ => Error::Value.raise(format!("{} is not a whole number", quoted(text))),
             }
         }
-        (other, None) => Error::Type.raise(format!("`int` is for numbers and text, and this is `{}`", other.kind())),
+        (other, None) => Error::Type.raise(format!("`int` takes a number or text, not `{}`", other.kind())),
     }
 }
 
@@ -300,10 +298,10 @@ fn float(value: &Val<'_>, meter: &Meter) -> Run<f64> {
             meter.looks(text.len())?;
             match words::number(text).and_then(|digits| digits.parse().ok()) {
                 Some(float) => Ok(float),
-                None => Error::Value.raise(format!("{} is no number", quoted(text))),
+                None => Error::Value.raise(format!("{} is not a number", quoted(text))),
             }
         }
-        (other, None) => Error::Type.raise(format!("`float` is for numbers and text, and this is `{}`", other.kind())),
+        (other, None) => Error::Type.raise(format!("`float` takes a number or text, not `{}`", other.kind())),
     }
 }
 
@@ -314,12 +312,12 @@ fn to_dict<'a>(value: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
     let mut members = Vec::new();
     for item in value.items(meter)? {
         if let Val::None | Val::Bool(_) | Val::Int(_) | Val::Float(_) = item {
-            return Error::Type.raise(format!("`dict` is made of pairs, and one is `{}`", item.kind()));
+            return Error::Type.raise(format!("`dict` takes pairs, but one item is `{}`", item.kind()));
         }
         match <[Val<'a>; 2]>::try_from(item.items(meter)?) {
             Ok([key, value]) => members.push((key, value)),
             Err(items) => {
-                return Error::Value.raise(format!("`dict` is made of pairs, and one has {} items", items.len()));
+                return Error::Value.raise(format!("`dict` takes pairs, but one item has {} items", items.len()));
             }
         }
     }
@@ -345,10 +343,10 @@ fn range<'a>(bounds: &[Val<'a>], meter: &Meter) -> Run<Val<'a>> {
         [stop] => (0, stop, 1),
         [start, stop] => (start, stop, 1),
         [start, stop, step] => (start, stop, step),
-        _ => return Error::Type.raise("`range` is given nothing"),
+        _ => return Error::Type.raise("`range` needs an argument"),
     };
     if step == 0 {
-        return Error::Value.raise("the step of a range is never zero");
+        return Error::Value.raise("the step of a range must not be zero");
     }
     let is_empty = if step > 0 { stop <= start } else { start <= stop };
     let length = if is_empty { 0 } else { start.abs_diff(stop).div_ceil(step.unsigned_abs()) };
@@ -366,7 +364,7 @@ fn enumerated<'a>(value: &Val<'a>, start: i128, meter: &Meter) -> Run<Val<'a>> {
     let items = value.items(meter)?;
     meter.items(3 * items.len())?;
     if start.checked_add(items.len() as i128).is_none() {
-        return Error::Bounds.raise("a whole number is larger than what is kept of whole numbers");
+        return Error::Bounds.raise("a whole number is too large");
     }
     let pairs = (start..).zip(items).map(|(number, item)| Val::tuple(vec![Val::Int(number), item])).collect();
     Ok(Val::series(Kind::Iterator("enumerate"), pairs))

@@ -32,10 +32,10 @@ pub(super) fn opening(rest: &str) -> Option<Opening> {
 /// Reads the string at `at`, and returns its length in bytes with its quotes.
 pub(super) fn text(text: &str, at: usize, opening: Opening) -> Result<(String, usize), ParseFault> {
     match opening.kind {
-        Some('b') => return Err(fault(at, "bytes are not understood", "JSON has no bytes: write plain text")),
+        Some('b') => return Err(fault(at, "bytes are not supported", "JSON has no bytes: write plain text")),
         Some(letter) => {
-            let help = "join the parts with `+`, with `str(…)` around what is no text";
-            return Err(fault(at, format!("text with values in it is not understood: `{letter}'…'`"), help));
+            let help = "join the parts with `+`, with `str(…)` around what is not text";
+            return Err(fault(at, format!("text with embedded values is not supported: `{letter}'…'`"), help));
         }
         None => {}
     }
@@ -67,7 +67,7 @@ pub(super) fn text(text: &str, at: usize, opening: Opening) -> Result<(String, u
 }
 
 fn unclosed(at: usize, quote: &str) -> ParseFault {
-    fault(at, "the text is not closed", format!("write `{quote}` where it ends"))
+    fault(at, "the text is not closed", format!("write `{quote}` at its end"))
 }
 
 /// Reads an escape at the beginning of `rest`, and returns its length in bytes.
@@ -88,12 +88,12 @@ fn escape(rest: &str, at: usize, read: &mut String) -> Result<usize, ParseFault>
         'u' => return hexadecimal(rest, at, 4, read),
         'U' => return hexadecimal(rest, at, 8, read),
         'N' => {
-            return Err(fault(at, "characters by their names are not understood", "write the character itself"));
+            return Err(fault(at, "characters by name are not supported", "write the character itself"));
         }
         // Python keeps the backslash of an unknown escape, and warns.
         other => {
             let help = format!("write `\\\\{other}` for a backslash, or `r'…'` around all of the text");
-            return Err(fault(at, format!("`\\{}` is no escape", other.escape_debug()), help));
+            return Err(fault(at, format!("`\\{}` is not an escape", other.escape_debug()), help));
         }
     };
     read.push(plain);
@@ -110,7 +110,7 @@ fn hexadecimal(rest: &str, at: usize, wanted: usize, read: &mut String) -> Resul
     let digits = rest[2..].bytes().take(wanted).take_while(u8::is_ascii_hexdigit).count();
     if digits < wanted {
         let shown = quoted(&rest[..2 + digits]);
-        return Err(fault(at, format!("{shown} has too few digits"), format!("write {wanted} of them")));
+        return Err(fault(at, format!("{shown} has too few digits"), format!("write {wanted} digits")));
     }
     character(&rest[2..2 + digits], 16, at, read)?;
     Ok(2 + digits)
@@ -122,7 +122,7 @@ fn character(digits: &str, radix: u32, at: usize, read: &mut String) -> Result<(
             read.push(c);
             Ok(())
         }
-        None => Err(fault(at, format!("`{digits}` is the number of no character"), "write the character itself")),
+        None => Err(fault(at, format!("`{digits}` is not the number of a character"), "write the character itself")),
     }
 }
 
@@ -137,28 +137,28 @@ pub(super) fn number(text: &str, at: usize) -> Result<(Token<'static>, usize), P
     };
     let (length, is_float) = if radix == 10 { extent(rest) } else { (word(rest), false) };
     let shown = &rest[..length];
-    let ill = |why: &str| fault(at, format!("{} is no number", quoted(shown)), why.to_owned());
+    let ill = |why: &str| fault(at, format!("{} is not a number", quoted(shown)), why.to_owned());
     if rest[length..].starts_with(is_name) {
         let whole = &rest[..length + word(&rest[length..])];
-        let help = if whole.ends_with(['j', 'J']) { "JSON has no imaginary numbers" } else { "leave a blank after it" };
-        return Err(fault(at, format!("{} is no number", quoted(whole)), help));
+        let help = if whole.ends_with(['j', 'J']) { "JSON has no imaginary numbers" } else { "put a space after it" };
+        return Err(fault(at, format!("{} is not a number", quoted(whole)), help));
     }
     let digits = if radix == 10 { shown } else { &shown[2..] };
     if !is_separated(digits, radix) {
-        return Err(ill("`_` stands between digits"));
+        return Err(ill("write `_` only between digits"));
     }
     let digits: String = digits.chars().filter(|c| *c != '_').collect();
     if is_float {
         return digits.parse().map(|float| (Token::Float(float), length)).map_err(|_| ill("write it as in `1.5e3`"));
     }
     if radix == 10 && digits.starts_with('0') && digits.contains(|c| c != '0') {
-        return Err(ill("leave out the zeros before it"));
+        return Err(ill("leave out the leading zeros"));
     }
     match i128::from_str_radix(&digits, radix) {
         Ok(int) => Ok((Token::Int(int), length)),
         Err(_) if digits.bytes().all(|b| char::from(b).is_digit(radix)) && !digits.is_empty() => {
-            let message = format!("{} is larger than what is kept of whole numbers", quoted(shown));
-            Err(fault(at, message, "write it with a point, as in `1e40`"))
+            let message = format!("{} is too large for a whole number", quoted(shown));
+            Err(fault(at, message, "write it as a float, as in `1e40`"))
         }
         Err(_) => Err(ill("write digits")),
     }

@@ -119,7 +119,7 @@ fn text_of<'g, 'a>(value: Option<&'g Val<'a>>, what: &str) -> Run<&'g Text<'a>> 
         Some(Val::Text(text)) => Ok(text),
         other => {
             let kind = other.map_or("nothing", Val::kind);
-            Error::Type.raise(format!("{what} is a text, and this is `{kind}`"))
+            Error::Type.raise(format!("{what} must be a text, not `{kind}`"))
         }
     }
 }
@@ -132,7 +132,7 @@ fn optional<'g, 'a>(value: Option<&'g Val<'a>>) -> Option<&'g Val<'a>> {
 fn stripped<'a>(text: &Text<'a>, which: Option<&Val<'a>>, [left, right]: [bool; 2], meter: &Meter) -> Run<Val<'a>> {
     let which: Option<Vec<char>> = match optional(which) {
         Some(which) => {
-            let which = text_of(Some(which), "what is stripped")?;
+            let which = text_of(Some(which), "the characters to strip")?;
             // Each character of the text is compared with each of these.
             meter.steps(which.len().min(text.len()))?;
             meter.looks(which.len().saturating_mul(text.len()))?;
@@ -155,9 +155,9 @@ fn split<'a>(text: &Text<'a>, separator: Option<&Val<'a>>, most: Option<&Val<'a>
     let found = match optional(separator) {
         None => words::words(text, most),
         Some(separator) => {
-            let separator = text_of(Some(separator), "what is split at")?;
+            let separator = text_of(Some(separator), "the separator")?;
             if separator.is_empty() {
-                return Error::Value.raise("a text is not split at an empty one");
+                return Error::Value.raise("a text cannot be split at an empty separator");
             }
             words::pieces(text, separator, most)
         }
@@ -178,7 +178,7 @@ fn join<'a>(separator: &Text<'a>, items: Option<&Val<'a>>, meter: &Meter) -> Run
     let mut joined = String::new();
     for (number, item) in items.iter().enumerate() {
         let Val::Text(item) = item else {
-            return Error::Type.raise(format!("`join` is for texts, and item `{number}` is `{}`", item.kind()));
+            return Error::Type.raise(format!("`join` takes texts, but item `{number}` is `{}`", item.kind()));
         };
         let before: &str = if number > 0 { separator } else { "" };
         meter.text(before.len() + item.len())?;
@@ -192,7 +192,7 @@ fn join<'a>(separator: &Text<'a>, items: Option<&Val<'a>>, meter: &Meter) -> Run
 /// Returns the part of a text between two indexes and the number of characters before it; `None` if there is none.
 fn window<'t>(text: &'t str, arguments: Given<'_, '_>) -> Run<Option<(&'t str, usize)>> {
     let bound = |at: usize| match optional(given(arguments, at)) {
-        Some(bound) => index(bound, "a place in a text").map(Some),
+        Some(bound) => index(bound, "a position in a text").map(Some),
         None => Ok(None),
     };
     let (start, end) = (bound(1)?, bound(2)?);
@@ -213,7 +213,7 @@ fn window<'t>(text: &'t str, arguments: Given<'_, '_>) -> Run<Option<(&'t str, u
 fn affixed<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
     let window = window(text, arguments)?;
     let fits = |affix: &Val<'a>| {
-        let what = "what a text begins or ends with";
+        let what = "the prefix or suffix";
         let affix = text_of(Some(affix), what)?;
         meter.step()?;
         meter.looks(affix.len())?;
@@ -237,7 +237,7 @@ fn affixed<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter:
 }
 
 fn searched<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
-    let part = text_of(given(arguments, 0), "what is looked for")?;
+    let part = text_of(given(arguments, 0), "the text to find")?;
     meter.looks(text.len())?;
     let window = window(text, arguments)?;
     if method == Method::Count {
@@ -250,15 +250,15 @@ fn searched<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter
     match found {
         Some(at) => Ok(Val::Int(at)),
         None if method == Method::Find => Ok(Val::Int(-1)),
-        None => Error::Value.raise("what is looked for is not there"),
+        None => Error::Value.raise("the value was not found"),
     }
 }
 
 fn replaced<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
-    let old = text_of(given(arguments, 0), "what is replaced")?;
-    let new = text_of(given(arguments, 1), "what it is replaced with")?;
+    let old = text_of(given(arguments, 0), "the text to replace")?;
+    let new = text_of(given(arguments, 1), "the replacement")?;
     let most = match given(arguments, 2) {
-        Some(most) => usize::try_from(index(most, "how often it is replaced")?).unwrap_or(usize::MAX),
+        Some(most) => usize::try_from(index(most, "the number of replacements")?).unwrap_or(usize::MAX),
         None => usize::MAX,
     };
     let times = text.matches(&**old).count().min(most);
@@ -299,11 +299,11 @@ fn of_items<'a>(
     };
     let is_range = matches!(value, Val::Series(_));
     if (method == Method::Count || is_range) && given(arguments, 1).is_some() {
-        return Error::Type.raise(format!("`{}` takes one argument with `{}`", method.word(), value.kind()));
+        return Error::Type.raise(format!("`{}` takes one argument on `{}`", method.word(), value.kind()));
     }
     let place = |at: usize, missing: usize| match given(arguments, at) {
         Some(bound) => {
-            let bound = index(bound, "a place in a list")?;
+            let bound = index(bound, "a position in a list")?;
             let bound = if bound < 0 { bound.saturating_add(length as i128).max(0) } else { bound };
             Ok(usize::try_from(bound).unwrap_or(length).min(length))
         }
@@ -320,6 +320,6 @@ fn of_items<'a>(
     }
     match method {
         Method::Count => Ok(Val::Int(count)),
-        _ => Error::Value.raise("what is looked for is not there"),
+        _ => Error::Value.raise("the value was not found"),
     }
 }

@@ -38,7 +38,7 @@ use tree::Node;
 pub const PYTHON_NAMES: &[&str] = &["output", "input", "shared", "history"];
 
 /// The help for unsupported syntax.
-const IN_JSONATA: &str = "what a check cannot say in Python it can in JSONata: `{expr: …}`";
+const IN_JSONATA: &str = "use JSONata for what a check cannot say in Python: `{expr: …}`";
 
 /// A Python expression. Cloning it is cheap.
 ///

@@ -40,7 +40,7 @@ impl<'n> Names<'n> {
             && let Made::Generator(_) = comprehension.made
         {
             let help = "put it into brackets: `[… for x in …]`";
-            return Err(fault(comprehension.at, "a `for` in parentheses is no value of its own here", help));
+            return Err(fault(comprehension.at, "a `for` in parentheses is not a value here", help));
         }
         self.part(node)
     }
@@ -137,7 +137,7 @@ impl<'n> Names<'n> {
             Some((_, false)) if bound.any(|(_, has_value)| *has_value) => return Ok(()),
             Some((_, false)) => {
                 let message = format!("{} is read before the `for` that gives it a value", quoted(name));
-                return Err(fault(*at, message, "change the order of the `for`s, or take another name"));
+                return Err(fault(*at, message, "change the order of the `for`s, or use another name"));
             }
             None => {}
         }
@@ -149,14 +149,14 @@ impl<'n> Names<'n> {
     }
 
     fn unknown(&self, name: &str, at: usize) -> ParseFault {
-        let message = format!("{} is no name that a check may read", quoted(name));
+        let message = format!("{} is not a name that a check can read", quoted(name));
         let bound = self.bound.iter().map(|(bound, _)| *bound);
         let help = match (closest(name, self.known.iter().copied().chain(bound)), name) {
             (Some(near), _) => format!("did you mean `{near}`?"),
             (None, "true" | "false" | "null" | "none") => "Python writes `True`, `False` and `None`".to_owned(),
             (None, "type" | "eval" | "exec" | "open") => format!("there are {}; {IN_JSONATA}", functions()),
-            (None, _) if self.known.is_empty() => format!("it may read no names at all; {IN_JSONATA}"),
-            (None, _) => format!("there is {}; text stands in quotes; {IN_JSONATA}", list(self.known)),
+            (None, _) if self.known.is_empty() => format!("it cannot read any names; {IN_JSONATA}"),
+            (None, _) => format!("available names: {}; write text in quotes; {IN_JSONATA}", list(self.known)),
         };
         fault(at, message, help)
     }

@@ -47,7 +47,7 @@ pub(super) fn arithmetic(operator: Operator, left: Number, right: Number) -> Run
 fn whole_arithmetic(operator: Operator, left: i128, right: i128) -> Run<Number> {
     let kept = |result: Option<i128>| match result {
         Some(int) => Ok(Number::Int(int)),
-        None => Error::Bounds.raise("a whole number is larger than what is kept of whole numbers"),
+        None => Error::Bounds.raise("a whole number is too large"),
     };
     match operator {
         Operator::Add => kept(left.checked_add(right)),
@@ -83,7 +83,7 @@ fn power(base: i128, exponent: i128) -> Run<Number> {
     };
     match result {
         Some(int) => Ok(Number::Int(int)),
-        None => Error::Bounds.raise("a power is larger than what is kept of whole numbers"),
+        None => Error::Bounds.raise("a power is too large for a whole number"),
     }
 }
 
@@ -138,10 +138,10 @@ fn floor_and_rest(left: f64, right: f64) -> (f64, f64) {
 
 fn float_power(base: f64, exponent: f64) -> Run<f64> {
     if base == 0.0 && exponent < 0.0 {
-        return Error::ZeroDivision.raise("zero has no negative power");
+        return Error::ZeroDivision.raise("zero cannot be raised to a negative power");
     }
     if base < 0.0 && base.is_finite() && exponent.is_finite() && exponent.fract() != 0.0 {
-        return Error::Value.raise("a power of a negative number that is no whole one is no number of JSON");
+        return Error::Value.raise("a power of a negative number that is not a whole number is not a JSON number");
     }
     let power = base.powf(exponent);
     if power.is_infinite() && base.is_finite() && exponent.is_finite() {
@@ -160,14 +160,14 @@ pub(super) fn whole(float: f64) -> Option<i128> {
 /// Computes `int(…)` of a float.
 pub(super) fn truncated(float: f64) -> Run<i128> {
     if float.is_nan() {
-        return Error::Value.raise("`nan` is no whole number");
+        return Error::Value.raise("`nan` is not a whole number");
     }
     if float.is_infinite() {
-        return Error::Overflow.raise("infinity is no whole number");
+        return Error::Overflow.raise("infinity is not a whole number");
     }
     match whole(float.trunc()) {
         Some(int) => Ok(int),
-        None => Error::Bounds.raise("a whole number is larger than what is kept of whole numbers"),
+        None => Error::Bounds.raise("a whole number is too large"),
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn rounded(number: Number, digits: i128) -> Run<Number> {
             let up = rest > half || (rest == half && is_odd);
             match (int - rest).checked_add(if up { unit } else { 0 }) {
                 Some(int) => Ok(Number::Int(int)),
-                None => Error::Bounds.raise("a whole number is larger than what is kept of whole numbers"),
+                None => Error::Bounds.raise("a whole number is too large"),
             }
         }
         Number::Float(float) => rounded_float(float, digits).map(Number::Float),

@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
         match self.token() {
             Token::End => {
                 let opened = quoted(&self.text[open..=open]);
-                Err(fault(open, format!("{opened} is not closed"), format!("write `{sign}` where it ends")))
+                Err(fault(open, format!("{opened} is not closed"), format!("write `{sign}` at its end")))
             }
             _ => Err(self.out_of_place()),
         }
@@ -134,8 +134,8 @@ impl<'t> Parser<'t> {
             let condition = parser.any()?;
             if !parser.takes_word("else") {
                 let found = parser.shown();
-                let help = "a condition in a value has both ways: `a if condition else b`";
-                return Err(fault(parser.at(), format!("`else` is expected, and {found} is there"), help));
+                let help = "write a conditional value with its `else`: `a if condition else b`";
+                return Err(fault(parser.at(), format!("expected `else`, found {found}"), help));
             }
             let otherwise = parser.expression()?;
             Ok(Node::Choose(Box::new(Choice { condition, then, otherwise })))
@@ -237,8 +237,8 @@ impl<'t> Parser<'t> {
         while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
             let at = self.at();
             if *operator == Operator::Remainder && rest.is_empty() && is_text(&first) {
-                let help = "join the parts with `+`, with `str(…)` around what is no text";
-                return Err(fault(at, "text with values in it is not understood: `'…' % values`", help));
+                let help = "join the parts with `+`, with `str(…)` around what is not text";
+                return Err(fault(at, "text with embedded values is not supported: `'…' % values`", help));
             }
             self.advance();
             rest.push((*operator, part(self)?));
@@ -272,23 +272,25 @@ impl<'t> Parser<'t> {
     /// Makes the fault for a token in the wrong place.
     pub(super) fn out_of_place(&self) -> ParseFault {
         let help = match self.token() {
-            Token::End => "write the rest of it",
-            Token::Sign("=") => "a comparison is written `==`",
-            Token::Sign(":=") => "values are not named within an expression: write the value where it is used",
-            Token::Sign("&") => "both conditions: `and`",
-            Token::Sign("|") => "either condition: `or`",
-            Token::Sign("~" | "^" | "<<" | ">>" | "@") => "there are `+`, `-`, `*`, `/`, `//`, `%` and `**`",
+            Token::End => "complete the expression",
+            Token::Sign("=") => "write a comparison with `==`",
+            Token::Sign(":=") => "an expression cannot assign names: write the value where it is used",
+            Token::Sign("&") => "write `and` to require both conditions",
+            Token::Sign("|") => "write `or` to require either condition",
+            Token::Sign("~" | "^" | "<<" | ">>" | "@") => {
+                "use one of the operators `+`, `-`, `*`, `/`, `//`, `%` and `**`"
+            }
             Token::Sign(";") => "a check is a single expression: join conditions with `and`",
-            Token::Sign("*" | "**") => "items are written one by one",
-            Token::Name("lambda") => "write `[… for x in …]` where it would be used",
+            Token::Sign("*" | "**") => "write the items one by one",
+            Token::Name("lambda") => "write `[… for x in …]` where the function would be used",
             Token::Name("import" | "from") => IN_JSONATA,
             Token::Name("for") => "put it into brackets: `[… for x in …]`, `all(… for x in …)`",
-            Token::Name(word) if KEYWORDS.contains(word) => "a check is an expression, and no statement",
-            _ => "join conditions with `and` or `or`; text stands in quotes",
+            Token::Name(word) if KEYWORDS.contains(word) => "a check is an expression, not a statement",
+            _ => "join conditions with `and` or `or`; write text in quotes",
         };
         match self.token() {
             Token::End => fault(self.at(), "the expression ends too early", help),
-            _ => fault(self.at(), format!("{} cannot stand here", self.shown()), help),
+            _ => fault(self.at(), format!("{} is not allowed here", self.shown()), help),
         }
     }
 }
@@ -314,5 +316,5 @@ fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> Read<()> {
         Relation::IsNot => "write `!=`",
         _ => "write `==`",
     };
-    Err(fault(at, format!("`{}` asks for nothing but `None`, `True` and `False`", relation.sign()), help))
+    Err(fault(at, format!("`{}` can only test for `None`, `True` and `False`", relation.sign()), help))
 }

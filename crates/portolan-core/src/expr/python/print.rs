@@ -62,7 +62,9 @@ impl Printer<'_> {
                     self.put(value.kind())?;
                     self.listed("([", series.items.iter().cloned(), "])", deeper(depth)?)
                 }
-                Kind::Iterator(name) => Error::Type.raise(format!("`{name}` prints nothing: put `list(…)` around it")),
+                Kind::Iterator(name) => {
+                    Error::Type.raise(format!("`{name}` cannot be printed: put `list(…)` around it"))
+                }
             },
         }
     }
@@ -135,11 +137,11 @@ pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
         Val::Int(int) => match (i64::try_from(*int), u64::try_from(*int)) {
             (Ok(int), _) => Ok(int.into()),
             (_, Ok(int)) => Ok(int.into()),
-            _ => Error::Bounds.raise(format!("`{int}` is too large for a whole number of JSON")),
+            _ => Error::Bounds.raise(format!("`{int}` is too large for a whole number in JSON")),
         },
         Val::Float(float) => match Number::from_f64(*float) {
             Some(number) => Ok(Value::Number(number)),
-            None => Error::Value.raise(format!("`{}` is no number of JSON", printed(*float))),
+            None => Error::Value.raise(format!("`{}` is not a JSON number", printed(*float))),
         },
         Val::Text(text) => {
             meter.text(text.len())?;
@@ -165,6 +167,6 @@ fn name(key: &Val<'_>, meter: &Meter) -> Run<String> {
         Val::Text(_) | Val::Int(_) | Val::Float(_) => text(key, meter),
         Val::Bool(is) => Ok(is.to_string()),
         Val::None => Ok("null".to_owned()),
-        other => Error::Type.raise(format!("a key that is a `{}` has no place in JSON", other.kind())),
+        other => Error::Type.raise(format!("a `{}` cannot be a key in JSON", other.kind())),
     }
 }

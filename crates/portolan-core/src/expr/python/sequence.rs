@@ -14,15 +14,14 @@ pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<V
         };
     }
     if !is_sequence(whole) {
-        return Error::Type.raise(format!("`{}` has no items under `[…]`", whole.kind()));
+        return Error::Type.raise(format!("`{}` cannot be indexed with `[…]`", whole.kind()));
     }
     let length = whole.len(meter)?;
     let at = match index {
         Val::Int(at) => *at,
         Val::Bool(at) => (*at).into(),
         other => {
-            let message =
-                format!("the index of a `{}` is a whole number, and this is `{}`", whole.kind(), other.kind());
+            let message = format!("the index of a `{}` must be a whole number, not `{}`", whole.kind(), other.kind());
             return Error::Type.raise(message);
         }
     };
@@ -30,7 +29,7 @@ pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<V
     let value = found.filter(|at| *at < length).and_then(|at| nth(whole, at));
     match value {
         Some(value) => Ok(value),
-        None => Error::Index.raise(format!("there is no item `{at}` among {length}")),
+        None => Error::Index.raise(format!("there is no item `{at}`: the length is {length}")),
     }
 }
 
@@ -94,7 +93,7 @@ impl Cut {
         let length = length as i128;
         let step = whole(&step)?.unwrap_or(1);
         if step == 0 {
-            return Error::Value.raise("the step of a slice is never zero");
+            return Error::Value.raise("the step of a slice must not be zero");
         }
         let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
         let bound = |bound: Option<i128>, missing: i128| match bound {
@@ -144,7 +143,7 @@ fn whole(bound: &Val<'_>) -> Run<Option<i128>> {
         Val::None => Ok(None),
         Val::Bool(at) => Ok(Some((*at).into())),
         Val::Int(at) => Ok(Some(*at)),
-        other => Error::Type.raise(format!("a slice goes by whole numbers, and this is `{}`", other.kind())),
+        other => Error::Type.raise(format!("a slice takes whole numbers, not `{}`", other.kind())),
     }
 }
 

@@ -78,11 +78,11 @@ fn next(text: &str, at: usize) -> Result<(Token<'_>, usize), ParseFault> {
         None => {
             let help = match first {
                 '!' => "write `not` for the opposite and `!=` for unequal",
-                '$' => "a name is written as it is: `output`",
-                '“' | '”' | '‘' | '’' => "text stands in straight quotes",
-                _ => "write an expression of Python",
+                '$' => "write the name without `$`: `output`",
+                '“' | '”' | '‘' | '’' => "write text in straight quotes",
+                _ => "write a Python expression",
             };
-            Err(fault(at, format!("{} is no sign of Python", quoted(&first.to_string())), help))
+            Err(fault(at, format!("{} is not a valid character in Python", quoted(&first.to_string())), help))
         }
     }
 }

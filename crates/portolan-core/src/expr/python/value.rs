@@ -293,7 +293,7 @@ impl<'a> Val<'a> {
             Val::Dict(dict) => dict.members().into_iter().map(|(key, _)| key).collect(),
             Val::Set(set) => set.values().cloned().collect(),
             Val::Series(series) => series.items.clone(),
-            other => return Error::Type.raise(format!("`{}` has no items to go through", other.kind())),
+            other => return Error::Type.raise(format!("`{}` has no items to iterate over", other.kind())),
         };
         meter.items(items.len())?;
         meter.steps(items.len())?;

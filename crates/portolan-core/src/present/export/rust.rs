@@ -83,11 +83,12 @@ fn functions(workflow: &Workflow) -> String {
         let own = state.tools.iter().map(|tool| tool.value.as_str());
         tools.extend(own.filter(|tool| !tool.contains('/') && !tool.contains(':') && !tool.starts_with("shared_")));
     }
-    let mut text = "//! What the workflow needs in Rust.\n\n".to_owned();
+    let mut text = "//! The Rust functions that the workflow needs.\n\n".to_owned();
     if works.is_empty() && tools.is_empty() {
         text.push_str(
-            "use portolan_runtime::states::{FunctionError, Functions};\n\n/// Nothing: it names no function.\n\
-             pub(crate) fn functions() -> Result<Functions, FunctionError> {\n    Ok(Functions::default())\n}\n",
+            "use portolan_runtime::states::{FunctionError, Functions};\n\n/// Empty: the workflow names no \
+            function.\npub(crate) fn functions() -> Result<Functions, FunctionError> {\n    \
+            Ok(Functions::default())\n}\n",
         );
         return text;
     }
@@ -106,8 +107,9 @@ fn functions(workflow: &Workflow) -> String {
     }
     text.push_str(&imports(!works.is_empty(), !tools.is_empty()));
     text.push_str(&format!(
-        "/// The functions, by the names that the workflow has for them.\npub(crate) fn functions() -> Result<Functions, FunctionError> {{\n    \
-         let functions = Functions::default();\n{registered}    Ok(functions)\n}}\n{bodies}"
+        "/// The functions, by the names that the workflow uses for them.\npub(crate) fn functions() -> \
+        Result<Functions, FunctionError> {{\n    let functions = Functions::default();\n{registered}    \
+        Ok(functions)\n}}\n{bodies}"
     ));
     text
 }
@@ -131,8 +133,8 @@ fn imports(works: bool, tools: bool) -> String {
     text
 }
 
-const ARGUMENTS: &str = "\n/// What a tool takes: give each its own type, and models are shown its fields.\n\
-    #[derive(Debug, Deserialize, JsonSchema)]\nstruct Arguments {}\n";
+const ARGUMENTS: &str = "\n/// The arguments of a tool: give each tool its own type, so models are shown its \
+        fields.\n#[derive(Debug, Deserialize, JsonSchema)]\nstruct Arguments {}\n";
 
 fn work(name: &str, rust: &str) -> String {
     let message = literal(&format!("the function `{name}` is not written yet; write it in src/functions.rs"));

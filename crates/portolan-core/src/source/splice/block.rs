@@ -43,9 +43,7 @@ impl Splicer<'_> {
         distinct(&own)?;
         if let Some(entry) = brought.iter().find(|entry| !wanted.contains_key(&entry.key.value)) {
             let name = &entry.key.value;
-            return Err(SpliceError::because(format!(
-                "`{name}` is brought along by a merge key, and cannot be taken out here"
-            )));
+            return Err(SpliceError::because(format!("`{name}` comes from a merge key and cannot be removed here")));
         }
         let chunks = self.entry_chunks(start, column, &own, region.end)?;
         let same = |entry: &&Entry| wanted.get(&entry.key.value) == Some(&entry.value.value());
@@ -109,7 +107,9 @@ impl Splicer<'_> {
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         match rest[blanks..].starts_with(':') {
             true => Ok(entry.key.span.end + blanks + 1),
-            false => Err(SpliceError::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+            false => {
+                Err(SpliceError::because(format!("`{}` is written in a form that cannot be edited", entry.key.value)))
+            }
         }
     }
 
@@ -206,7 +206,7 @@ impl Splicer<'_> {
                 let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
                 Ok(Span { start, end: start + end })
             }
-            Some(_) => Err(SpliceError::because("a value is written in a way that is not edited")),
+            Some(_) => Err(SpliceError::because("a value is written in a form that cannot be edited")),
         }
     }
 
@@ -262,7 +262,7 @@ impl Splicer<'_> {
         column: usize,
     ) -> Result<Patch, SpliceError> {
         let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else {
-            return Err(SpliceError::because("a collection is laid out in a way that is not edited"));
+            return Err(SpliceError::because("a collection is laid out in a form that cannot be edited"));
         };
         let gap = |at: usize| match chunks.get(at + 1) {
             Some(next) => self.text.0[chunks[at].end..next.start].to_owned(),
@@ -323,7 +323,7 @@ fn keep_comments(count: usize, gap: &dyn Fn(usize) -> String, pieces: &mut [Piec
 }
 
 fn odd_list() -> SpliceError {
-    SpliceError::because("a list is laid out in a way that is not edited")
+    SpliceError::because("a list is laid out in a form that cannot be edited")
 }
 
 fn keeps_blanks(written: &str) -> bool {

@@ -29,7 +29,7 @@ impl Splicer<'_> {
             if entry.key.span.start < floor || entry.key.span.end > whole.end {
                 let name = &entry.key.value;
                 return Err(SpliceError::because(format!(
-                    "`{name}` is brought along by a merge key, and cannot be changed here"
+                    "`{name}` comes from a merge key and cannot be changed here"
                 )));
             }
             if !names.insert(entry.key.value.as_str()) {
@@ -63,7 +63,7 @@ impl Splicer<'_> {
         for item in items {
             let written = self.text.written(item);
             if written.start < floor || written.end > end || written.end == written.start {
-                return Err(SpliceError::because("a list in brackets has an alias, or nothing, among its items"));
+                return Err(SpliceError::because("a list in brackets has an alias or an empty item"));
             }
             floor = written.end;
         }
@@ -109,7 +109,7 @@ impl Splicer<'_> {
         match word.chars().next() {
             Some('*') => Ok(at + word.find([' ', '\t', '\r', '\n', ',', '}', ']']).unwrap_or(0)),
             Some(',' | '}' | '\r' | '\n') => Ok(key.end + rest.find([',', '}', '\r', '\n']).unwrap_or(0)),
-            _ => Err(SpliceError::because(format!("`{}` is written in a way that is not edited", entry.key.value))),
+            _ => Err(SpliceError::because(format!("`{}` is written in a form that cannot be edited", entry.key.value))),
         }
     }
 

@@ -46,7 +46,7 @@ pub fn spliced(source: &Source, tree: &Tree, wanted: &Value) -> Result<String, S
     let splicer = Splicer { text: Lines(&padded), style };
     let region = Span { start: 0, end: padded.len() };
     let patch = splicer.patch(tree, wanted, region)?;
-    let patch = patch.ok_or_else(|| SpliceError::because(format!("the file is {}, and no object", tree.describe())))?;
+    let patch = patch.ok_or_else(|| SpliceError::because(format!("the file is {}, not an object", tree.describe())))?;
     let whole = patch.applied(&padded, region);
     let bare = whole.strip_suffix(newline).filter(|_| !ends).map(str::to_owned);
     let sound = bare.into_iter().chain([whole]).find(|text| says(source, text, wanted));
@@ -69,7 +69,7 @@ pub fn appended(source: &Source, wanted: &Value) -> Result<String, SpliceError> 
     let whole = [text, gap, &value].concat();
     match says(source, &whole, wanted) {
         true => Ok(whole),
-        false => Err(SpliceError::because("it holds something that cannot be added to")),
+        false => Err(SpliceError::because("it has content to which nothing can be added")),
     }
 }
 
@@ -82,10 +82,9 @@ fn says(source: &Source, text: &str, wanted: &Value) -> bool {
 
 fn misread(tree: &Tree, text: &str) -> String {
     if has_anchors(tree, text) {
-        return "what is to be changed hangs together with other places by an anchor, an alias or a merge key"
-            .to_owned();
+        return "the part to change is linked to other places by an anchor, an alias or a merge key".to_owned();
     }
-    "the changed text would not say what was meant".to_owned()
+    "the changed text would not have the intended value".to_owned()
 }
 
 /// Returns whether a value is, or may be, written elsewhere than it is used.

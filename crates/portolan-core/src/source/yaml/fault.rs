@@ -20,12 +20,12 @@ pub(super) fn unprintable(text: &str) -> Option<Diagnostic> {
         c => !c.is_control(),
     };
     let (at, found) = text.char_indices().find(|(_, c)| !allowed(*c))?;
-    let message = format!("not valid YAML: the character `{}` cannot stand here", found.escape_debug());
-    Some(syntax_at(message, at, text).help("remove it, or write it as an escape in a text in double quotes"))
+    let message = format!("not valid YAML: the character `{}` is not allowed here", found.escape_debug());
+    Some(syntax_at(message, at, text).help("remove it, or write it as an escape in a double-quoted text"))
 }
 
 pub(super) fn second_document(span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", "the file holds more than one YAML document")
+    Diagnostic::error("syntax", "the file contains more than one YAML document")
         .at(span)
         .help("a definition is one document: remove the `---`, or move what follows it into a file of its own")
 }
@@ -37,9 +37,9 @@ pub(super) fn too_deep(span: Span) -> Diagnostic {
 }
 
 pub(super) fn recursive(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", format!("the alias `{}` stands inside the value that it repeats", clip(name)))
+    Diagnostic::error("syntax", format!("the alias `{}` is inside the value that it repeats", clip(name)))
         .at(span)
-        .help("a value cannot contain itself: write out what is meant")
+        .help("a value cannot contain itself: write out the intended value")
 }
 
 pub(super) fn alias_bomb(span: Span) -> Diagnostic {
@@ -48,33 +48,33 @@ pub(super) fn alias_bomb(span: Span) -> Diagnostic {
 }
 
 pub(super) fn unknown_tag(tag: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", format!("the tag `{tag}` means nothing here"))
+    Diagnostic::error("syntax", format!("the tag `{tag}` has no meaning here"))
         .at(span)
         .help("remove it: values are objects, lists, texts, numbers, booleans and null")
 }
 
 pub(super) fn mistagged(tag: &str, value: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", format!("`{}` is not what its tag `{tag}` says", clip(value)))
+    Diagnostic::error("syntax", format!("`{}` does not match its tag `{tag}`", clip(value)))
         .at(span)
-        .help("remove the tag, or write a value that it fits")
+        .help("remove the tag, or write a value that matches it")
 }
 
 pub(super) fn no_number(word: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", format!("`{word}` is a number that JSON cannot hold"))
+    Diagnostic::error("syntax", format!("`{word}` is a number that JSON cannot represent"))
         .at(span)
-        .help("write another number, or put it in quotes if the text is meant")
+        .help("write another number, or put it in quotes if it is meant as text")
 }
 
 pub(super) fn no_key(span: Span) -> Diagnostic {
     Diagnostic::error("syntax", "only a text can be a key")
         .at(span)
-        .help("write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must stand in quotes")
+        .help("write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must be in quotes")
 }
 
 pub(super) fn no_merge(span: Span) -> Diagnostic {
-    Diagnostic::error("syntax", "`<<` merges an object or a list of objects, and this is neither").at(span).help(
-        "write `<<: *name`, with `&name` before the object that is to be merged; put `<<` in quotes if it is a key",
-    )
+    Diagnostic::error("syntax", "`<<` merges an object or a list of objects, but this is neither")
+        .at(span)
+        .help("write `<<: *name`, with `&name` before the object to merge; put `<<` in quotes if it is a key")
 }
 
 /// Returns the diagnostic for a syntax error: the parser's message, and its most likely cause.
@@ -87,29 +87,30 @@ pub(super) fn syntax(text: &str, places: &Places<'_>, error: &ScanError, unclose
     }
     if info.contains("unknown anchor") {
         let name: String = text[at..].chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
-        return says(&format!("the alias `{}` repeats a value that has no anchor", clip(&name)), at)
-            .help("write `&name` before the value that is to be repeated, further up; a text that begins with `*` must stand in quotes");
+        return says(&format!("the alias `{}` repeats a value that has no anchor", clip(&name)), at).help(
+            "write `&name` before the value to repeat, further up; a text that begins with `*` must be in quotes",
+        );
     }
     if info.contains("quoted scalar") && !info.contains("trailing") {
         return quoted(text, at, info);
     }
     if info.contains("recursion limit") {
-        return says("too many brackets stand open", at).help("move parts of it into files of their own");
+        return says("too many brackets are open", at).help("move parts of it into files of their own");
     }
     if info.contains("trailing content") {
-        return says("something stands behind the closing quote", at)
-            .help("put the whole text in one pair of quotes, or begin a new line");
+        return says("there is something after the closing quote", at)
+            .help("put the whole text in one pair of quotes, or start a new line");
     }
     if info.contains("block scalar") {
-        return says("the text of a block begins in the line below its `|` or `>`", at)
+        return says("the text of a block must begin on the line below its `|` or `>`", at)
             .help("move the text there and indent it; put a text that begins with `|` or `>` in quotes");
     }
     if info.contains("comment") {
-        return says("a remark cannot stand inside a text", at)
-            .help("move the remark to a line of its own above, or indent the line below like the other keys");
+        return says("a comment is not allowed inside a text", at)
+            .help("move the comment to a line of its own above, or indent the line below like the other keys");
     }
     if info.contains("misplaced bracket") {
-        return says("this bracket closes nothing", at).help("remove it, or put the text in quotes");
+        return says("this bracket does not close anything", at).help("remove it, or put the text in quotes");
     }
     if info.contains("handle") || info.contains("tag") {
         return says("a text cannot begin with `!`, which begins a tag", at)
@@ -134,7 +135,7 @@ fn tab(text: &str, at: usize, info: &str) -> Option<Diagnostic> {
     };
     let next = text[at..].find('\n').map(|end| at + end + 1);
     let found = indents(line).or_else(|| next.filter(|_| info.contains("tab")).and_then(indents))?;
-    Some(syntax_at("not valid YAML: a tab cannot indent a line", found, text).help("indent with blanks"))
+    Some(syntax_at("not valid YAML: a tab cannot indent a line", found, text).help("indent with spaces"))
 }
 
 fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
@@ -145,12 +146,16 @@ fn quoted(text: &str, at: usize, info: &str) -> Diagnostic {
             // Six: `\u` and four digits, one half of a surrogate pair, with which JSON writes characters beyond 16
             // bits.
             6 => "write the character itself",
-            _ => "write `\\\\` for a backslash, or put the text in single quotes, where a backslash is a backslash",
+            _ => {
+                "write `\\\\` for a backslash, or put the text in single quotes, where a backslash has no special meaning"
+            }
         };
-        return syntax_at(format!("not valid YAML: the escape `{}` means nothing", clip(&found)), at, text).help(help);
+        return syntax_at(format!("not valid YAML: the escape `{}` has no meaning", clip(&found)), at, text).help(help);
     }
-    syntax_at(format!("not valid YAML: the quote `{quote}` that opens here is not closed"), at, text)
-        .help("close it; a text of several lines is easier written as a block: `|` at the end of the line, and the text indented below")
+    syntax_at(format!("not valid YAML: the quote `{quote}` that opens here is not closed"), at, text).help(
+        "close it; a text of several lines is easier to write as a block: `|` at the end of the line, and \
+            the text indented below",
+    )
 }
 
 /// Returns the first invalid escape after `from` in a double-quoted text; `None` if the text ends within an escape.
@@ -185,9 +190,12 @@ fn in_brackets(text: &str, at: usize, start: usize) -> Diagnostic {
         return syntax_at(format!("not valid YAML: the `{bracket}` that opens here is not closed"), start, text)
             .help(format!("close it with `{close}`"));
     }
-    syntax_at(format!("not valid YAML: this cannot stand inside the `{bracket}` of line {line}"), at, text).help(format!(
-        "separate what stands there with `,`, close it with `{close}`, and indent its lines; a text with `,`, `:`, brackets or braces in it must stand in quotes"
-    ))
+    syntax_at(format!("not valid YAML: this is not allowed inside the `{bracket}` of line {line}"), at, text).help(
+        format!(
+            "separate its items with `,`, close it with `{close}`, and indent its lines; a text that contains `,`, \
+        `:`, brackets or braces must be in quotes"
+        ),
+    )
 }
 
 /// Returns the diagnostic for a misplaced key, value or list item.
@@ -197,10 +205,10 @@ fn structure(text: &str, at: usize, info: &str) -> Diagnostic {
     let first = line + (text[line..].len() - text[line..].trim_start_matches(' ').len());
     if info.contains("mapping values are not allowed") || info.contains("illegal placement") {
         return if text[line..at].contains(": ") {
-            says("a second `: ` stands in this line", at)
-                .help("put the text in quotes if the `: ` belongs to it, or begin a new line for the key")
+            says("this line contains a second `: `", at)
+                .help("put the text in quotes if the `: ` belongs to it, or start a new line for the key")
         } else {
-            says("this key stands where a text goes on", first)
+            says("a key is not allowed here, where a text continues", first)
                 .help("indent it like the other keys of its object, and end the line above with `:` if it is a key too")
         };
     }
@@ -211,22 +219,22 @@ fn structure(text: &str, at: usize, info: &str) -> Diagnostic {
     }
     if info.contains("expected key") || info.contains("'-' indicator") || info.contains("indentation") {
         return if text[first..].starts_with("- ") && info.contains("expected key") {
-            says("a list item cannot stand here", first)
-                .help("indent every `- ` of a list alike, below the key that the list belongs to")
+            says("a list item is not allowed here", first)
+                .help("indent every `- ` of a list equally, below the key that the list belongs to")
         } else {
-            says("the indentation of this line fits no line above", first)
-                .help("indent what belongs together alike, with the same number of blanks")
+            says("the indentation of this line does not match any line above", first)
+                .help("indent lines that belong together with the same number of spaces")
         };
     }
     if info.contains("sequence entries are not allowed") {
-        return says("a list cannot begin in the line of its key", at)
-            .help("write each `- ` in a line of its own below the key, or the list as `[…]`");
+        return says("a list cannot begin on the line of its key", at)
+            .help("write each `- ` on a line of its own below the key, or the list as `[…]`");
     }
     if info.contains("document start") {
         return says("something follows the end of the value", at)
             .help("a definition is one object: indent or remove it");
     }
-    says(&clip(&info.to_lowercase()), at).help("put texts that hold special characters in quotes")
+    says(&clip(&info.to_lowercase()), at).help("put texts that contain special characters in quotes")
 }
 
 /// Returns the last line before `at` that is neither blank nor a comment.

@@ -183,21 +183,21 @@ fn what_json_cannot_say_is_reported_and_the_rest_is_read() {
             /g = "aGk=" 7:13 "aGk="
             /h {} 8:9 "{a: 1}"
             /h/a = 1 8:13 "1"
-            1:4 `.inf` is a number that JSON cannot hold
-                help: write another number, or put it in quotes if the text is meant
-            2:4 `-.Inf` is a number that JSON cannot hold
-                help: write another number, or put it in quotes if the text is meant
-            3:4 `.nan` is a number that JSON cannot hold
-                help: write another number, or put it in quotes if the text is meant
-            4:4 the number `1e999` is larger than any that can be computed with
+            1:4 `.inf` is a number that JSON cannot represent
+                help: write another number, or put it in quotes if it is meant as text
+            2:4 `-.Inf` is a number that JSON cannot represent
+                help: write another number, or put it in quotes if it is meant as text
+            3:4 `.nan` is a number that JSON cannot represent
+                help: write another number, or put it in quotes if it is meant as text
+            4:4 the number `1e999` is too large to compute with
                 help: write it as a string, in double quotes
-            5:4 the tag `!env` means nothing here
+            5:4 the tag `!env` has no meaning here
                 help: remove it: values are objects, lists, texts, numbers, booleans and null
-            6:10 `x` is not what its tag `!!int` says
-                help: remove the tag, or write a value that it fits
-            7:4 the tag `!!binary` means nothing here
+            6:10 `x` does not match its tag `!!int`
+                help: remove the tag, or write a value that matches it
+            7:4 the tag `!!binary` has no meaning here
                 help: remove it: values are objects, lists, texts, numbers, booleans and null
-            8:4 the tag `!set` means nothing here
+            8:4 the tag `!set` has no meaning here
                 help: remove it: values are objects, lists, texts, numbers, booleans and null
         "#]],
     );
@@ -217,11 +217,11 @@ fn keys_are_texts() {
         /i = null 10:1 ""
         /j = "k" 11:3 "k"
         6:1 only a text can be a key
-            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must stand in quotes
+            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must be in quotes
         7:1 only a text can be a key
-            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must stand in quotes
+            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must be in quotes
         8:1 only a text can be a key
-            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must stand in quotes
+            help: write the key as a text before the `:`; a text that begins with `[`, `{` or `?` must be in quotes
     "#]],
     );
 }
@@ -278,8 +278,8 @@ fn merge_keys_bring_what_is_not_written_out() {
         &expect![[r#"
          {} 1:1 "<<: 1\na: 2"
         /a = 2 2:4 "2"
-        1:1 `<<` merges an object or a list of objects, and this is neither
-            help: write `<<: *name`, with `&name` before the object that is to be merged; put `<<` in quotes if it is a key
+        1:1 `<<` merges an object or a list of objects, but this is neither
+            help: write `<<: *name`, with `&name` before the object to merge; put `<<` in quotes if it is a key
     "#]],
     );
 }
@@ -317,15 +317,15 @@ fn bombs_do_not_go_off() {
     check(
         "a: &a\n  b: [*a]\n",
         &expect![[r#"
-        2:7 the alias `*a` stands inside the value that it repeats
-            help: a value cannot contain itself: write out what is meant
+        2:7 the alias `*a` is inside the value that it repeats
+            help: a value cannot contain itself: write out the intended value
     "#]],
     );
     check(
         "a: &a [*a]\n",
         &expect![[r#"
-        1:8 the alias `*a` stands inside the value that it repeats
-            help: a value cannot contain itself: write out what is meant
+        1:8 the alias `*a` is inside the value that it repeats
+            help: a value cannot contain itself: write out the intended value
     "#]],
     );
 }
@@ -347,7 +347,7 @@ fn aliases_do_not_nest_deeper_than_values() {
         "1:1025 the values nest deeper than 512 levels\n    help: move parts of it into files of their own\n"
     );
     let found = story(&"[".repeat(600));
-    assert!(found.starts_with("1:256 not valid YAML: too many brackets stand open"), "{found}");
+    assert!(found.starts_with("1:256 not valid YAML: too many brackets are open"), "{found}");
 }
 
 #[test]

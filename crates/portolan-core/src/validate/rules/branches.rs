@@ -234,28 +234,28 @@ impl<'g> Region<'g> {
         let (branch, fork, join) = (&entry.id, &self.fork.id, &self.join.id);
         let message = match self.foreign.get(at) {
             Some(owner) if at == branch => format!("`{branch}` is a branch of `{fork}` and of `{owner}`"),
-            Some(owner) => format!("the branch `{branch}` of `{fork}` runs into a branch of `{owner}` at `{at}`"),
-            None => format!("the branch `{branch}` of `{fork}` can come to `{at}` without coming to `{join}`"),
+            Some(owner) => format!("the branch `{branch}` of `{fork}` enters a branch of `{owner}` at `{at}`"),
+            None => format!("the branch `{branch}` of `{fork}` can reach `{at}` without reaching `{join}`"),
         };
         Diagnostic::error("branch-misses-join", message)
             .at(entry.span)
-            .help(format!("lead every way through the branch to `{join}`"))
+            .help(format!("lead every path through the branch to `{join}`"))
             .repaired(
-                "a branch counts as done at the end or join that it comes to, and as failed unless that is a success",
+                "a branch counts as done at the end or join that it reaches, and as failed unless that is a success",
             )
     }
 
     fn met(&self, map: &Map<'g>, at: &NodeId, second: &Node, first: &Node) -> Diagnostic {
         let (fork, join) = (&self.fork.id, &self.join.id);
         let message = format!(
-            "the branches `{}` and `{}` of `{fork}` meet at `{at}` before they come to `{join}`",
+            "the branches `{}` and `{}` of `{fork}` meet at `{at}` before they reach `{join}`",
             first.id, second.id
         );
         let span = map.node(at).map_or(second.span, |node| node.span);
         Diagnostic::error("branches-meet", message)
             .at(span)
-            .help(format!("give each branch a step of its own, or put `{at}` behind `{join}`"))
-            .repaired("it is done once in each of the branches")
+            .help(format!("give each branch a step of its own, or put `{at}` after `{join}`"))
+            .repaired("it runs once in each of the branches")
     }
 
     fn entered(&self, map: &Map<'g>, edge: &Edge) -> Diagnostic {
@@ -265,20 +265,20 @@ impl<'g> Region<'g> {
             false => format!("an edge leads from `{from}` into a branch of `{fork}`, at `{to}`"),
         };
         let repair = match map.graph.interface {
-            Some(_) => "a run that comes to the join that way fails",
-            None => "a run that comes to the join that way waits for a person",
+            Some(_) => "a run that reaches the join over this edge fails",
+            None => "a run that reaches the join over this edge waits for a person",
         };
         let fault = Diagnostic::error("edge-into-branch", message).at(edge.to.span);
-        fault.help(format!("lead it to `{fork}`, or behind `{join}`")).repaired(repair)
+        fault.help(format!("lead it to `{fork}`, or to a step after `{join}`")).repaired(repair)
     }
 
     fn astray(&self, entry: &Node) -> Diagnostic {
         Diagnostic::error(
             "branch-misses-join",
-            format!("the branch `{}` of `{}` never comes to `{}`", entry.id, self.fork.id, self.join.id),
+            format!("the branch `{}` of `{}` never reaches `{}`", entry.id, self.fork.id, self.join.id),
         )
         .at(entry.span)
-        .help(format!("lead every way through the branch to `{}`", self.join.id))
+        .help(format!("lead every path through the branch to `{}`", self.join.id))
         .repaired("it is left only when a person decides")
     }
 }

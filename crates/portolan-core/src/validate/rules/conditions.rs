@@ -74,13 +74,13 @@ fn compared(map: &Map<'_>, node: &Node, expr: &Expr, span: Span, faults: &mut Ve
         let compared = clip(&format!("{path} {comparison} {value}"));
         let (message, help) = if comparison.is_relation() {
             (
-                format!("`{compared}` compares numbers, and `{name}` is {kind}"),
+                format!("`{compared}` compares numbers, but `{name}` is {kind}"),
                 "compare with `==`, or declare it as a number",
             )
         } else if value.is_null() {
             (
                 format!("`{compared}` compares with `null`, which `{name}` never is"),
-                "ask with `exists` whether it has a value",
+                "use `exists` to test whether it has a value",
             )
         } else {
             (

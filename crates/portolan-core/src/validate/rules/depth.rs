@@ -22,12 +22,12 @@ pub(in crate::validate) fn check<'g>(graph: &'g Graph, library: Library<'g>, fau
     levels.known.insert(graph.id.value.as_str(), 0);
     let Some((deepest, node)) = levels.deepest(graph).filter(|(levels, _)| *levels > MAX_DEPTH) else { return };
     let message = format!(
-        "at `{}` loops, branches, items and workflows stand {deepest} deep in one another, and a run has room for {MAX_DEPTH}",
+        "at `{}`, loops, branches, items and workflows are nested {deepest} levels deep, but a run supports at most {MAX_DEPTH}",
         node.id
     );
-    let help = "let fewer of them stand in one another, in this workflow or in those that it runs";
+    let help = "reduce the nesting in this workflow or in those that it runs";
     let fault = Diagnostic::error("nested-too-deep", message).at(node.span).help(help);
-    faults.push(fault.repaired("a run that comes there waits for a person"));
+    faults.push(fault.repaired("a run that gets there waits for a person"));
 }
 
 /// Computes how deep frames are nested, flow by flow.

@@ -76,7 +76,7 @@ fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
             continue;
         };
         let message = if earlier.to.value == edge.to.value {
-            format!("the edge from `{from}` to `{}` is drawn twice", edge.to.value)
+            format!("the edge from `{from}` to `{}` is defined twice", edge.to.value)
         } else {
             let (to, first) = (&edge.to.value, &earlier.to.value);
             format!("the edge from `{from}` to `{to}` is never taken: the one to `{first}` comes first")
@@ -93,10 +93,10 @@ fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
         faults.push(
             Diagnostic::error(
                 "shadowed-edge",
-                format!("the edge from `{from}` to `{}` is never taken: another is for `passed`", spare.to.value),
+                format!("the edge from `{from}` to `{}` is never taken: another edge serves `passed`", spare.to.value),
             )
             .at(spare.span)
-            .help("give it the `on` that it is for; an edge without one serves `passed`, and never `failed`")
+            .help("set its `on` to the intended outcome; an edge without one serves `passed`, and never `failed`")
             .repaired("the edge for `passed` is taken"),
         );
     }
@@ -121,7 +121,7 @@ fn shadowed_branches(map: &Map<'_>, fork: &Node, faults: &mut Vec<Diagnostic>) {
             faults.push(
                 Diagnostic::error(
                     "shadowed-edge",
-                    format!("the branch from `{}` to `{}` is drawn twice", fork.id, edge.to.value),
+                    format!("the branch from `{}` to `{}` is defined twice", fork.id, edge.to.value),
                 )
                 .at(edge.span)
                 .help("remove one of the two: a step that is to run twice needs a second node")

@@ -61,10 +61,10 @@ fn leads_on<'g>(map: &Map<'g>, gate: &'g Node, failed: &'g Edge, passed: &NodeId
 fn goes_on(gate: &Node, failed: &Edge, passed: &NodeId) -> Diagnostic {
     let (id, to) = (&gate.id, &failed.to.value);
     let message = if to == passed {
-        format!("`{id}` leads to `{passed}` when it has failed, as when it has passed")
+        format!("`{id}` leads to `{passed}` both when it fails and when it passes")
     } else {
-        format!("what `{id}` turns down goes on by `{to}` to `{passed}`, where it would have come had it passed")
+        format!("work that `{id}` rejects continues through `{to}` to `{passed}`, as if it had passed")
     };
-    let help = "lead `failed` back to the work, to a person, to another gate, or to an end that is no success";
+    let help = "lead `failed` back to the work, to a person, to another gate, or to an end that is not a success";
     Diagnostic::warning("failed-goes-on", message).at(failed.on_span()).help(help)
 }

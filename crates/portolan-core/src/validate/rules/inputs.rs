@@ -31,13 +31,13 @@ fn missing(graph: &Graph, node: &Node, other: &Graph, wanted: &Variable, context
         // The dialect reports a variable that is passed without being declared.
         None if handed => return None,
         None => (
-            format!("`{}` runs `{id}`, which requires `{}`, and does not hand it over", node.id, clip(name)),
+            format!("`{}` runs `{id}`, which requires `{}`, but does not pass it", node.id, clip(name)),
             format!("name `{}` in `passContext`, or give it a default in `{id}`", clip(name)),
         ),
         Some(own) if wanted.kind.may_take_of(own.kind) => return None,
         Some(own) => (
             format!(
-                "`{}` runs `{id}`, which takes `{}` as {}, and here it is {}",
+                "`{}` runs `{id}`, which takes `{}` as {}, but here it is {}",
                 node.id,
                 clip(name),
                 wanted.kind.described(),
@@ -47,5 +47,5 @@ fn missing(graph: &Graph, node: &Node, other: &Graph, wanted: &Variable, context
         ),
     };
     let fault = Diagnostic::error("missing-input", message).at(node.span).help(help);
-    Some(fault.repaired("a run that comes there waits for a person"))
+    Some(fault.repaired("a run that gets there waits for a person"))
 }

@@ -32,8 +32,7 @@ fn loop_over_nothing(map: &Map<'_>, node: &Node) -> Option<Diagnostic> {
     if begins_with_it || map.nodes().any(|node| node.gives_all() || node.gives().contains(&name)) {
         return None;
     }
-    let message = format!("the loop `{}` goes through `{}`, which nothing gives a value to", node.name, clip(&text));
-    let help =
-        "let a step report it (`outputs`), give it a `default`, or say with `required: true` that a run begins with it";
+    let message = format!("the loop `{}` iterates over `{}`, which nothing gives a value to", node.name, clip(&text));
+    let help = "let a step report it (`outputs`), give it a `default`, or declare with `required: true` that a run begins with it";
     Some(Diagnostic::error("never-set", message).at(node.span).help(help).repaired("a person is asked for it"))
 }

@@ -61,7 +61,7 @@ fn without_edge(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
         loose || map.edge_on(&node.id, outcome.as_str()).is_some()
     };
     for outcome in outcomes.iter().filter(|outcome| !served(outcome)) {
-        let what = format!("`{}` may end with `{}`, but no edge leads on from there", node.id, clip(outcome.as_str()));
+        let what = format!("`{}` can end with `{}`, but no edge serves that outcome", node.id, clip(outcome.as_str()));
         let help = match outcome.as_str() {
             PASSED => "add an edge to the next step; it serves `passed` when it has no `on`".to_owned(),
             word => format!("add an edge with `\"on\": \"{}\"`", clip(word)),
@@ -117,8 +117,8 @@ fn branches_are_unconditional(map: &Map<'_>, fork: &Node, faults: &mut Vec<Diagn
                     ),
                 )
                 .at(edge.on_span())
-                .help("remove the `on`; what follows the branches hangs on the outcome of the join")
-                .repaired("the branch is opened all the same"),
+                .help("remove the `on`; what follows the branches depends on the outcome of the join")
+                .repaired("the branch is opened anyway"),
             );
         }
     }

@@ -52,7 +52,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         let later: BTreeSet<&str> = named.filter_map(|setter| Some(setter.seat.as_ref()?.id.as_str())).collect();
         let later = list(&later.into_iter().collect::<Vec<_>>());
         let message = format!("`{}` has no value yet when it is read: it is set later, at {later}", clip(name));
-        let help = "ask before, or give the variable a default";
+        let help = "ask for it earlier, or give the variable a default";
         faults.push(Diagnostic::warning("read-before-set", message).at(span).help(help));
     }
 }

@@ -58,7 +58,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 }
 
 fn without_exit(node: &Node, retry: &Edge) -> Diagnostic {
-    Diagnostic::error("retry-loop-without-exit", format!("`{}` can fail back to `{}` for ever", node.id, retry.to.value))
+    Diagnostic::error("retry-loop-without-exit", format!("`{}` can lead back to `{}` on failure without limit", node.id, retry.to.value))
         .at(retry.span)
         .help("give the node `maxRetries`; the failure after the last retry takes a second `failed` edge to an end, or asks a person")
         .repaired("every failure is tried again")

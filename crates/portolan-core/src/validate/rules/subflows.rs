@@ -46,7 +46,7 @@ pub(in crate::validate) fn check<'g>(
     for node in &graph.nodes {
         for (name, span) in node.kind.workflows() {
             let found = match library(name) {
-                None => Some(unknown(node, name).repaired("it is walked as a task")),
+                None => Some(unknown(node, name).repaired("it is treated as a task")),
                 Some(other) => {
                     // A function fails with the workflow it runs; only an agent would retry it in vain.
                     let is_led = graph.interface.is_none();
@@ -169,17 +169,17 @@ impl Trouble {
             Trouble::Cycle(round) => {
                 let round = round.join(" → ");
                 Diagnostic::error("subflow-cycle", format!("`{}` runs a workflow that runs itself: {round}", node.id))
-                    .help("break the circle: a workflow cannot run inside itself")
+                    .help("break the cycle: a workflow cannot run inside itself")
             }
             Trouble::Deep => Diagnostic::error(
                 "subflow-cycle",
                 format!("`{}` runs workflows within workflows, more than {MAX_SUBFLOW_DEPTH} levels deep", node.id),
             )
-            .help("let fewer workflows run one another"),
+            .help("reduce the number of workflows that run one another"),
             Trouble::Broken { which, first } => {
                 let which = clip(which);
                 Diagnostic::error("broken-subflow", format!("`{}` runs `{which}`, which has faults: {first}", node.id))
-                    .help(format!("check `{which}` by itself and mend it"))
+                    .help(format!("check `{which}` by itself and fix it"))
             }
             Trouble::Hopeless => {
                 let message = format!("`{}` runs `{}`, in which nothing leads to a success", node.id, clip(name));

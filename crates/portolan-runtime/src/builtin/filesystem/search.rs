@@ -65,7 +65,7 @@ impl Filesystem {
         match ended {
             Ok(()) if lines.is_empty() => lines.push("No matches found".to_owned()),
             Ok(()) => {}
-            Err(why) => lines.push(format!("[the search was given up: {why}]")),
+            Err(why) => lines.push(format!("[the search was stopped: {why}]")),
         }
         Ok(lines.join("\n"))
     }
@@ -81,7 +81,7 @@ impl Search<'_> {
                     return Err(format!("more than {MAX_VISITED} entries; search in a folder further down"));
                 }
                 if self.stop.load(Ordering::Relaxed) {
-                    return Err("nobody waits for it any more".to_owned());
+                    return Err("the caller is no longer waiting for it".to_owned());
                 }
                 let mut below = names.clone();
                 below.push(entry.file_name().to_string_lossy().into_owned());

@@ -88,7 +88,7 @@ impl TaskFileError {
     }
 
     pub(super) fn no_home(path: &str) -> TaskFileError {
-        let message = format!("`{path}` begins in the home folder, and there is none");
+        let message = format!("`{path}` begins with the home folder, but there is none");
         new(TaskFileFault::Name, message, "give an absolute path, or set `HOME`")
     }
 
@@ -114,7 +114,7 @@ impl TaskFileError {
         if error.kind() == ErrorKind::PermissionDenied {
             return TaskFileError::unreadable(path, error);
         }
-        let message = format!("`{path}` is a symlink that leads nowhere");
+        let message = format!("`{path}` is a symlink whose target does not exist");
         new(TaskFileFault::Dangling, message, "remove it, or create its target").caused_by(error)
     }
 
@@ -137,7 +137,8 @@ impl TaskFileError {
     }
 
     pub(super) fn not_a_task(path: &str) -> TaskFileError {
-        let message = format!("`{path}` is no task: it has neither `metadata`, `subject`, `status` nor `activeForm`");
+        let message =
+            format!("`{path}` is not a task: it has none of `metadata`, `subject`, `status` and `activeForm`");
         new(TaskFileFault::NotATask, message, "give another path; it was left as it is")
     }
 
@@ -163,7 +164,7 @@ impl TaskFileError {
         let untouched = "the file was left as it is";
         match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                let message = format!("the folder of `{path}` may not be written: {error}");
+                let message = format!("the folder of `{path}` is not writable: {error}");
                 new(TaskFileFault::ReadOnly, message, format!("make it writable, or give another path; {untouched}"))
             }
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -179,7 +180,7 @@ impl TaskFileError {
     }
 
     pub(super) fn busy(path: &str, lock: &Path) -> TaskFileError {
-        let message = format!("another process has kept the lock on the folder of `{path}` for too long");
+        let message = format!("another process has held the lock on the folder of `{path}` for too long");
         new(
             TaskFileFault::Busy,
             message,
@@ -188,13 +189,13 @@ impl TaskFileError {
     }
 
     pub(super) fn changed(path: &str) -> TaskFileError {
-        let message = format!("the task in `{path}` was moved by somebody else in the meantime");
-        new(TaskFileFault::Changed, message, "look at the present situation and decide again")
+        let message = format!("the task in `{path}` was moved by another caller in the meantime");
+        new(TaskFileFault::Changed, message, "check the current situation and decide again")
     }
 
     pub(super) fn too_many(folder: &Path) -> TaskFileError {
         let message = format!("`{}` holds more than {} task files", folder.display(), super::MAX_SIBLINGS);
-        new(TaskFileFault::TooMany, message, "move old tasks away: those beyond the limit are not seen")
+        new(TaskFileFault::TooMany, message, "move old tasks away: those beyond the limit are not read")
     }
 
     fn caused_by(mut self, error: io::Error) -> TaskFileError {

@@ -167,7 +167,7 @@ fn what_is_no_task_is_named_and_left_alone() {
         task_file_not_an_object: `/array.json` holds JSON that is not an object; give another path; it was left as it is
         task_file_not_an_object: `/string.json` holds JSON that is not an object; give another path; it was left as it is
         task_file_not_an_object: `/number.json` holds JSON that is not an object; give another path; it was left as it is
-        task_file_not_a_task: `/package.json` is no task: it has neither `metadata`, `subject`, `status` nor `activeForm`; give another path; it was left as it is
+        task_file_not_a_task: `/package.json` is not a task: it has none of `metadata`, `subject`, `status` and `activeForm`; give another path; it was left as it is
         task_file_not_a_task: the `metadata` of `/meta.json` is not an object; make it an object or remove it; the file was left as it is
         task_file_too_large: `/large.json` holds more than 4 MB; check that it is a task file, and shorten it
         task_file_not_json: `/two.json` is not valid JSON: trailing characters at line 1 column 3; repair it or move it away; it was left as it is"#]]
@@ -226,8 +226,8 @@ fn only_files_are_task_files() {
         task_file_not_a_file: `/folder.json` is a folder, not a file; give the path of the task's own `.json` file
         task_file_not_a_file: `/pipe.json` is a pipe or a device, not a file; give the path of the task's own `.json` file
         task_file_not_a_file: `/device.json` is a pipe or a device, not a file; give the path of the task's own `.json` file
-        task_file_dangling: `/dangling.json` is a symlink that leads nowhere; remove it, or create its target
-        task_file_dangling: `/loop.json` is a symlink that leads nowhere; remove it, or create its target"#]]
+        task_file_dangling: `/dangling.json` is a symlink whose target does not exist; remove it, or create its target
+        task_file_dangling: `/loop.json` is a symlink whose target does not exist; remove it, or create its target"#]]
     .assert_eq(&names.map(|name| folder.fault(name)).join("\n"));
 }
 

@@ -71,7 +71,7 @@ impl Claims {
             return Ok(());
         }
         let (is, named) = (quoted(&self.workflow), quoted(named));
-        let message = format!("the token is of a run of workflow {is}, and the call names {named}");
+        let message = format!("the token belongs to a run of workflow {is}, but the call names {named}");
         Err(TokenFault::new(Code::WorkflowMismatch, message, format!("name {is}, or send a token of a run of {named}")))
     }
 
@@ -85,13 +85,13 @@ impl Claims {
             return Ok(());
         }
         let message = format!(
-            "run `{}` of workflow {} began with {}, and the definition is now {}",
+            "run `{}` of workflow {} began with {}, but the definition is now {}",
             self.run,
             quoted(&self.workflow),
             named(self.version.as_deref(), self.definition),
             named(version, present)
         );
-        let help = "put back the definition that the run began with, or begin a new run";
+        let help = "restore the definition that the run began with, or start a new run";
         Err(TokenFault::new(Code::DefinitionChanged, message, help))
     }
 }

@@ -57,13 +57,13 @@ impl TokenFault {
 
     /// Returns the fault of a token that is not what was given out. `why` continues "the token".
     pub(super) fn damaged(why: impl fmt::Display) -> TokenFault {
-        let help = "send the token exactly as it came: all of it, on one line, and nothing else";
+        let help = "send the token exactly as you received it: all of it, on one line, and nothing else";
         TokenFault::new(Code::Damaged, format!("the token {why}"), help)
     }
 
     /// Returns the fault of a token with a part that another release may know.
     pub(super) fn unsupported(why: impl fmt::Display) -> TokenFault {
-        let help = "go on with the release of Portolan that made it, or with a newer one";
+        let help = "use the release of Portolan that made it, or a newer one";
         TokenFault::new(Code::UnsupportedVersion, format!("the token {why}"), help)
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn pack(content: &[u8]) -> Result<Vec<u8>, TokenFault> {
         true => Ok(compress(content)),
         false => Err(text::too_large(
             format_args!("{unpacked} bytes"),
-            format_args!("{MAX_UNPACKED} bytes before they are compressed"),
+            format_args!("{MAX_UNPACKED} bytes before compression"),
         )),
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
         End::Broken => return Err(TokenFault::damaged("cannot be unpacked: it was changed")),
         End::TooMuch => {
             return Err(TokenFault::damaged(format_args!(
-                "unpacks to more than {MAX_UNPACKED} bytes, which no token does"
+                "unpacks to more than {MAX_UNPACKED} bytes, which is the limit for a token"
             )));
         }
     }
@@ -115,11 +115,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
     check_trailer(is, trailer(&[&unpacked]))?;
     match more {
         [] => {}
-        [0x1f, 0x8b, ..] => return Err(TokenFault::damaged("holds a second gzip member behind its own")),
-        _ => return Err(TokenFault::damaged(format_args!("has {} bytes behind its gzip member", more.len()))),
+        [0x1f, 0x8b, ..] => return Err(TokenFault::damaged("holds a second gzip member after its own")),
+        _ => return Err(TokenFault::damaged(format_args!("has {} bytes after its gzip member", more.len()))),
     }
     if unpacked.len() < SEAL_BYTES {
-        return Err(TokenFault::damaged("has no room for a seal, which every token has"));
+        return Err(TokenFault::damaged("is too short to hold a seal, which every token has"));
     }
     let is_ours = behind >= HEAD_BYTES && bytes.strip_prefix(&HEADER).is_some_and(|rest| rest.starts_with(&STORED));
     Ok(Member { packed: is_ours.then(|| &bytes[HEAD_BYTES..behind]), unpacked })
@@ -131,7 +131,7 @@ fn behind_header(bytes: &[u8]) -> Result<&[u8], TokenFault> {
     match bytes.split_at_checked(HEADER.len()) {
         Some((header, rest)) if header.starts_with(fixed) => Ok(rest),
         None if bytes.starts_with(fixed) || fixed.starts_with(bytes) => Err(cut_off()),
-        _ => Err(TokenFault::damaged("holds no gzip member with a plain header")),
+        _ => Err(TokenFault::damaged("does not hold a gzip member with a plain header")),
     }
 }
 
@@ -141,7 +141,7 @@ fn check_trailer(is: &[u8; TRAILER_BYTES], must: [u8; TRAILER_BYTES]) -> Result<
         (false, _) => "checksum",
         (true, false) => "length",
     };
-    Err(TokenFault::damaged(format_args!("does not unpack to the {what} that it names: it was changed")))
+    Err(TokenFault::damaged(format_args!("does not have the stated {what} when unpacked: it was changed")))
 }
 
 fn cut_off() -> TokenFault {
@@ -151,7 +151,7 @@ fn cut_off() -> TokenFault {
 /// Returns the fault of a signed content in another packing.
 pub(super) fn packed_anew() -> TokenFault {
     TokenFault::damaged(
-        "holds what was given out, but packed in another way: a program packed it anew, or it was changed",
+        "holds the content that was issued, but compressed differently: a program recompressed it, or it was changed",
     )
 }
 

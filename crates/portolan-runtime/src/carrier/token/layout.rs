@@ -21,13 +21,14 @@ const LAYOUTS: &[Layout] = &[Layout { number: PRESENT, read: read_1 }];
 /// Returns the claims of a content whose seal was checked.
 pub(super) fn read(number: u8, content: &[u8]) -> Result<Claims, TokenFault> {
     let layout = LAYOUTS.iter().find(|layout| layout.number == number).ok_or_else(|| unknown(number))?;
-    (layout.read)(content).ok_or_else(|| TokenFault::damaged(format_args!("is not laid out as layout {number} says")))
+    (layout.read)(content).ok_or_else(|| TokenFault::damaged(format_args!("does not match layout {number}")))
 }
 
 /// Returns the fault of an unknown layout. A key of the user signed it, so a newer release wrote it.
 fn unknown(number: u8) -> TokenFault {
-    let fault = TokenFault::damaged(format_args!("has layout {number}, and this release reads up to {PRESENT}"));
-    TokenFault { help: "go on with the release of Portolan that made it, or with a newer one".to_owned(), ..fault }
+    let fault =
+        TokenFault::damaged(format_args!("has layout {number}, but this release reads layouts up to {PRESENT}"));
+    TokenFault { help: "use the release of Portolan that made it, or a newer one".to_owned(), ..fault }
 }
 
 /// Writes the present layout.

@@ -55,7 +55,7 @@ impl Seal {
         };
         let signers: Vec<Key> = keys.iter().filter(|key| beginning(key) == self.key).cloned().collect();
         match signers.is_empty() {
-            true => Err(self.unsigned(format_args!("which the key file `{path}` does not hold"))),
+            true => Err(self.unsigned(format_args!("which is not in the key file `{path}`"))),
             false => Ok(signers),
         }
     }
@@ -67,13 +67,13 @@ impl Seal {
 
     /// Returns the fault of a token whose key did not sign it.
     pub(super) fn forged(&self) -> TokenFault {
-        self.unsigned("which did not sign what it says")
+        self.unsigned("which did not sign its content")
     }
 
     fn unsigned(&self, why: impl fmt::Display) -> TokenFault {
         let key = u32::from_be_bytes(self.key);
-        let help = "send a token that was given out here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that \
-                    it was signed with";
+        let help = "send a token that was issued here, or set `PORTOLAN_DATA_DIR` to the folder with the key \
+            file that it was signed with";
         let message = format!("the token is not authentic: it names key `{key:08x}`, {why}");
         TokenFault::new(Code::NotAuthentic, message, help)
     }

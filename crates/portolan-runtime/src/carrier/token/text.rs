@@ -32,23 +32,25 @@ pub(super) fn write(bytes: &[u8]) -> Result<String, TokenFault> {
 pub(super) fn read(text: &str) -> Result<Vec<u8>, TokenFault> {
     if text.len() > MAX_CHARS {
         let bytes = text.len();
-        return Err(TokenFault::damaged(format_args!("has {bytes} bytes, and no token has over {MAX_CHARS}")));
+        return Err(TokenFault::damaged(format_args!("has {bytes} bytes, but a token has at most {MAX_CHARS}")));
     }
     if text.is_empty() {
         return Err(TokenFault::damaged("is empty"));
     }
     if let Some(at) = text.chars().position(char::is_whitespace) {
-        return Err(TokenFault::damaged(format_args!("has a blank or a line break as its character {}", at + 1)));
+        return Err(TokenFault::damaged(format_args!("has a space or a line break at character {}", at + 1)));
     }
     let payload = text.strip_prefix(PREFIX).ok_or_else(|| misbegun(text))?;
     alphabet(payload)?;
     padding(payload)?;
-    BASE64.decode(payload).map_err(|_| TokenFault::damaged("ends in a character that cannot end it: it was changed"))
+    BASE64
+        .decode(payload)
+        .map_err(|_| TokenFault::damaged("ends in a character that no token can end in: it was changed"))
 }
 
 pub(super) fn too_large(is: impl fmt::Display, limit: impl fmt::Display) -> TokenFault {
-    let help = "keep the run in the store and name it by its handle, or carry less in its state";
-    TokenFault::new(Code::TooLarge, format!("the run's state needs {is}, and no token has over {limit}"), help)
+    let help = "keep the run in the store and refer to it by its handle, or keep less in its state";
+    TokenFault::new(Code::TooLarge, format!("the run's state needs {is}, but a token is limited to {limit}"), help)
 }
 
 /// Returns the fault of a text without the prefix.
@@ -56,13 +58,13 @@ fn misbegun(text: &str) -> TokenFault {
     let mut parts = text.splitn(3, '.');
     let (version, encoding, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     if version != VERSION && is_version(version) && encoding.is_some() {
-        return TokenFault::unsupported(format_args!("is of version `{version}`, and this release reads `{VERSION}`"));
+        return TokenFault::unsupported(format_args!("has version `{version}`, but this release reads `{VERSION}`"));
     }
     match (version, encoding, rest) {
         (VERSION, Some(word), Some(_)) if word != ENCODING && is_word(word) => {
-            TokenFault::unsupported(format_args!("is encoded as `{word}`, and this release reads `{ENCODING}`"))
+            TokenFault::unsupported(format_args!("is encoded as `{word}`, but this release reads `{ENCODING}`"))
         }
-        _ if PREFIX.starts_with(text) => TokenFault::damaged("is cut off within its beginning"),
+        _ if PREFIX.starts_with(text) => TokenFault::damaged("is cut off within its prefix"),
         _ => TokenFault::damaged(format_args!("does not begin with `{PREFIX}`")),
     }
 }
@@ -85,16 +87,15 @@ fn alphabet(payload: &str) -> Result<(), TokenFault> {
     let at = PREFIX.len() + at + 1;
     Err(match letter {
         '-' | '_' => TokenFault::damaged(format_args!(
-            "has `{letter}` as its character {at}, which is of the URL-safe alphabet: it was encoded anew"
+            "has `{letter}` at character {at}, which belongs to the URL-safe alphabet: it was re-encoded"
         )),
         '=' => TokenFault::damaged(format_args!(
-            "has `=` as its character {at}, and more behind it: something was put behind its end"
+            "has `=` at character {at} with more text after it: something was appended"
         )),
-        '.' => TokenFault::damaged(format_args!("has a further `.` as its character {at}")),
-        _ => TokenFault::damaged(format_args!(
-            "has `{}` as its character {at}, which is no base64",
-            letter.escape_debug()
-        )),
+        '.' => TokenFault::damaged(format_args!("has another `.` at character {at}")),
+        _ => {
+            TokenFault::damaged(format_args!("has `{}` at character {at}, which is not base64", letter.escape_debug()))
+        }
     })
 }
 
@@ -105,10 +106,8 @@ fn padding(payload: &str) -> Result<(), TokenFault> {
     match (letters % 4, is) {
         (0, 0) if letters == 0 => Err(TokenFault::damaged(format_args!("ends behind `{PREFIX}`"))),
         (0, 0) | (2, 2) | (3, 1) => Ok(()),
-        (1, _) => {
-            Err(TokenFault::damaged("has a number of characters that base64 never has: it was cut off or changed"))
-        }
-        (0, 1..) | (2, 3..) | (3, 2..) => Err(TokenFault::damaged("has too much `=` at its end")),
-        _ => Err(TokenFault::damaged("lacks `=` at its end: it was cut off, or its padding was taken away")),
+        (1, _) => Err(TokenFault::damaged("has a length that is impossible in base64: it was cut off or changed")),
+        (0, 1..) | (2, 3..) | (3, 2..) => Err(TokenFault::damaged("has too many `=` at its end")),
+        _ => Err(TokenFault::damaged("lacks `=` at its end: it was cut off, or its padding was removed")),
     }
 }

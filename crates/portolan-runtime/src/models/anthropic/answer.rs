@@ -31,7 +31,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
         return Err(speaker.within(&error));
     }
-    let blocks = whole.content.ok_or_else(|| speaker.bad("it has no content in it"))?;
+    let blocks = whole.content.ok_or_else(|| speaker.bad("it has no content"))?;
     let (mut text, mut calls, mut thoughts) = (String::new(), Vec::new(), Vec::new());
     for mut block in blocks {
         let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();

@@ -151,7 +151,7 @@ impl Stream {
 impl Pieces for Stream {
     fn event(&mut self, data: &[u8], sink: &dyn Sink, speaker: &Speaker) -> Result<bool, ModelError> {
         let event: Event = serde_json::from_slice(data)
-            .map_err(|error| speaker.bad(&format!("a piece of it is none: {}", unread(&error))))?;
+            .map_err(|error| speaker.bad(&format!("a part of it is not valid: {}", unread(&error))))?;
         match event.kind.as_str() {
             "ping" => return Ok(false),
             "error" => return Err(speaker.within(&event.error.unwrap_or_default())),

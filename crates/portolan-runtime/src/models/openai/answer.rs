@@ -66,7 +66,7 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
     if let Some(error) = whole.error.filter(|error| !error.is_null()) {
         return Err(speaker.within(&error));
     }
-    let choice = whole.choices.into_iter().flatten().next().ok_or_else(|| speaker.bad("it has no choice in it"))?;
+    let choice = whole.choices.into_iter().flatten().next().ok_or_else(|| speaker.bad("it has no choice"))?;
     let said = choice.message;
     let mut calls: Vec<ToolUse> = Vec::new();
     for call in said.tool_calls.into_iter().flatten() {

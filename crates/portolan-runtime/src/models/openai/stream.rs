@@ -190,7 +190,7 @@ impl Pieces for Stream {
             return Ok(false);
         }
         let chunk: Chunk = serde_json::from_slice(data)
-            .map_err(|error| speaker.bad(&format!("a piece of it is none: {}", unread(&error))))?;
+            .map_err(|error| speaker.bad(&format!("a part of it is not valid: {}", unread(&error))))?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(speaker.within(&error));
         }

@@ -61,7 +61,7 @@ impl Challenges {
     pub(super) fn make(&self, content: &Digest, now: Timestamp) -> Result<String, ServiceError> {
         let mut nonce = [0_u8; 32];
         getrandom::fill(&mut nonce).map_err(|error| {
-            let message = format!("the system gives no random bytes: {error}");
+            let message = format!("the system provides no random bytes: {error}");
             ServiceError::failed("no_chance", message, "try again")
         })?;
         let challenge = challenge(&nonce, content);
@@ -81,14 +81,14 @@ impl Challenges {
             open.iter().position(|one| one.challenge == given).and_then(|at| open.remove(at))
         };
         let refused =
-            |code, message: &str| Err(ServiceError::refused(code, message, "begin anew, with a new challenge"));
+            |code, message: &str| Err(ServiceError::refused(code, message, "start again with a new challenge"));
         match taken {
-            None => refused("unknown_challenge", "this challenge is none of this server's, or was used before"),
+            None => refused("unknown_challenge", "this challenge is not from this server, or was used before"),
             Some(one) if !one.is_good(now) => {
-                refused("challenge_expired", "the challenge was good for two minutes, and they are over")
+                refused("challenge_expired", "the challenge was valid for two minutes and has expired")
             }
             Some(one) if challenge(&one.nonce, content) != given => {
-                refused("other_answer", "what the passkey was asked to confirm is not what is answered here")
+                refused("other_answer", "what the passkey was asked to confirm differs from this answer")
             }
             Some(_) => Ok(()),
         }

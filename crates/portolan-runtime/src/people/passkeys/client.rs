@@ -31,12 +31,12 @@ pub(super) fn decoded(name: &str, text: &str, max: usize) -> Result<Vec<u8>, Ser
 
 /// Returns the error for a passkey response that cannot be parsed.
 pub(super) fn malformed(message: impl Into<String>) -> ServiceError {
-    ServiceError::refused("bad_passkey", message, "send what the browser hands over, byte by byte, in base64url")
+    ServiceError::refused("bad_passkey", message, "send what the browser returns, byte for byte, in base64url")
 }
 
 /// Returns the error for a passkey response that confirms nothing.
 pub(super) fn wrong(message: impl Into<String>) -> ServiceError {
-    ServiceError::refused("wrong_passkey", message, "nothing has changed; answer in a terminal, or begin anew")
+    ServiceError::refused("wrong_passkey", message, "nothing has changed; answer in a terminal, or start again")
 }
 
 /// The browser's client data, which the authenticator has signed.
@@ -63,7 +63,8 @@ impl ClientData {
     pub(super) fn read(text: &str, kind: &str, origin: &str) -> Result<ClientData, ServiceError> {
         let bytes = decoded("clientDataJSON", text, MAX_CLIENT_DATA)?;
         let fields = serde_json::from_slice::<Fields>(&bytes);
-        let fields = fields.map_err(|_| malformed("`clientDataJSON` of the passkey is not the JSON of a browser"))?;
+        let fields =
+            fields.map_err(|_| malformed("`clientDataJSON` of the passkey is not the JSON that a browser sends"))?;
         if fields.kind != kind {
             return Err(wrong(format!("the passkey was not used for `{kind}`")));
         }
@@ -91,7 +92,7 @@ impl AuthenticatorData {
             return Err(wrong(format!("the passkey was not used for `{RP_ID}`")));
         }
         if head[32] & (PRESENT | VERIFIED) != PRESENT | VERIFIED {
-            let message = "the authenticator has not made sure that it was the person: no PIN, no fingerprint";
+            let message = "the authenticator did not verify the person: no PIN, no fingerprint";
             return Err(wrong(message));
         }
         let sign_count = u32::from_be_bytes([head[33], head[34], head[35], head[36]]);

@@ -54,7 +54,7 @@ impl PasskeyFile {
     pub(super) fn read(path: &Path) -> Result<PasskeyFile, ServiceError> {
         match text(path) {
             Ok(None) => Ok(PasskeyFile::default()),
-            Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| unreadable(path, "it is not what was written")),
+            Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| unreadable(path, "its content is not valid")),
             Err(error) => Err(unreadable(path, &error.to_string())),
         }
     }
@@ -70,7 +70,7 @@ impl PasskeyFile {
         }
         let mut user = [0_u8; 32];
         getrandom::fill(&mut user).map_err(|error| {
-            let message = format!("the system gives no random bytes: {error}");
+            let message = format!("the system provides no random bytes: {error}");
             ServiceError::failed("no_chance", message, "try again")
         })?;
         Ok(self.user.insert(URL_SAFE_NO_PAD.encode(user)).clone())
@@ -86,5 +86,5 @@ impl PasskeyFile {
 
 fn unreadable(path: &Path, why: &str) -> ServiceError {
     let message = format!("the passkeys in `{}` cannot be read: {why}", path.display());
-    ServiceError::refused("passkeys_unreadable", message, "put the file back, or remove it and enrol the passkeys anew")
+    ServiceError::refused("passkeys_unreadable", message, "restore the file, or remove it and enrol the passkeys again")
 }

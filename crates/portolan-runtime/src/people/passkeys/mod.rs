@@ -166,7 +166,7 @@ impl People<'_> {
         let path = self.passkey_file()?;
         let mut file = PasskeyFile::read(&path)?;
         let Some(kept) = file.passkeys.iter_mut().find(|kept| kept.id == given.id) else {
-            let help = "`portolan people passkey` in a terminal enrols one";
+            let help = "run `portolan people passkey` in a terminal to enrol one";
             return Err(ServiceError::refused("unknown_passkey", "this passkey is not enrolled here", help));
         };
         if !self.named_passkeys()?.contains(&kept.fingerprint()) {
@@ -175,7 +175,7 @@ impl People<'_> {
         let info = decoded("publicKey", &kept.public_key, MAX_KEY)?;
         let key = PublicKey::read(kept.algorithm, &info);
         if !key.is_some_and(|key| key.has_signed(&authenticator.signed_with(&client), &signature)) {
-            return Err(wrong("the signature is not of the passkey that is enrolled"));
+            return Err(wrong("the signature is not from the enrolled passkey"));
         }
         count(kept, authenticator.sign_count)?;
         if authenticator.sign_count == 0 { Ok(()) } else { file.write(&path) }
@@ -206,12 +206,12 @@ impl People<'_> {
         let authenticator = AuthenticatorData::read(&given.authenticator_data)?;
         let id = decoded("id", &given.id, MAX_ID)?;
         if id.is_empty() || authenticator.credential() != Some(&*id) {
-            return Err(malformed("`authenticatorData` is not of the passkey that `id` names"));
+            return Err(malformed("`authenticatorData` does not belong to the passkey that `id` names"));
         }
         let info = decoded("publicKey", &given.public_key, MAX_KEY)?;
         if PublicKey::read(given.algorithm, &info).is_none() {
             let message = format!("`publicKey` is not a key of the algorithm {}", given.algorithm);
-            let help = "ES256 (-7), EdDSA (-8) and RS256 (-257) are known";
+            let help = "use ES256 (-7), EdDSA (-8) or RS256 (-257)";
             return Err(ServiceError::refused("bad_passkey", message, help));
         }
         let name = name(&given.name)?;
@@ -221,8 +221,8 @@ impl People<'_> {
         let mut file = PasskeyFile::read(&path)?;
         has_room(&file)?;
         if file.passkeys.iter().any(|kept| kept.id == given.id) {
-            let help = "`portolan people passkey --adopt NAME` has another project go by it";
-            return Err(ServiceError::refused("bad_passkey", "this passkey is enrolled already", help));
+            let help = "run `portolan people passkey --adopt NAME` to accept it in another project";
+            return Err(ServiceError::refused("bad_passkey", "this passkey is already enrolled", help));
         }
         let (name, at) = (file.free_name(name), self.service.clock().now());
         let (id, public_key, sign_count) = (given.id.clone(), given.public_key.clone(), authenticator.sign_count);
@@ -296,8 +296,8 @@ fn enrolling() -> Digest {
 /// means that there is a copy.
 fn count(kept: &mut PasskeyRecord, now: u32) -> Result<(), ServiceError> {
     if now <= kept.sign_count && (now, kept.sign_count) != (0, 0) {
-        let message = format!("the passkey `{}` was copied: it has signed less often than before", kept.name);
-        let help = "`portolan people passkey --remove` takes it away, in a terminal";
+        let message = format!("the passkey `{}` was copied: its signature count did not increase", kept.name);
+        let help = "run `portolan people passkey --remove` in a terminal to remove it";
         return Err(ServiceError::refused("wrong_passkey", message, help));
     }
     kept.sign_count = now;
@@ -308,8 +308,8 @@ fn has_room(file: &PasskeyFile) -> Result<(), ServiceError> {
     if file.passkeys.len() < MAX_KEPT {
         return Ok(());
     }
-    let message = format!("there are {MAX_KEPT} passkeys, and no more are kept");
-    Err(ServiceError::refused("too_many", message, "`portolan people passkey --remove NAME` takes one away"))
+    let message = format!("there are already {MAX_KEPT} passkeys, which is the maximum");
+    Err(ServiceError::refused("too_many", message, "run `portolan people passkey --remove NAME` to remove one"))
 }
 
 /// Returns a trimmed name that can be shown and typed.
@@ -317,15 +317,16 @@ fn name(given: &str) -> Result<&str, ServiceError> {
     let name = given.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME || name.starts_with('-') || name.chars().any(char::is_control)
     {
-        let message = format!("a passkey's name is one line of at most {MAX_NAME} letters, and begins with no `-`");
-        return Err(ServiceError::refused("bad_input", message, "call it after the device that it is on"));
+        let message =
+            format!("a passkey's name is one line of at most {MAX_NAME} characters, and does not begin with `-`");
+        return Err(ServiceError::refused("bad_input", message, "name it after the device that it is on"));
     }
     Ok(name)
 }
 
 fn no_such(name: &str) -> ServiceError {
     let message = format!("there is no passkey `{name}`");
-    ServiceError::refused("unknown_passkey", message, "`portolan people passkey --list` shows those that there are")
+    ServiceError::refused("unknown_passkey", message, "run `portolan people passkey --list` to list the enrolled ones")
 }
 
 /// Returns the error for a stored passkey that the log does not name.
@@ -334,7 +335,7 @@ fn unnamed(name: &str) -> ServiceError {
         "passkey_unnamed",
         format!("the event log of this project does not name the passkey `{name}`"),
         format!(
-            "if you have enrolled it, `portolan people passkey --adopt '{name}'`; if not, find out who has put it there"
+            "if you enrolled it, run `portolan people passkey --adopt '{name}'`; if not, find out who put it there"
         ),
     )
 }

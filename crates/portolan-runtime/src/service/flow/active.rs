@@ -55,7 +55,7 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
         ServiceError::failed(
             "task_damaged",
             format!("`{}` cannot be read: {why}", path.display()),
-            "a person puts the file back, or deletes it so that no task is under way; `portolan runs list` shows the runs",
+            "ask a person to restore the file, or to delete it so that no task is in progress; `portolan runs list` shows the runs",
         )
     };
     let text = disk::beginning(&path, MAX_BYTES).map_err(|error| damaged(error.to_string()))?;
@@ -64,10 +64,11 @@ pub(super) fn read(project: &Path) -> Result<Option<Active>, ServiceError> {
 
 /// Returns the error for a note whose run is gone: such a task cannot be continued, or even called off.
 pub(super) fn without_run(project: &Path, active: &Active) -> ServiceError {
-    let message = format!("the task `{}` is under way, and its run `{}` is not in the store", active.task, active.run);
+    let message =
+        format!("the task `{}` is in progress, but its run `{}` is not in the store", active.task, active.run);
     let help = format!(
-        "a person puts `.portolan/runs.db` back as it was, or deletes `{}` in a terminal of their own, so that no task is \
-         under way",
+        "ask a person to restore `.portolan/runs.db`, or to delete `{}` in their own terminal so that no task is \
+        in progress",
         place(project).display()
     );
     ServiceError::failed("task_damaged", message, help)

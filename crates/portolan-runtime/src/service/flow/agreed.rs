@@ -29,9 +29,10 @@ impl Flow<'_> {
 fn not_agreed(name: &str, path: &Path) -> ServiceError {
     let path = path.display();
     let hides = if catalog::workflow(name).is_some() { " and hide the shipped ones" } else { "" };
-    let message =
-        format!("the phases of `{name}` are those of `{path}`{hides}, and no person has agreed to them as they are");
-    let help = format!("ask the person to look at them and to run `portolan trust {path}`, or begin with shipped ones");
+    let message = format!(
+        "the phases of `{name}` come from `{path}`{hides}, and no person has accepted them in their current form"
+    );
+    let help = format!("ask the person to review them and to run `portolan trust {path}`, or begin with shipped ones");
     ServiceError::refused("not_trusted", message, help)
 }
 

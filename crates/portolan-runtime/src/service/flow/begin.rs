@@ -42,8 +42,8 @@ impl Flow<'_> {
         if let Some(active) = self.clear(&turn).await? {
             // For a task that can neither be finished nor called off, this returns the error with its remedy.
             self.shown().await?;
-            let message = format!("the task `{}` is under way", active.task);
-            let help = "finish it, or call it off with `portolan flow abort`";
+            let message = format!("the task `{}` is in progress", active.task);
+            let help = "finish it, or cancel it with `portolan flow abort`";
             return Err(ServiceError::refused("task_under_way", message, help));
         }
         let name = wanted.workflow.as_deref().unwrap_or(DEFAULT_WORKFLOW);
@@ -146,7 +146,7 @@ fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeI
         flow.steps.iter().filter(|(_, step)| step.node.phase.is_some()).map(|(id, _)| id).collect();
     if !log::has_phases(workflow) {
         let message = format!("`{name}` has no phases");
-        let help = format!("name a workflow of phases, such as `{DEFAULT_WORKFLOW}`");
+        let help = format!("name a workflow that has phases, such as `{DEFAULT_WORKFLOW}`");
         return Err(ServiceError::refused("no_phases", message, help));
     }
     let Some(at) = at else { return Ok(Vec::new()) };
@@ -154,14 +154,14 @@ fn before(workflow: &Workflow, name: &str, at: Option<&str>) -> Result<Vec<NodeI
     if !names.contains(&at) {
         let near = closest(at, names.iter().copied());
         let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-        let message = format!("`{}` is no phase of `{name}`", clip(at));
+        let message = format!("`{}` is not a phase of `{name}`", clip(at));
         return Err(ServiceError::refused("unknown_step", message, format!("{near}its phases are {}", list(&names))));
     }
     let left: Vec<NodeId> = phases.into_iter().take_while(|id| id.as_str() != at).cloned().collect();
     match workflow.passed_over(&NodeId::from(at)) {
         None => Ok(left),
         Some(id) => {
-            let message = format!("`{at}` cannot be begun at: `{id}`, which comes before it, has checks");
+            let message = format!("the task cannot begin at `{at}`: `{id}`, which comes before it, has checks");
             Err(ServiceError::refused("skips_checks", message, format!("begin at `{id}` or before it")))
         }
     }

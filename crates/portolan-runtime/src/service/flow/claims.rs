@@ -27,30 +27,26 @@ struct Field {
 
 /// The fields that a check or the state of a task reads. A workflow's other fields are its own.
 const FIELDS: [Field; 7] = [
-    Field { name: "issueNumber", expected: "a whole number from 1 on", takes: is_number },
-    Field { name: "issueKey", expected: "the key of a tracker, such as `ABC-12`", takes: is_tracker_key },
-    Field { name: "branch", expected: "the name of a branch as git takes it, without blanks", takes: is_branch_name },
-    Field {
-        name: "branchPrefix",
-        expected: "what the name of a branch begins with, such as `feat/`",
-        takes: is_prefix,
-    },
+    Field { name: "issueNumber", expected: "a whole number of at least 1", takes: is_number },
+    Field { name: "issueKey", expected: "an issue key of a tracker, such as `ABC-12`", takes: is_tracker_key },
+    Field { name: "branch", expected: "a branch name that git accepts, without blanks", takes: is_branch_name },
+    Field { name: "branchPrefix", expected: "a prefix of branch names, such as `feat/`", takes: is_prefix },
     Field { name: "specPath", expected: "a path relative to the project, without `..`", takes: is_path },
-    Field { name: "prNumber", expected: "a whole number from 1 on", takes: is_number },
-    Field { name: "contextRefs", expected: "a list of at most 200 texts of at most 1000 bytes", takes: is_refs },
+    Field { name: "prNumber", expected: "a whole number of at least 1", takes: is_number },
+    Field { name: "contextRefs", expected: "a list of at most 200 texts of at most 1000 bytes each", takes: is_refs },
 ];
 
 /// Returns the values to store, or an error about all invalid values at once.
 pub(super) fn meant(workflow: &Workflow, values: &Map<String, Value>) -> Result<Map<String, Value>, ServiceError> {
     let own: Vec<&str> = values.keys().map(String::as_str).filter(|name| state::is_own(name)).collect();
     if let Some(own) = own.first() {
-        let message = format!("`{own}` is the engine's own: nobody else gives it a value");
+        let message = format!("`{own}` is set only by the engine");
         return Err(ServiceError::refused("out_of_phase", message, "leave it out"));
     }
     let faults: Vec<String> = values.iter().filter_map(|(name, value)| fault(workflow, name, value)).collect();
     match faults.is_empty() {
         true => Ok(values.iter().map(|(name, value)| (name.clone(), whole(value))).collect()),
-        false => Err(ServiceError::refused("bad_claim", faults.join("; "), "nothing was claimed; correct it")),
+        false => Err(ServiceError::refused("bad_claim", faults.join("; "), "correct the values; nothing was claimed")),
     }
 }
 
@@ -67,7 +63,7 @@ fn fault(workflow: &Workflow, name: &str, value: &Value) -> Option<String> {
         return None;
     }
     let shown = value.to_string().replace('`', "'");
-    Some(format!("`{name}` is {}, and not `{}`", field.expected, clip(&shown)))
+    Some(format!("`{name}` must be {}, but is `{}`", field.expected, clip(&shown)))
 }
 
 /// Stores a number without a fraction as an integer: `42.0` is issue 42 everywhere.

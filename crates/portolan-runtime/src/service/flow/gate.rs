@@ -123,15 +123,15 @@ fn too_many(intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> Option<Judgement>
     if goes_on || only_looks(intent) {
         return None;
     }
-    let reason = format!("more than {MAX_BOUND} open runs bind this agent, which are not all looked at");
-    let remedies = vec!["bring runs to their ends, or ask a person to call off those that nobody works at".to_owned()];
+    let reason = format!("more than {MAX_BOUND} open runs bind this agent, and not all of them are checked");
+    let remedies = vec!["finish runs, or ask a person to cancel those that are not worked on".to_owned()];
     Some(Judgement { remedies, ..Judgement::new(permit::GUARD, Decision::Block, reason) })
 }
 
 fn unreadable(error: &ServiceError, address: &Address) -> ServiceError {
-    let message = format!("the run `{address}` binds this agent and cannot be read: {}", error.message);
+    let message = format!("the run `{address}` binds this agent but cannot be read: {}", error.message);
     let help =
-        "a person puts it back as it was, or begins a new session of the agent's program, which it does not bind";
+        "ask a person to restore it, or to begin a new session of the agent's program, which the run does not bind";
     ServiceError::failed(error.code, message, help)
 }
 

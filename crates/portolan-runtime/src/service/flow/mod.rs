@@ -190,7 +190,7 @@ impl Flow<'_> {
             TaskClaim::Here(active, _) => active,
             TaskClaim::Nothing => return Ok(refused("idle", "No active task.".to_owned())),
             TaskClaim::Ended(active) => {
-                return Ok(refused("idle", format!("No active task: `{}` is over.", active.task)));
+                return Ok(refused("idle", format!("No active task: `{}` has ended.", active.task)));
             }
         };
         if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
@@ -268,13 +268,13 @@ impl Flow<'_> {
             Who::HumanOnly if is_person => Ok(()),
             Who::HumanOnly => Err(ServiceError::refused(
                 "needs_person",
-                format!("only a person may get past `{invariant}` in this project"),
-                "ask the person whom you work for to allow it",
+                format!("only a person is allowed to bypass `{invariant}` in this project"),
+                "ask the person you work for to allow it",
             )),
             Who::Never => Err(ServiceError::refused(
                 "bad_bypass",
-                format!("nobody may get past `{invariant}` in this project"),
-                "do what the rule asks for",
+                format!("`{invariant}` cannot be bypassed in this project"),
+                "do what the rule requires",
             )),
         }
     }
@@ -282,8 +282,8 @@ impl Flow<'_> {
     async fn needed(&self, caller: &Caller) -> Result<(Active, Held), ServiceError> {
         let message = match self.taken(caller).await? {
             TaskClaim::Here(active, held) => return Ok((active, *held)),
-            TaskClaim::Nothing => "no task is under way".to_owned(),
-            TaskClaim::Ended(active) => format!("no task is under way: `{}` is over", active.task),
+            TaskClaim::Nothing => "no task is in progress".to_owned(),
+            TaskClaim::Ended(active) => format!("no task is in progress: `{}` has ended", active.task),
         };
         Err(ServiceError::refused("no_task", message, "begin one with `portolan flow start <task>`"))
     }
@@ -370,8 +370,8 @@ fn goes_back(held: &Held) -> Result<(), ServiceError> {
         // The process that performs the checks may still run or may have been killed, and the two cannot be
         // distinguished.
         Place::Checking { node, .. } => {
-            let message = format!("the checks of `{node}` are under way, or were cut off");
-            let help = "`portolan flow tick` performs them anew and says what they come to";
+            let message = format!("the checks of `{node}` are running, or were interrupted");
+            let help = "run `portolan flow tick` to perform them again and see their result";
             return Err(ServiceError::refused("checking", message, help));
         }
         _ => return Ok(()),
@@ -405,7 +405,7 @@ fn stuck(held: &Held, from: &str) -> Option<Tick> {
     let cap = step.node.phase.as_ref().map_or(0, |phase| phase.cap);
     let Carrier::Stored(id) = &held.carrier else { return None };
     let reason = format!(
-        "the task has gone back to its work {} already, which is all it may; a person decides: `portolan runs answer {id}`",
+        "the task has already gone back to its work {}, which is the limit; a person decides with `portolan runs answer {id}`",
         times(cap),
     );
     Some(refused(from, reason))
@@ -426,7 +426,7 @@ fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>,
         let reason = match (note, had_checks, advanced) {
             (Some(note), ..) => note,
             (None, true, _) => {
-                "stale revision: somebody else moved the task while its checks were performed".to_owned()
+                "stale revision: another caller moved the task while its checks were performed".to_owned()
             }
             (None, false, _) => format!("No acceptance checks for phase \"{from}\"."),
         };
@@ -452,7 +452,7 @@ fn is_task(task: &str) -> Result<(), ServiceError> {
     Err(ServiceError::refused(
         "bad_id",
         format!("`{}` cannot be the name of a task", clip(task)),
-        "write a letter or digit, then up to 127 letters, digits, `.`, `_` and `-`",
+        "use a letter or digit, followed by up to 127 letters, digits, `.`, `_` and `-`",
     ))
 }
 
@@ -474,7 +474,7 @@ fn said(reason: &str) -> Result<String, ServiceError> {
         "" => Err(ServiceError::refused("bad_input", "the reason is empty", "say why, in a sentence")),
         reason if reason.len() > MAX_REASON_BYTES => {
             let message = format!("the reason has more than {MAX_REASON_BYTES} bytes");
-            Err(ServiceError::refused("too_large", message, "say it shorter"))
+            Err(ServiceError::refused("too_large", message, "shorten it"))
         }
         reason => Ok(reason.to_owned()),
     }

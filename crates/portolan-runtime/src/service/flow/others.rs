@@ -26,7 +26,7 @@ impl Hooks<'_> {
         }
         self.claimed_by_others(id.as_str()).await.map_or_else(
             |error| {
-                let why = format!("what other tasks claim cannot be read: {}; {}", error.message, error.help);
+                let why = format!("the claims of other tasks cannot be read: {}; {}", error.message, error.help);
                 Answer::Unknown(FactError { code: "others-unknown", why })
             },
             Answer::Found,

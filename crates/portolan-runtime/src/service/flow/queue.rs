@@ -68,7 +68,7 @@ impl Flow<'_> {
         self.held(&wanted.run).await?;
         let turn = self.turn().await?;
         if let Some(active) = self.clear(&turn).await?.filter(|active| active.run != wanted.run) {
-            let message = format!("the task `{}` is under way", active.task);
+            let message = format!("the task `{}` is in progress", active.task);
             return Err(ServiceError::refused("task_under_way", message, "set it aside first"));
         }
         self.note_down(wanted)?;

@@ -46,11 +46,11 @@ impl Flow<'_> {
             return Ok(None);
         }
         if stored.seq != after || run.as_ref() != Some(&stored.run) {
-            return Ok(Some("its journal does not lead to where it stands".to_owned()));
+            return Ok(Some("its journal does not lead to its current position".to_owned()));
         }
         let logged = logged_up_to(self.service, id, opened)?;
         let is_back = logged > after;
-        Ok(is_back.then(|| format!("the event log knows {logged} of its records, and the store has only {after}")))
+        Ok(is_back.then(|| format!("the event log has {logged} of its records, but the store has only {after}")))
     }
 
     /// Refuses to move a task whose position does not follow from its journal.
@@ -60,7 +60,7 @@ impl Flow<'_> {
             Some(why) => Err(ServiceError::failed(
                 "task_damaged",
                 format!("the task `{task}` was tampered with: {why}"),
-                "a person puts `.portolan/runs.db` back as it was; `portolan flow events` shows how far the task had come",
+                "ask a person to restore `.portolan/runs.db`; `portolan flow events` shows how far the task had come",
             )),
         }
     }

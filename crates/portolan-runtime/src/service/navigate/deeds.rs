@@ -29,7 +29,7 @@ impl Service {
         let held = &grip.held;
         is_last(grip)?;
         if held.run.is_over() {
-            let message = "the run is over: nothing more can be done in it";
+            let message = "the run has ended: nothing more can be done in it";
             return Err(ServiceError::refused("workflow_completed", message, "begin a new run for new work"));
         }
         let (path, frame) = focus(&held.run);
@@ -57,7 +57,7 @@ impl Service {
             }
             Act::Raise(question) => {
                 if asked.is_some() {
-                    let message = "a question is open already";
+                    let message = "a question is already open";
                     return Err(ServiceError::refused("checkpoint_open", message, "have it answered first"));
                 }
                 let event = EventKind::Raised { frame: path, revision, question: question.clone() };
@@ -68,7 +68,7 @@ impl Service {
                     "" => return Err(ServiceError::refused("bad_input", "`reason` is empty", "say why the run ends")),
                     reason if reason.len() > MAX_REASON_BYTES => {
                         let message = format!("`reason` has more than {MAX_REASON_BYTES} bytes");
-                        return Err(ServiceError::refused("too_large", message, "say it shorter"));
+                        return Err(ServiceError::refused("too_large", message, "shorten it"));
                     }
                     reason => reason.to_owned(),
                 };
@@ -89,13 +89,13 @@ fn is_last(grip: &RunAddress) -> Result<(), ServiceError> {
         Some(known) if known == now => Ok(()),
         Some(_) => Err(ServiceError::refused(
             "stale",
-            "the run has moved on since this `state` was given out",
-            "choose from the present actions, and send the `state` that they have",
+            "the run has advanced since this `state` was issued",
+            "choose one of the current actions, and send the `state` that it has",
         )),
         None => Err(ServiceError::refused(
             "revision_required",
-            "a handle alone is enough to look at a run, and not to move it",
-            "send one of the present actions as it stands: its `state` has the handle and the revision",
+            "a handle alone can be used to view a run, but not to move it",
+            "send one of the current actions unchanged: its `state` has the handle and the revision",
         )),
     }
 }
@@ -113,8 +113,8 @@ fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&QuestionVie
     if node.seat.as_ref().map_or(node.id.as_str(), |seat| &seat.id) == step {
         return Ok(());
     }
-    let message = format!("`{}` is not the step at hand", clip(step));
-    Err(ServiceError::refused("step_mismatch", message, "send one of the present actions as it stands"))
+    let message = format!("`{}` is not the current step", clip(step));
+    Err(ServiceError::refused("step_mismatch", message, "send one of the current actions unchanged"))
 }
 
 fn is_offered(held: &Held, frame: &Frame, outcome: &Outcome) -> Result<(), ServiceError> {
@@ -124,9 +124,9 @@ fn is_offered(held: &Held, frame: &Frame, outcome: &Outcome) -> Result<(), Servi
         return Ok(());
     }
     let words: Vec<&str> = open.iter().map(|outcome| outcome.as_str()).collect();
-    let message = format!("`{}` is no result of this step", clip(outcome.as_str()));
+    let message = format!("`{}` is not a result of this step", clip(outcome.as_str()));
     let help = match words.as_slice() {
-        [] => "send one of the present actions as it stands".to_owned(),
+        [] => "send one of the current actions unchanged".to_owned(),
         words => format!("report {}", list(words)),
     };
     let mut error = ServiceError::refused("unknown_result", message, help);
@@ -139,8 +139,8 @@ fn is_asked<'a>(checkpoint: &str, asked: Option<&'a QuestionView>) -> Result<&'a
         Some(asked) if asked.id == checkpoint => Ok(asked),
         _ => Err(ServiceError::refused(
             "checkpoint_mismatch",
-            format!("`{}` is not asked now", clip(checkpoint)),
-            "send one of the present actions as it stands",
+            format!("the question `{}` is not open now", clip(checkpoint)),
+            "send one of the current actions unchanged",
         )),
     }
 }
@@ -149,7 +149,7 @@ fn ask_the_person(asked: &QuestionView) -> ServiceError {
     ServiceError::of(
         ErrorKind::NeedsPerson,
         "needs_person",
-        format!("`{}` asks a person, and an agent's word does not count here", asked.id),
+        format!("`{}` is a question for a person, and an agent's answer is not accepted here", asked.id),
         crate::error::PERSON_ANSWERS,
     )
 }
@@ -158,7 +158,7 @@ fn chosen(asked: &QuestionView, option: Option<&Outcome>) -> Result<Outcome, Ser
     let ids: Vec<&str> = asked.options.iter().map(|option| option.id.as_str()).collect();
     let (message, help) = match option {
         Some(option) if ids.contains(&option.as_str()) => return Ok(option.clone()),
-        Some(option) => (format!("`{}` is no option of `{}`", clip(option.as_str()), asked.id), list(&ids)),
+        Some(option) => (format!("`{}` is not an option of `{}`", clip(option.as_str()), asked.id), list(&ids)),
         None => ("`option_id` is missing".to_owned(), list(&ids)),
     };
     let mut error = ServiceError::refused("unknown_option", message, format!("choose one of {help}"));

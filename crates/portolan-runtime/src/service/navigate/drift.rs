@@ -71,11 +71,12 @@ impl Service {
             Carrier::Token { behind, .. } => *behind,
             Carrier::Task { .. } => false,
         };
-        behind.then(|| "the workflow has changed since this run began; the run is held to it as it was".to_owned())
+        behind.then(|| "the workflow has changed since this run began; the run keeps the earlier version".to_owned())
     }
 }
 
-const CONTINUE: &str = "continue without `definition`: the run is held to the workflow as it was; or the person runs `portolan runs migrate`";
+const CONTINUE: &str = "continue without `definition`: the run keeps the earlier version of the workflow; or ask \
+        the person to run `portolan runs migrate`";
 
 /// Refuses a caller who is no person: a changed definition may ask for less than the run's own.
 pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(), ServiceError> {
@@ -85,7 +86,7 @@ pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(),
     Err(ServiceError::of(
         ErrorKind::NeedsPerson,
         "needs_person",
-        "only a person has a run continue with a definition that it did not begin with",
+        "only a person is allowed to continue a run with a definition that it did not begin with",
         help,
     ))
 }
@@ -102,16 +103,14 @@ fn carry_over(
     });
     carried.map_err(|why| ServiceError {
         code: "definition_changed",
-        help: format!(
-            "continue with the definition as it was, or begin a new run; the run cannot be carried over: {why}"
-        ),
+        help: format!("continue with the earlier definition, or begin a new run; the run cannot be migrated: {why}"),
         ..changed.clone()
     })
 }
 
 fn gone(error: &ServiceError) -> ServiceError {
-    let message = format!("the definition that the run began with is not there any more: {}", error.message);
-    ServiceError::refused("definition_changed", message, "put it back, or begin a new run")
+    let message = format!("the definition that the run began with is no longer available: {}", error.message);
+    ServiceError::refused("definition_changed", message, "restore it, or begin a new run")
 }
 
 fn carrier(claims: &Claims, behind: bool) -> Carrier {
@@ -122,13 +121,13 @@ fn unreadable(why: Unreadable) -> ServiceError {
     match why {
         Unreadable::Damaged => ServiceError::refused(
             "damaged",
-            "the token is whole, but what it says of the run makes no sense",
+            "the token is complete, but what it says about the run is not valid",
             "send the token of an earlier answer, or begin a new run",
         ),
         Unreadable::Layout(_) | Unreadable::Words => ServiceError::refused(
             "unsupported_version",
             "the state of the run was written by another release",
-            "go on with the release of Portolan that made the token, or begin a new run",
+            "continue with the release of Portolan that made the token, or begin a new run",
         ),
     }
 }

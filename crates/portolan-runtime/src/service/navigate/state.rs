@@ -48,7 +48,7 @@ impl Service {
         let held = self.hold(&Address::Stored(id)).await?;
         let grip = RunAddress::led(held, known, self.options.states == States::Ledger, request);
         if request.definition.is_some() {
-            let message = "the run is in the store, and held to the definition that it began with";
+            let message = "the run is in the store and keeps the definition that it began with";
             let error = ServiceError::refused("bad_input", message, "leave `definition` out");
             return Err(self.situated(error, &grip, None, caller));
         }
@@ -70,8 +70,8 @@ impl Service {
     fn of_workflow(&self, grip: RunAddress, request: &Request, caller: &Caller) -> Result<RunAddress, ServiceError> {
         let is = grip.held.run.opening.workflow.as_str();
         let Some(named) = request.workflow.as_deref().filter(|named| bare(named) != is) else { return Ok(grip) };
-        let message = format!("the run is one of `{is}`, and the call names `{}`", clip(named));
-        let help = format!("name `{is}`, or send the `state` of a run of the other");
+        let message = format!("the run belongs to the workflow `{is}`, but the call names `{}`", clip(named));
+        let help = format!("name `{is}`, or send the `state` of a run of the other workflow");
         let error = ServiceError::refused("workflow_mismatch", message, help);
         Err(self.situated(error, &grip, None, caller))
     }
@@ -117,8 +117,8 @@ impl Service {
 /// The state is of no stored run: a token contains its run.
 pub(in crate::service) fn kept_under(state: &str) -> Result<RunId, ServiceError> {
     if state.len() > MAX_HANDLE_BYTES {
-        let message = "the run of a token is kept nowhere but in it";
-        return Err(ServiceError::refused("unknown_run", message, "look at the token itself"));
+        let message = "the run of a token is stored only in the token";
+        return Err(ServiceError::refused("unknown_run", message, "inspect the token itself"));
     }
     handle(state).map(|(id, _)| id)
 }
@@ -134,21 +134,21 @@ fn handle(text: &str) -> Result<(RunId, Option<u64>), ServiceError> {
     };
     match (RunId::parse(id), revision) {
         (Some(id), Some(revision)) => Ok((id, revision)),
-        _ if text.starts_with("v1.") => Err(damaged("the token is cut off")),
-        _ => Err(damaged(&format!("`{}` is no state of a run", clip(text)))),
+        _ if text.starts_with("v1.") => Err(damaged("the token is truncated")),
+        _ => Err(damaged(&format!("`{}` is not the state of a run", clip(text)))),
     }
 }
 
 fn damaged(message: &str) -> ServiceError {
-    let help = "send `state` exactly as the last answer had it; the person can find runs with `portolan runs list`";
+    let help = "send `state` exactly as the last answer gave it; the person can find runs with `portolan runs list`";
     ServiceError::refused("damaged", message, help)
 }
 
 fn too_large() -> ServiceError {
     ServiceError::refused(
         "too_large",
-        "the run has no room in a token any more",
-        "serve without `--stateless`: the run is then in the store, and its state a short handle",
+        "the run no longer fits into a token",
+        "serve without `--stateless`: the run is then in the store, and its state is a short handle",
     )
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn one_caller_drives_a_run_at_a_time(subject: &Subject) {
     for handle in [&store, &other] {
         assert!(is_under_way(&handle.lease(&id).await, &id), "it is driven");
     }
-    assert!(other.lease(&another).await.is_ok(), "it is a matter of one run");
+    assert!(other.lease(&another).await.is_ok(), "a lease is for one run only");
     append(&*other, &id, 1, &sample.moved("agent", "a")).await.expect("it says nothing of who writes");
     drop(lease);
     for handle in [&other, &store] {
@@ -77,6 +77,6 @@ pub(super) async fn a_lease_that_is_lost_says_so(subject: &Subject) {
     timeout(PATIENCE, lease.lost()).await.expect("its holder learns of it");
     let next = free_again(&*subject.store(), &id).await;
     drop(lease);
-    assert!(is_under_way(&store.lease(&id).await, &id), "what was lost is not given back");
+    assert!(is_under_way(&store.lease(&id).await, &id), "a lost lease is not given back");
     drop(next);
 }

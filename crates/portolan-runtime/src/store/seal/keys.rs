@@ -37,14 +37,14 @@ impl Keys {
         let path = self.file.path().display();
         let Some(keys) = self.file.read()? else {
             return Err(StoreError::Unavailable(format!(
-                "run `{run}` is sealed and the key file `{path}` is missing: put it back, or set `PORTOLAN_DATA_DIR` to \
-                 the folder that it is in"
+                "run `{run}` is sealed and the key file `{path}` is missing: restore it, or set \
+                `PORTOLAN_DATA_DIR` to the folder that it is in"
             )));
         };
         let key = found(&keys).ok_or_else(|| {
             StoreError::Unavailable(format!(
-                "run `{run}` is sealed with a key that the key file `{path}` does not hold: put back the file that the \
-                 run was kept with, or set `PORTOLAN_DATA_DIR` to the folder that it is in"
+                "run `{run}` is sealed with a key that the key file `{path}` does not have: restore the file \
+                that the run was kept with, or set `PORTOLAN_DATA_DIR` to the folder that it is in"
             ))
         })?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());

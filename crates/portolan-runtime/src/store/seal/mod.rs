@@ -88,18 +88,18 @@ impl Keyring {
     pub fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, Unopened> {
         let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(Cow::Borrowed(text)) };
         let damaged = |why: &str| Unopened::Damaged(why.to_owned());
-        let (id, sealed) = rest.split_once(':').ok_or_else(|| damaged("the seal is cut off"))?;
+        let (id, sealed) = rest.split_once(':').ok_or_else(|| damaged("the seal is truncated"))?;
         let key = self.keys.named(id, run).map_err(Unopened::NoKey)?;
-        let mut bytes = BASE64.decode(sealed).map_err(|_| damaged("the seal is no base64"))?;
+        let mut bytes = BASE64.decode(sealed).map_err(|_| damaged("the seal is not valid base64"))?;
         if bytes.len() < NONCE_LEN {
-            return Err(damaged("the seal is cut off"));
+            return Err(damaged("the seal is truncated"));
         }
         let mut text = bytes.split_off(NONCE_LEN);
-        let nonce = Nonce::try_assume_unique_for_key(&bytes).map_err(|_| damaged("the seal is cut off"))?;
+        let nonce = Nonce::try_assume_unique_for_key(&bytes).map_err(|_| damaged("the seal is truncated"))?;
         let opened = keys::of_run(&key, run).open_in_place(nonce, bound_to(run, seq, part), &mut text);
         let length = opened.map_err(|_| damaged("it is not what was sealed there"))?.len();
         text.truncate(length);
-        String::from_utf8(text).map(Cow::Owned).map_err(|_| damaged("it is no text"))
+        String::from_utf8(text).map(Cow::Owned).map_err(|_| damaged("it is not text"))
     }
 }
 

@@ -69,8 +69,8 @@ fn the_key_is_the_users_alone() {
     assert_eq!((mode(&home.data()), mode(&home.file())), (0o700, 0o600));
     fs::set_permissions(home.file(), std::os::unix::fs::PermissionsExt::from_mode(0o640)).expect("it is ours");
     let error = home.seal("{}").expect_err("others may read it").to_string();
-    assert!(error.starts_with("others may read the key file `"), "{error}");
-    assert!(error.ends_with(": close it with `chmod 600`"), "{error}");
+    assert!(error.starts_with("others can read the key file `"), "{error}");
+    assert!(error.ends_with(": restrict its permissions with `chmod 600`"), "{error}");
 }
 
 #[test]
@@ -128,12 +128,12 @@ fn what_is_no_key_file_is_told_and_left_as_it_is() {
         let sealed = home.seal("{}").expect("it is sealed");
         fs::write(home.file(), text).expect("it is ours");
         let error = home.seal("{}").expect_err("there is no key in it").to_string();
-        assert!(error.contains("run.keys` ") && error.contains("put back the key file"), "{error}");
+        assert!(error.contains("run.keys` ") && error.contains("restore the key file"), "{error}");
         assert!(matches!(opened(&home, &sealed), Err(Unopened::NoKey(_))));
         assert_eq!(fs::read(home.file()).expect("it is there"), text);
     }
     let home = Home::new();
     fs::create_dir_all(home.file()).expect("there is room for a directory");
     let error = home.seal("{}").expect_err("it is a directory").to_string();
-    assert!(error.contains("is no key file"), "{error}");
+    assert!(error.contains("is not a key file"), "{error}");
 }

@@ -197,7 +197,7 @@ fn enter_wal(db: &Connection) -> Result<(), Trouble> {
     for _ in 0..100 {
         match db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => return refuse(db, "is where processes cannot share a file: keep runs on a local disk"),
+            Ok(_) => return refuse(db, "is on a disk where processes cannot share a file: keep runs on a local disk"),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
                 db.execute_batch("BEGIN EXCLUSIVE; ROLLBACK")?;
             }

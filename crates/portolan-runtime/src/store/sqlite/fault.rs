@@ -43,7 +43,7 @@ impl Trouble {
             Trouble::Database(error) => of_database(place, &error),
             Trouble::Refused(error) => error,
             Trouble::Garbled { what, why } => StoreError::Corrupt(format!(
-                "{what} in `{}` cannot be understood ({why}): restore an earlier copy of the file",
+                "{what} in `{}` cannot be read ({why}): restore an earlier copy of the file",
                 place.path.display()
             )),
         }

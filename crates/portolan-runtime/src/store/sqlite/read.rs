@@ -177,7 +177,7 @@ pub(super) fn list_sql(filter: ListFilter) -> String {
 fn summary(row: &Row<'_>) -> Result<Summary, Trouble> {
     let garbled = |what: String, why: &str| Trouble::Garbled { what, why: why.to_owned() };
     let id = text(row, 0)?;
-    let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is none"))?;
+    let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is not a valid handle"))?;
     let what = || format!("the opening of run `{id}`");
     let Opening { workflow, description, .. } = json::read(text(row, 1)?, what)?;
     let status = RunStatus::parse(text(row, 2)?, row.get(3)?)

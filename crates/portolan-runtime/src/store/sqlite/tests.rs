@@ -240,13 +240,13 @@ fn a_directory_in_the_place_of_the_file_is_named() {
 #[test]
 fn damage_is_told_with_its_place() {
     let cases = [
-        ("UPDATE snapshots SET text = '{'", "the snapshot of run `ID` in `runs.db` cannot be understood"),
+        ("UPDATE snapshots SET text = '{'", "the snapshot of run `ID` in `runs.db` cannot be read"),
         ("UPDATE positions SET seq = -1", "`runs.db` holds a value of the wrong kind"),
-        ("UPDATE runs SET opening = '[]'", "the opening of run `ID` in `runs.db` cannot be understood"),
-        ("UPDATE records SET changes = '[1]' WHERE seq = 2", "record 2 of run `ID` in `runs.db` cannot be understood"),
-        ("DELETE FROM records WHERE seq = 1", "record 1 of run `ID` in `runs.db` cannot be understood (it is missing)"),
-        ("UPDATE definitions SET text = 'rm'", "cannot be understood (its text has been changed)"),
-        ("UPDATE positions SET status = 'lost'", "the status of run `ID` in `runs.db` cannot be understood"),
+        ("UPDATE runs SET opening = '[]'", "the opening of run `ID` in `runs.db` cannot be read"),
+        ("UPDATE records SET changes = '[1]' WHERE seq = 2", "record 2 of run `ID` in `runs.db` cannot be read"),
+        ("DELETE FROM records WHERE seq = 1", "record 1 of run `ID` in `runs.db` cannot be read (it is missing)"),
+        ("UPDATE definitions SET text = 'rm'", "cannot be read (its text has been changed)"),
+        ("UPDATE positions SET status = 'lost'", "the status of run `ID` in `runs.db` cannot be read"),
         ("DROP TABLE positions", "`runs.db` cannot be used (no such table: positions"),
     ];
     for (damage, told) in cases {
@@ -463,7 +463,7 @@ fn what_is_sealed_opens_only_where_it_was() {
         home.database().execute_batch(damage).expect("it can be done by hand");
         let error = wait(home.store().records(&id, 0, 9)).expect_err("it does not open");
         assert!(matches!(error, StoreError::Corrupt(_)), "{damage}: {error:?}");
-        let told = format!("record 1 of run `{id}` in `runs.db` cannot be understood");
+        let told = format!("record 1 of run `{id}` in `runs.db` cannot be read");
         assert!(message(&error, &home).starts_with(&told), "{damage}: {error}");
         wait(home.store().records(&other, 0, 9)).expect("the other run is as it was");
     }
@@ -484,7 +484,7 @@ fn without_its_key_a_run_is_listed_and_neither_read_nor_moved() {
     let [id, _] = sealed(&home);
     fs::remove_file(keys(&home)).expect("it was made");
     let error = wait(home.store().load(&id)).expect_err("its key is gone");
-    expect!["run `ID` is sealed and the key file `HOME/data/run.keys` is missing: put it back, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
+    expect!["run `ID` is sealed and the key file `HOME/data/run.keys` is missing: restore it, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
         .assert_eq(&told(&home, &error, &id));
     assert_eq!(wait(home.store().records(&id, 0, 9)), Err(error));
     assert_eq!(wait(home.store().list(ListFilter::default())).expect("lists need no key").len(), 2);
@@ -492,6 +492,6 @@ fn without_its_key_a_run_is_listed_and_neither_read_nor_moved() {
     let [next, _] = sealed(&home);
     wait(home.store().load(&next)).expect("its key is there");
     let error = wait(home.store().load(&id)).expect_err("its key is gone");
-    expect!["run `ID` is sealed with a key that the key file `HOME/data/run.keys` does not hold: put back the file that the run was kept with, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
+    expect!["run `ID` is sealed with a key that the key file `HOME/data/run.keys` does not have: restore the file that the run was kept with, or set `PORTOLAN_DATA_DIR` to the folder that it is in"]
         .assert_eq(&told(&home, &error, &id));
 }

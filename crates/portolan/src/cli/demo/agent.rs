@@ -61,14 +61,14 @@ impl Agent {
     /// Sends the first required action as a claim that the checks refute.
     pub(super) async fn unproven(&mut self) -> anyhow::Result<()> {
         self.offered("Next").await?;
-        ensure!(self.situation["claim"]["held"] == json!(false), "the claim was believed");
+        ensure!(self.situation["claim"]["held"] == json!(false), "the claim was accepted");
         Ok(())
     }
 
     /// Makes a call that must be refused.
     pub(super) async fn refused(&mut self, tool: &'static str, arguments: Value, code: &str) -> anyhow::Result<()> {
         let (answer, is_error) = self.send(tool, &arguments).await?;
-        ensure!(is_error && answer["error"] == code, "{tool} was answered with {answer}");
+        ensure!(is_error && answer["error"] == code, "{tool} returned {answer}");
         self.line(Paint::Bad, &format!("refused ({code}): {}", text(&answer["message"])))?;
         self.line(Paint::Faint, &format!("help: {}", text(&answer["help"])))
     }

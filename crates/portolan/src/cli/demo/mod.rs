@@ -27,7 +27,7 @@ pub(super) fn run(_args: &Demo, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     if output.is_json() {
         let help = "leave `--format json` out";
-        return Err(ServiceError::refused("text_only", "the demo is for people to read", help).into());
+        return Err(ServiceError::refused("text_only", "the demo has only text output", help).into());
     }
     let scene = DemoFolder::set()?;
     block_on(play(&scene, output))??;
@@ -39,9 +39,11 @@ async fn play(scene: &DemoFolder, output: Output) -> anyhow::Result<()> {
     stage
         .say("A scratch repository with one workflow, `greeting`: plan → write → verify → approve → publish → done.")?;
     stage.shell(&["show", folder::WORKFLOW_FILE])?;
-    stage.say("Its checks run `cargo test`. Nothing that a repository names runs before a person trusts it:")?;
+    stage.say("Its checks run `cargo test`. No command from a repository runs before a person trusts it:")?;
     stage.shell(&["trust", folder::WORKFLOW_FILE])?;
-    stage.say("The server starts, as the child of an MCP client; only a person's own answer will count as one.")?;
+    stage.say(
+        "The server starts as a child process of an MCP client; it accepts a person's answer only from the person.",
+    )?;
     let mut agent = Agent::connect(scene, output).await?;
     let run = begin(&stage, &mut agent).await?;
     work(&stage, &mut agent).await?;
@@ -60,15 +62,15 @@ async fn begin(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<String> {
     let opened =
         agent.call("Init", json!({ "workflowType": "greeting", "description": "greet the user politely" })).await?;
     let run = opened["run"].as_str().unwrap_or_default().to_owned();
-    stage.cheat("it tries to begin where only publishing is left")?;
+    stage.cheat("it tries to start directly at the publish step")?;
     agent.refused("Init", json!({ "workflowType": "greeting", "stepId": "publish" }), "needs_person").await?;
     agent.offered("Start").await?;
-    stage.cheat("it says that the plan is written; there is no plan")?;
+    stage.cheat("it reports that the plan is written, but there is no plan")?;
     agent.unproven().await?;
-    stage.act("it writes docs/plan.md and sends the offered call back as it stands")?;
+    stage.act("it writes docs/plan.md and sends the offered call unchanged")?;
     stage.scene.write("docs/plan.md", "Say hello by name, in one sentence.\n")?;
     let spent = agent.offered("Next").await?;
-    stage.cheat("it replays that same call, to have another step for nothing")?;
+    stage.cheat("it replays the same call, to pass another step without doing it")?;
     agent.refused("Next", spent, "stale").await?;
     Ok(run)
 }
@@ -77,23 +79,23 @@ async fn work(stage: &Stage<'_>, agent: &mut Agent) -> anyhow::Result<()> {
     stage.act("it writes src/lib.rs, with a mistake in it, and reports the step done")?;
     stage.scene.write("src/lib.rs", folder::BROKEN)?;
     agent.offered("Next").await?;
-    stage.cheat("at the gate it reports `passed` without a look; the gate runs the tests itself")?;
+    stage.cheat("at the gate it reports `passed` without checking; the gate runs the tests itself")?;
     agent.unproven().await?;
-    stage.act("led back with the failure as feedback, it mends the code")?;
+    stage.act("sent back with the failure as feedback, it fixes the code")?;
     stage.scene.write("src/lib.rs", folder::MENDED)?;
     agent.offered("Next").await?;
-    stage.act("the gate again: now the tests pass")?;
+    stage.act("at the gate again: now the tests pass")?;
     agent.offered("Next").await?;
     Ok(())
 }
 
 async fn approve(stage: &Stage<'_>, agent: &mut Agent, run: &str) -> anyhow::Result<()> {
-    stage.cheat("a person is asked for a release; the agent answers for them")?;
+    stage.cheat("a person is asked to approve the release; the agent answers for them")?;
     let guess = json!({ "run": run, "revision": agent.revision(), "result": "passed" });
     agent.refused("Next", guess, "needs_person").await?;
-    stage.say("The person answers, by a channel that the agent does not hold:")?;
+    stage.say("The person answers through a channel that the agent has no access to:")?;
     stage.shell(&["runs", "answer", run, "passed", "--note", "go ahead"])?;
-    stage.act("the agent looks where it is, and finishes")?;
+    stage.act("the agent checks where it is, and finishes")?;
     agent.call("Current", json!({ "run": run })).await?;
     agent.offered("Next").await?;
     Ok(())

@@ -15,8 +15,9 @@ use super::super::{Common, Exit, block_on};
 /// Example: portolan flow attach k7m2qx4p --session 5f0c1f2e
 #[derive(Args)]
 #[command(
-    after_help = "Whoever begins a run or goes on with it is held to its steps without this. Besides, a session works at the \
-                  project's task, or at the run that it is attached to. A host may also set `PORTOLAN_RUN` for its hooks."
+    after_help = "An agent that starts or continues a run is held to its steps even without this. In addition, a \
+        session works on the project's task, or on the run that it is attached to. A host can also set \
+        `PORTOLAN_RUN` for its hooks."
 )]
 pub(super) struct Attach {
     /// The run.
@@ -30,7 +31,7 @@ pub(super) struct Attach {
 pub(super) fn run(args: &Attach, common: &Common) -> anyhow::Result<Exit> {
     let (output, project) = (common.output(), common.project()?);
     let run = RunId::parse(&args.run).ok_or_else(|| {
-        let message = format!("`{}` is no run", portolan_core::diagnostic::clip(&args.run));
+        let message = format!("`{}` is not a valid run id", portolan_core::diagnostic::clip(&args.run));
         ServiceError::refused("bad_id", message, "`portolan runs list` shows the runs")
     })?;
     let service = Service::new(common.options()?)?;
@@ -39,7 +40,8 @@ pub(super) fn run(args: &Attach, common: &Common) -> anyhow::Result<Exit> {
     if output.is_json() {
         output.json(&json!({ "session": args.session, "run": run.as_str() }))?;
     } else {
-        output.line(format!("the session `{}` works at {run}", portolan_core::diagnostic::clip(&args.session)))?;
+        output
+            .line(format!("the session `{}` is attached to {run}", portolan_core::diagnostic::clip(&args.session)))?;
     }
     Ok(Exit::Done)
 }

@@ -24,10 +24,9 @@ const INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// Example: portolan flow events --type "flow.guard.*" --since 12h
 #[derive(Args)]
-#[command(
-    after_help = "The log is `.portolan/flow-events.jsonl` in the project, or the file that `FLOW_EVENTS_PATH` (or else \
-                  `XCODER_EVENTS_PATH`) names. Exit code 1 when `--verify` finds a fault, or `--fail-if-any` an event."
-)]
+#[command(after_help = "The log is `.portolan/flow-events.jsonl` in the project, or the file that `FLOW_EVENTS_PATH` \
+        (or else `XCODER_EVENTS_PATH`) names. Exit code 1 when `--verify` finds a fault, or `--fail-if-any` \
+        finds an event.")]
 pub(super) struct Events {
     /// Only events of a type, or of all types with a prefix.
     /// For example `flow.bypass`, `flow.guard.*`.
@@ -98,7 +97,7 @@ fn list(args: &Events, output: Output, path: &Path) -> anyhow::Result<Exit> {
     match printed {
         Ok(0) => {}
         Ok(skipped) => {
-            output.remark(format!("{skipped} lines of the log are no events; `--verify` says where they begin"));
+            output.remark(format!("{skipped} lines of the log are not events; `--verify` says where they begin"));
         }
         // A reader that closed the pipe has read enough. The exit code still says whether there is any event.
         Err(error) if args.fail_if_any && is_broken_pipe(&error) => {}
@@ -134,12 +133,12 @@ fn shown(args: &Events, output: Output, path: &Path, any: &mut bool) -> anyhow::
         let events: Vec<Value> = found.iter().filter_map(|line| serde_json::from_str(&line.text).ok()).collect();
         output.json(&json!({ "events": events, "more": more }))?;
     } else if found.is_empty() {
-        output.remark("nothing of that sort is on record");
+        output.remark("no such event is recorded");
     } else {
         output.line(rows(&found))?;
     }
     if more && !output.is_json() {
-        output.remark(format!("there are more than {limit}: `--limit` shows them"));
+        output.remark(format!("there are more than {limit}: raise `--limit` to see them"));
     }
     Ok(lines.skipped())
 }
@@ -183,14 +182,15 @@ fn verified(output: Output, path: &Path) -> anyhow::Result<Exit> {
     }
     if let Some(fault) = found.first_fault {
         let message =
-            format!("the event log is not whole: `{}`, line {}: {}", fault.segment.display(), fault.line, fault.what);
-        let help = format!("the {} lines before are; keep a copy, and find out who changed the file", found.lines);
+            format!("the event log is not intact: `{}`, line {}: {}", fault.segment.display(), fault.line, fault.what);
+        let help =
+            format!("the {} lines before it are intact; keep a copy, and find out who changed the file", found.lines);
         output.error("log_broken", &message, &help);
         return Ok(Exit::Failed);
     }
     match found.head {
-        Some(head) => output.line(format!("{} lines, all whole; the last one is {head}", found.lines))?,
-        None => output.remark("nothing is on record in this project"),
+        Some(head) => output.line(format!("{} lines, all intact; the last one is {head}", found.lines))?,
+        None => output.remark("no event is recorded in this project"),
     }
     Ok(Exit::Done)
 }

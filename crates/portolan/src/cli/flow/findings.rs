@@ -13,11 +13,9 @@ use super::super::{Common, Exit};
 ///
 /// Example: portolan flow findings
 #[derive(Args)]
-#[command(
-    after_help = "Found are guards that stop a run three times, rules that are got past at more than a fifth of their \
-                  exits, checks that never fail, tasks that go back more often, and what is worse than the baseline. \
-                  Each finding names its lines of the log, and is put on record once. Nothing is changed."
-)]
+#[command(after_help = "Finds guards that stop a run three times, rules that are bypassed at more than a fifth of \
+        their exits, checks that never fail, tasks that go back more often, and metrics that are worse than the \
+        baseline. Each finding names its lines of the log, and is recorded once. Nothing is changed.")]
 pub(super) struct Findings {
     /// Print one JSON value.
     #[arg(long)]
@@ -35,7 +33,7 @@ pub(super) fn run(args: &Findings, common: &Common) -> anyhow::Result<Exit> {
         match json {
             true => output.json(&json!({ "baseline": kept }))?,
             false => output.line(format!(
-                "kept: {} tasks, of which {} were completed",
+                "recorded as the baseline: {} tasks, of which {} were completed",
                 kept.tasks,
                 percent(kept.success_rate)
             ))?,
@@ -46,7 +44,7 @@ pub(super) fn run(args: &Findings, common: &Common) -> anyhow::Result<Exit> {
     if json {
         output.json(&json!({ "findings": found }))?;
     } else if found.is_empty() {
-        output.remark("nothing is worth a look");
+        output.remark("no findings");
     } else {
         show(output, &found)?;
     }

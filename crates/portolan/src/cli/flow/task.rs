@@ -163,14 +163,14 @@ async fn get_past(args: &OverrideArgs, service: &Service, output: Output) -> any
 
 /// Returns the person at this terminal, who knows the passphrase, or else has typed the name of the rule.
 fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
-    let act = format!("may get past `{}`", safe(&args.invariant));
+    let act = format!("may bypass `{}`", safe(&args.invariant));
     at_terminal(&act)?;
     let person = person::confirmed(service, &act)?;
     if !matches!(service.people().standing()?, PassphrasePolicy::Unset) {
         return Ok(person);
     }
     let mut terminal = io::stderr();
-    write!(terminal, "Type `{}` to get past it: ", safe(&args.invariant))?;
+    write!(terminal, "Type `{}` to bypass it: ", safe(&args.invariant))?;
     terminal.flush()?;
     let mut typed = String::new();
     io::stdin().lock().take(MAX_TYPED).read_line(&mut typed)?;
@@ -215,7 +215,7 @@ fn shown(output: Output, state: &FlowState) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let Some(task) = &state.task_id else {
-        output.line("No task is under way. Begin one with `portolan flow start <task>`.")?;
+        output.line("No task is in progress. Start one with `portolan flow start <task>`.")?;
         return Ok(Exit::Done);
     };
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), one_line);
@@ -264,7 +264,7 @@ fn duration(text: &str) -> Result<i64, String> {
         _ => return Err(wrong()),
     };
     if !(1..=1_000_000).contains(&count) {
-        return Err("a time is at least 1 and at most 1000000 of its unit".to_owned());
+        return Err("the number must be at least 1 and at most 1000000".to_owned());
     }
     Ok(count * minutes * 60_000)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) fn words(line: &Line) -> String {
     let got_past = line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
     let told = Kind::of(&line.kind).and_then(|kind| match kind {
-        Kind::AcceptancePassed if got_past => filled("{invariant} was got past: {reason}", &line.data),
+        Kind::AcceptancePassed if got_past => filled("{invariant} was bypassed: {reason}", &line.data),
         kind => filled(sentence(kind), &line.data),
     });
     told.unwrap_or_else(|| plainly(&line.data))
@@ -21,33 +21,33 @@ fn sentence(kind: Kind) -> &'static str {
         Kind::Transition => "{from} → {to}: {reason}",
         Kind::AcceptancePassed => "{invariant} holds: {reason}",
         Kind::AcceptanceFailed => "{invariant} does not hold: {reason}",
-        Kind::Bypass => "{invariant} got past ({stage}) with {identifier}: {reason}",
-        Kind::GuardAllow => "{guardId} let it happen: {reason}",
+        Kind::Bypass => "{invariant} bypassed ({stage}) with {identifier}: {reason}",
+        Kind::GuardAllow => "{guardId} allowed it: {reason}",
         Kind::GuardBlock => "{guardId} stopped it: {reason}",
-        Kind::GuardBypass => "{guardId} was got past: {reason}",
+        Kind::GuardBypass => "{guardId} was bypassed: {reason}",
         Kind::GuardTamper => "{what} was tampered with: {where}",
         Kind::ToolInvoked => "{toolName} was called",
-        Kind::CommitFormatViolation => "{sha} is not in form: {subject}",
+        Kind::CommitFormatViolation => "{sha} does not follow the commit format: {subject}",
         Kind::RegistryReplaced => "{id} of {registry} was replaced",
         Kind::QuestionSent => "asked {replyToken}: {body}",
         Kind::ReplyReceived => "answered {replyToken}: {body}",
-        Kind::ReplyUnparseable => "{replyToken} was not answered with what was offered: {raw}",
+        Kind::ReplyUnparseable => "the answer to {replyToken} is not one of the options: {raw}",
         Kind::BudgetWarning => "{used} of {cap} {unit} used in this {scope}",
         Kind::BudgetHalt => "stopped: {used} of {cap} {unit} used in this {scope}",
         Kind::QuestionOverdue => "{replyToken} was not answered in time",
-        Kind::UsageRecorded => "{driver} reported what it used",
-        Kind::TaskQueued => "to be worked on: {goal}",
+        Kind::UsageRecorded => "{driver} reported its usage",
+        Kind::TaskQueued => "queued: {goal}",
         Kind::TaskParked => "set aside: {reason}",
-        Kind::TaskResumed => "taken up again",
+        Kind::TaskResumed => "resumed",
         Kind::Heartbeat => "{driver} {stage}",
         Kind::TaskCompleted => "done: {summary}",
-        Kind::TaskScopedDown => "done with less: {summary}",
+        Kind::TaskScopedDown => "done with reduced scope: {summary}",
         Kind::TaskEscalated => "handed to a person: {summary}",
         Kind::IterationCapHit => "{iterations} of {cap} iterations used",
         Kind::Opportunity => "{rule}: {metric} is {now}, and could be better",
         Kind::RegressionDetected => "{rule}: {metric} is {now}, and was {baseline}",
         Kind::MergeGateVerdict => "{verdict}: {base}..{head}",
-        Kind::LogRepaired => "the end of the log was mended ({done})",
+        Kind::LogRepaired => "the end of the log was repaired ({done})",
     }
 }
 

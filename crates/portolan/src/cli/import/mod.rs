@@ -23,10 +23,8 @@ use super::{Common, Exit};
 ///
 /// Example: portolan import xcoder
 #[derive(Args)]
-#[command(
-    after_help = "What is taken over is printed, and what could not be taken over is told on standard error. Nothing is written without \
-                  `--write`, and nothing that is there is replaced."
-)]
+#[command(after_help = "What is imported is printed, and what could not be imported is reported on standard error. \
+        Nothing is written without `--write`, and no existing file is replaced.")]
 pub(super) struct Import {
     /// The other program.
     /// The rules of xCoder are in `.xcoder/guidelines.yaml`, `.xcoder/merge-policy.yaml` and `.claude/settings.json`; a
@@ -62,7 +60,7 @@ pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
         (Program::FsmAgentFlow, Some(file)) => return states::run(output, &project, file, args.write),
         (Program::Xcoder, Some(file)) => {
             let message =
-                format!("`{}` is not looked at: the rules of xCoder are where xCoder has them", file.display());
+                format!("`{}` is not read: the rules of xCoder are read from where xCoder keeps them", file.display());
             return Err(ServiceError::refused(
                 "usage",
                 message,
@@ -75,7 +73,7 @@ pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
     let (guidelines, settings) = (source(&project, GUIDELINES)?, source(&project, SETTINGS)?);
     let policy = source(&project, POLICY)?;
     if guidelines.is_none() && settings.is_none() && policy.is_none() {
-        let message = format!("there is none of `{GUIDELINES}`, `{SETTINGS}` and `{POLICY}`");
+        let message = format!("none of `{GUIDELINES}`, `{SETTINGS}` and `{POLICY}` exists");
         return Err(ServiceError::refused("nothing_to_import", message, "name the project with `--project`").into());
     }
     let mut imported = xcoder::import(guidelines.as_ref(), settings.as_ref());
@@ -83,7 +81,7 @@ pub(super) fn run(args: &Import, common: &Common) -> anyhow::Result<Exit> {
     let faults = policy.as_ref().map(|policy| Policy::read(policy).1).unwrap_or_default();
     imported.notes.extend(policy.iter().flat_map(|policy| faults.iter().map(|fault| (policy.clone(), fault.clone()))));
     let text = write(&imported.rules);
-    let text = if text.is_empty() { "# Everything is as usual.\n".to_owned() } else { text };
+    let text = if text.is_empty() { "# All settings have their default values.\n".to_owned() } else { text };
     let faulty = imported.notes.iter().any(|(_, note)| note.is_error());
     if args.write && !faulty {
         if policy.is_some() && project.join(OUR_POLICY).symlink_metadata().is_ok() {
@@ -110,7 +108,7 @@ fn source(project: &Path, file: &str) -> Result<Option<Source>, ServiceError> {
 }
 
 fn policy_exists() -> ServiceError {
-    let message = format!("`{OUR_POLICY}` is there already");
+    let message = format!("`{OUR_POLICY}` already exists");
     ServiceError::refused("policy_exists", message, "move it away first, or copy what is missing into it")
 }
 

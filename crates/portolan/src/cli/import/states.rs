@@ -24,10 +24,13 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     let (tree, _) = parse(&source);
     let original = dialect::of(&source).and_then(|dialect| dialect.original);
     if tree.is_some() && original.is_none() {
-        let message = format!("`{}` has no `states`: it is no workflow of fsm-agent-flow", file.display());
-        return Err(
-            ServiceError::refused("nothing_to_import", message, "name a file that its `to_json` has written").into()
-        );
+        let message = format!("`{}` has no `states`: it is not a workflow of fsm-agent-flow", file.display());
+        return Err(ServiceError::refused(
+            "nothing_to_import",
+            message,
+            "name a file that was written by its `to_json`",
+        )
+        .into());
     }
     let (graph, mut faults) = dialect::parse(&source, Strictness::Strict).first();
     if let Some(graph) = &graph {
@@ -47,7 +50,7 @@ pub(super) fn run(output: Output, project: &Path, file: &Path, write: bool) -> a
     };
     tell(output, &source, (&text, written.as_deref()), &faults)?;
     if write && is_faulty && !output.is_json() {
-        output.remark("nothing was written: mend the errors in the file, and import it again");
+        output.remark("nothing was written: fix the errors in the file, and import it again");
     }
     Ok(if is_faulty { Exit::InvalidDefinition } else { Exit::Done })
 }
@@ -58,7 +61,7 @@ fn begin(project: &Path, id: &str, text: &str) -> Result<String, ServiceError> {
     let (path, place) = (inside(project, Path::new(WORKFLOWS))?.join(&name), format!("{WORKFLOWS}/{name}"));
     super::begin(&path, text).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            let message = format!("`{place}` is there already");
+            let message = format!("`{place}` already exists");
             ServiceError::refused("workflow_exists", message, "move it away first, or give the file another name")
         }
         _ => super::unwritable("workflow_unwritable", &place, &error),

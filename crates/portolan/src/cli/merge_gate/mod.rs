@@ -23,8 +23,9 @@ use super::{Common, Exit, block_on};
 /// Example: portolan merge-gate --base origin/main --head HEAD
 #[derive(Args)]
 #[command(
-    after_help = "The policy is `.portolan/merge-policy.yaml` of the base commit, never of the branch. Exit code 0 when it \
-                  may be merged, 1 when it may not, 3 when a person decides, 2 when nothing could be ruled."
+    after_help = "The policy is `.portolan/merge-policy.yaml` of the base commit, never of the branch. Exit code \
+        0 when the branch may be merged, 1 when it may not, 3 when a person decides, 2 when no ruling was \
+        possible."
 )]
 pub(super) struct MergeGate {
     /// The commit or branch to merge into.
@@ -67,7 +68,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
         intent: args.intent.clone(),
         evidence: args.evidence.clone(),
     };
-    let ruled = match block_on(rule(&Repository::of(&project), &question)).context("the commits cannot be looked at")? {
+    let ruled = match block_on(rule(&Repository::of(&project), &question)).context("the commits cannot be checked")? {
         Ok(ruled) => ruled,
         Err(MergeRulingError::Failed(error)) => {
             // 1 and 3 are verdicts, so a failure to rule needs another code.
@@ -97,7 +98,7 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
 /// Prints the faults of the policy.
 fn tell(output: Output, source: &Source, faults: &[Diagnostic]) {
     let message = "the merge policy of the base commit has faults";
-    let help = "mend it there first: the policy of a branch is not asked";
+    let help = "fix it there first: the policy of the branch is not used";
     if output.is_json() {
         let told = faults
             .iter()

@@ -15,7 +15,7 @@ pub(super) fn headline(ruled: &MergeRuling) -> String {
     };
     let shape = ruled.ruling.shape.map(|shape| format!(", a {}", shape.name())).unwrap_or_default();
     let (base, head) = (short(&ruled.base), short(&ruled.head));
-    format!("{verdict}: {base}..{head}{shape}, {:.0}% of what it removes announced", ruled.ruling.score * 100.0)
+    format!("{verdict}: {base}..{head}{shape}, {:.0}% of its removals announced", ruled.ruling.score * 100.0)
 }
 
 fn short(commit: &str) -> &str {

@@ -204,12 +204,12 @@ pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
 fn may_be_written(path: &Path) -> Result<(), ServiceError> {
     let refused = |code, message, help| Err(ServiceError::refused(code, message, help));
     if path.exists() {
-        let message = format!("`{}` is there already", path.display());
+        let message = format!("`{}` already exists", path.display());
         return refused("exists", message, "name another file for `--record`; nothing was started");
     }
     // Only an attempt detects missing permissions, a full disk, or an invalid name.
     if let Err(error) = std::fs::File::create_new(path).and_then(|_| std::fs::remove_file(path)) {
-        let help = "name a file in a folder that exists with `--record`; nothing was started";
+        let help = "name a file in an existing folder with `--record`; nothing was started";
         return refused("unwritable", unwritable(path, &error), help);
     }
     Ok(())
@@ -222,8 +222,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> String {
 /// Reports that a stored run was interrupted.
 pub(in crate::cli) fn left(output: Output, run: Option<&RunId>) -> Exit {
     let run = run.map(ToString::to_string).unwrap_or_default();
-    let help = format!("`portolan runs resume {run}` goes on with it");
-    output.error("interrupted", &format!("the run {run} was interrupted, and is kept as it was"), &help);
+    let help = format!("`portolan runs resume {run}` continues it");
+    output.error("interrupted", &format!("the run {run} was interrupted, and its state is kept"), &help);
     Exit::Failed
 }
 
@@ -243,7 +243,7 @@ fn record(
 ) -> anyhow::Result<()> {
     let output = driven.output;
     if !matches!(finished.outcome, Outcome::Done(_) | Outcome::Failed(_)) {
-        output.remark("note: nothing was recorded, because the run did not come to its end");
+        output.remark("note: nothing was recorded, because the run did not finish");
         return Ok(());
     }
     let tester = Tester::new(driven.options)?;
@@ -258,7 +258,7 @@ fn record(
     };
     let rewritten = block_on(recording.write(path, &tester))??;
     let failed = |error: std::io::Error| {
-        let help = "the run is over, and this is its result; name a file in a folder that exists with `--record`";
+        let help = "the run has ended, and its result is printed; name a file in an existing folder with `--record`";
         ServiceError::failed("unwritable", unwritable(path, &error), help)
     };
     let mut file = std::fs::File::create_new(path).map_err(failed)?;
@@ -324,6 +324,6 @@ pub(super) fn dry_run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exi
         );
         output.line(one_line(&what))?;
     }
-    output.remark("note: what comes after these calls depends on their answers; `--mock` gives some");
+    output.remark("note: what follows these calls depends on their answers; use `--mock` to provide them");
     Ok(Exit::Done)
 }

@@ -36,20 +36,25 @@ pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, Service
     if faults.is_empty() {
         return Ok(input);
     }
-    let message = format!("the input is not what `{}` takes: {}", definition.workflow.id(), faults.join("; "));
-    Err(ServiceError::refused("bad_input", message, "`portolan show` tells what it takes; nothing was started"))
+    let message = format!("the input is not valid for `{}`: {}", definition.workflow.id(), faults.join("; "));
+    Err(ServiceError::refused(
+        "bad_input",
+        message,
+        "`portolan show` shows the input that it takes; nothing was started",
+    ))
 }
 
 /// Reads the saved context of another run.
 pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<Remembered, ServiceError> {
     if definition.workflow.root().interface.as_ref().is_none_or(|program| !program.waits_at_limits) {
-        let message = format!("`--context` is for states, and `{}` is none of theirs", definition.workflow.id());
+        let message =
+            format!("`--context` is only for workflows of states, and `{}` is not one", definition.workflow.id());
         return Err(ServiceError::refused("usage", message, "leave `--context` out"));
     }
     let what = format!("`{}`", path.display());
     let text = bounded(File::open(path).map_err(|error| unreadable(&what, &error))?, &what)?;
     serde_json::from_str(&text).map_err(|error| {
-        let message = format!("{what} is no saved context: {}", unread(&error));
+        let message = format!("{what} is not a saved context: {}", unread(&error));
         refused(message, "write `{\"shared\": {…}, \"history\": [{\"state_name\": …, \"output\": …}]}`")
     })
 }
@@ -72,7 +77,7 @@ fn whole(given: &str, any: bool) -> Result<Value, ServiceError> {
         Ok(value) if any || value.is_object() => Ok(value),
         Ok(_) => Err(refused("the input must be a JSON object".to_owned(), "write `{\"key\": value}`")),
         Err(error) => Err(refused(
-            format!("the input is no JSON: {}", unread(&error)),
+            format!("the input is not valid JSON: {}", unread(&error)),
             "write `{\"key\": value}`, `@FILE`, or `-` for standard input",
         )),
     }
@@ -99,7 +104,7 @@ fn fields(given: &[String], schema: &Value) -> (Value, Vec<String>) {
     let mut faults = Vec::new();
     for field in given {
         let Some((key, text)) = field.split_once('=') else {
-            faults.push(format!("`{}` is no `key=value`", clip(field)));
+            faults.push(format!("`{}` is not of the form `key=value`", clip(field)));
             continue;
         };
         if let Some(fault) = unknown(key, schema) {
@@ -124,7 +129,7 @@ fn unknown(key: &str, schema: &Value) -> Option<String> {
         Some(near) => format!("there is no field `{}`: did you mean `{near}`?", clip(key)),
         None => {
             let names: Vec<&str> = known().collect();
-            format!("there is no field `{}`: it has {}", clip(key), portolan_core::diagnostic::list(&names))
+            format!("there is no field `{}`: the fields are {}", clip(key), portolan_core::diagnostic::list(&names))
         }
     })
 }
@@ -188,7 +193,7 @@ mod tests {
     fn a_field_is_unknown_where_the_schema_closes_itself() {
         let named = json!({"properties": {"folder": {}}});
         assert_eq!(unknown("foldr", &named).as_deref(), Some("there is no field `foldr`: did you mean `folder`?"));
-        assert_eq!(unknown("zzz", &named).as_deref(), Some("there is no field `zzz`: it has `folder`"));
+        assert_eq!(unknown("zzz", &named).as_deref(), Some("there is no field `zzz`: the fields are `folder`"));
         assert_eq!(unknown("zzz", &json!({"properties": {"a": {}}, "additionalProperties": {}})), None);
         assert_eq!(unknown("zzz", &json!({})), None);
     }

@@ -135,7 +135,7 @@ impl Live {
             }
             false => {
                 let number = self.attempt(&name, talked.node);
-                self.output.paint_error(Paint::Bad, &format!("✗ {name}  attempt {number} does not hold{spent}"))
+                self.output.paint_error(Paint::Bad, &format!("✗ {name}  attempt {number} was not accepted{spent}"))
             }
         });
         lines

@@ -46,7 +46,7 @@ use driven::PreparedRun;
 /// Example: portolan run count.yaml folder=.
 #[derive(Args)]
 #[command(
-    after_help = "Whatever is wrong with the file or the input is said before any server is started. Exit code 1 when the run fails."
+    after_help = "Faults in the file or the input are reported before any server is started. Exit code 1 when the run fails."
 )]
 pub(super) struct Run {
     /// The file of the graph, or the name of a workflow.
@@ -226,7 +226,7 @@ fn breaks(args: &Run, definition: &Definition) -> Result<Vec<Breakpoint>, Servic
         if !nodes().any(|node| node.as_str() == name) {
             let help = match closest(name, nodes().map(NodeId::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`portolan show` has all nodes".to_owned(),
+                None => "`portolan show` lists all nodes".to_owned(),
             };
             return Err(ServiceError::refused(
                 "unknown_step",
@@ -251,8 +251,8 @@ fn needs_nobody(definition: &Definition) -> Result<(), ServiceError> {
     let Some((who, node)) = awaited(&definition.workflow) else { return Ok(()) };
     Err(ServiceError::refused(
         "durable_required",
-        format!("the run may wait for {who} at `{node}`, and would be lost"),
-        "say `--durable`, so that it is kept until somebody goes on with it",
+        format!("the run can wait for {who} at `{node}`, and would then be lost"),
+        "use `--durable` to keep it until it is continued",
     ))
 }
 

@@ -49,7 +49,7 @@ async fn command(
                 continue;
             }
             other => {
-                output.remark(one_line(&format!("`{other}` is no command ({COMMANDS})")));
+                output.remark(one_line(&format!("`{other}` is not a command ({COMMANDS})")));
                 continue;
             }
         };

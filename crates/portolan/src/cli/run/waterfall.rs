@@ -25,7 +25,7 @@ pub(in crate::cli) fn waterfall(rows: &[TraceRow], width: usize) -> String {
         text += &format!("{index:>i$}  {at:a$}  {kind:k$}  {took:>t$}  |{}|{}\n", bar(row, whole, bars), end(row));
     }
     if rows.len() > MAX_ROWS {
-        text += &format!("… and {} more; `--format json` has them all\n", rows.len() - MAX_ROWS);
+        text += &format!("… and {} more; use `--format json` to see them all\n", rows.len() - MAX_ROWS);
     }
     text
 }

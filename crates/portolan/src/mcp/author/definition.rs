@@ -47,7 +47,7 @@ fn parts(show: Option<Vec<String>>) -> Result<Vec<String>, ServiceError> {
     match show.iter().find(|part| !PARTS.contains(&part.as_str())) {
         None => Ok(show),
         Some(part) => {
-            let message = format!("`show` has `{}`, which is no part of a definition", clip(part));
+            let message = format!("`show` has `{}`, which is not a part of a definition", clip(part));
             Err(ServiceError::refused("invalid_arguments", message, format!("the parts are {}", list(&PARTS))))
         }
     }
@@ -173,7 +173,7 @@ pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<Ca
     let is_trial = arguments.flag("dryRun");
     arguments.finish()?;
     let Value::Array(operations) = operations else {
-        let help = "send a list of operations, also for a single one";
+        let help = "send a list of operations, even for a single one";
         return Err(ServiceError::refused("invalid_arguments", "`do` must be a list", help).into());
     };
     let wanted = Edit { revision, graph, operations, is_trial };
@@ -183,13 +183,13 @@ pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<Ca
 
 fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
     let mut message = match (edited.files.is_empty(), is_trial) {
-        (true, _) => "nothing is different by it",
-        (false, true) => "it could be written: nothing was",
+        (true, _) => "the edit changes nothing",
+        (false, true) => "the edit is possible; nothing was written",
         (false, false) => "written",
     }
     .to_owned();
     if !edited.sound {
-        message.push_str("; the definition has other faults, and cannot be run before they are mended");
+        message.push_str("; the definition has other faults, and cannot be run until they are fixed");
     }
     let mut told = Map::new();
     told.insert("written".to_owned(), json!(!is_trial && !edited.files.is_empty()));

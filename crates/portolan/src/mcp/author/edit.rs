@@ -95,7 +95,7 @@ async fn write(server: &Server, change: Change, revision: Option<&str>) -> Resul
 fn told(written: &AppliedChange, done: &str) -> CallToolResult {
     let mut message = format!("Tool `{}` {done}", written.name);
     if !written.sound {
-        message.push_str("; the file has other faults, and is not served before they are mended");
+        message.push_str("; the file has other faults, and is not served until they are fixed");
     }
     let mut told = json!({ "success": true, "message": message });
     if let Some(revision) = &written.revision {

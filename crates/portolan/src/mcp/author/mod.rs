@@ -106,12 +106,13 @@ impl Server {
 impl Server {
     fn unknown(&self, name: &str) -> ErrorData {
         if schemas::NAMES.contains(&name) {
-            let message =
-                format!("`{name}` is for files of graphs of tool calls, and this is another; use editDefinition");
+            let message = format!(
+                "`{name}` is only for files of graphs of tool calls, and this is another kind of file; use editDefinition"
+            );
             return ErrorData::invalid_params(message, None);
         }
         let help = closest(name, self.tools.iter().map(|tool| &*tool.name))
-            .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
+            .map_or_else(|| "tools/list returns them all".to_owned(), |near| format!("did you mean `{near}`?"));
         ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
     }
 }

@@ -71,10 +71,10 @@ pub(super) async fn graph(
         }
         Outcome::Failed(fault) => answers::failed(failure(&hidden.fault(&fault)), history.told()),
         Outcome::Cancelled => {
-            answers::failed(answers::error_of("cancelled", "the run was called off", "run it again"), history.told())
+            answers::failed(answers::error_of("cancelled", "the run was cancelled", "run it again"), history.told())
         }
         Outcome::Waiting { node, .. } => {
-            let message = format!("`{node}` waits for an agent or a person, whom this run cannot wait for");
+            let message = format!("`{node}` waits for an agent or a person, which this run cannot do");
             let help = "run it with `portolan run --durable`";
             answers::failed(answers::error_of("waiting", &message, help), history.told())
         }
@@ -88,8 +88,8 @@ fn masked(error: ServiceError, hidden: &Redaction) -> ServiceError {
 
 fn failure(fault: &Fault) -> Value {
     let help = match fault.node.as_str() {
-        "" => "mend the arguments, or the definition".to_owned(),
-        node => format!("look at `{node}` in `executionHistory`, and at what the nodes before it came to"),
+        "" => "fix the arguments or the definition".to_owned(),
+        node => format!("check `{node}` in `executionHistory`, and the results of the nodes before it"),
     };
     let mut told = answers::error_of(&fault.code, &fault.message, &help);
     told["node"] = json!(fault.node);

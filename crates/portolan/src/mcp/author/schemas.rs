@@ -49,10 +49,10 @@ fn looking() -> Vec<Tool> {
                 json!({
                     "name": text("Its name."),
                     "version": text("Its version."),
-                    "title": text("Its name for people."),
-                    "instructions": text("What clients are told."),
-                    "file": text("The file that is written."),
-                    "exists": flag("Whether there is such a file yet."),
+                    "title": text("Its display name."),
+                    "instructions": text("The instructions for clients."),
+                    "file": text("The file that changes are written to."),
+                    "exists": flag("Whether this file exists yet."),
                 }),
                 &["name", "version", "title", "file", "exists"],
             ),
@@ -79,7 +79,8 @@ fn looking() -> Vec<Tool> {
                     "inputSchema": any("The JSON Schema of its arguments."),
                     "outputSchema": any("The JSON Schema of its result."),
                     "nodes": { "type": "array", "items": { "type": "object" }, "description": "Its nodes." },
-                    "revision": text("Which version of its text this is: sent back with a change, it keeps somebody else's change from being lost."),
+                    "revision": text("The revision of its text. Send it back with a change, so a change by \
+                        somebody else is not lost."),
                 }),
                 &["name", "revision"],
             ),
@@ -92,15 +93,17 @@ fn discovering() -> Vec<Tool> {
     vec![
         tool(
             NAMES[3],
-            "The MCP servers that graphs can call: those of the graph file, the person's own, and `filesystem` and `echo`, which are built in. Each is started; one that cannot be is listed with its error.",
+            "The MCP servers that graphs can call: those of the graph file, the person's own, and `filesystem` \
+            and `echo`, which are built in. Each is started; one that cannot start is listed with its error.",
             takes(json!({}), &[]),
             gives(
                 json!({ "items": items(json!({
-                    "name": text("What `server` of a node calls it."),
-                    "title": text("Its name for people."),
-                    "instructions": text("How it wants to be used."),
+                    "name": text("The name that `server` of a node uses for it."),
+                    "title": text("Its display name."),
+                    "instructions": text("Its instructions for use."),
                     "version": text("Its version."),
-                    "definedIn": { "type": "string", "enum": ["graph", "person", "builtin"], "description": "Whether it comes with the graph file, with the person, or with Portolan." },
+                    "definedIn": { "type": "string", "enum": ["graph", "person", "builtin"], "description": "Where \
+                        it is defined: in the graph file, by the person, or in Portolan itself." },
                     "error": failure(),
                 }), &["name"]) }),
                 &["items"],
@@ -122,7 +125,7 @@ fn discovering() -> Vec<Tool> {
         ),
         tool(
             NAMES[5],
-            "What a tool of an MCP server takes and gives.",
+            "The input and output of a tool of an MCP server.",
             takes(
                 json!({ "serverName": text("The server."), "toolName": text("Its tool.") }),
                 &["serverName", "toolName"],
@@ -146,16 +149,18 @@ fn writing() -> Vec<Tool> {
     vec![
         tool(
             NAMES[6],
-            "Add a tool to the graph file. It is checked first, and nothing is written when it has faults. Try it with runGraphTool before.",
+            "Add a tool to the graph file. It is checked first, and nothing is written if it has faults. Before \
+            that, try it with runGraphTool.",
             takes(json!({ "tool": definition() }), &["tool"]),
             written(),
             Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
         ),
         tool(
             NAMES[7],
-            "Replace a tool of the graph file by another definition, which may have another name. What does not change keeps its comments and its layout. It is checked first, and nothing is written when it has faults.",
+            "Replace a tool of the graph file with another definition, which can have another name. Unchanged \
+            parts keep their comments and layout. It is checked first, and nothing is written if it has faults.",
             takes(
-                json!({ "toolName": text("The tool as it is called now."), "tool": definition(), "revision": revision() }),
+                json!({ "toolName": text("The current name of the tool."), "tool": definition(), "revision": revision() }),
                 &["toolName", "tool"],
             ),
             written(),
@@ -163,7 +168,7 @@ fn writing() -> Vec<Tool> {
         ),
         tool(
             NAMES[8],
-            "Delete a tool from the graph file. Refused where another tool calls it, and for the last one.",
+            "Delete a tool from the graph file. Refused if another tool calls it, or if it is the last one.",
             takes(json!({ "toolName": text("The tool."), "revision": revision() }), &["toolName"]),
             written(),
             Hints { read_only: false, destructive: true, idempotent: false, open_world: false },
@@ -175,13 +180,15 @@ fn trying() -> Vec<Tool> {
     vec![
         tool(
             NAMES[9],
-            "Run a tool of the graph file, or a draft that is not in it: what it comes to, and what each node did. A draft is run as given, beside the file's other tools and with its servers, and is never written. Give either `toolName` or `toolDefinition`.",
+            "Run a tool of the graph file, or a draft that is not in it, and return its result and what each \
+            node did. A draft is run as given, beside the file's other tools and with its servers, and is never \
+            written. Give either `toolName` or `toolDefinition`.",
             takes(
                 json!({
-                    "arguments": { "type": "object", "description": "What it is given." },
+                    "arguments": { "type": "object", "description": "The arguments of the call." },
                     "toolName": text("A tool of the file."),
                     "toolDefinition": definition(),
-                    "logging": flag("Also tell when each node began and ended."),
+                    "logging": flag("Also report when each node began and ended."),
                 }),
                 &["arguments"],
             ),
@@ -190,36 +197,44 @@ fn trying() -> Vec<Tool> {
         ),
         tool(
             NAMES[10],
-            "Evaluate a JSONata expression over a context, as a node would. Without `result`, and with `undefined`, it has no value.",
+            "Evaluate a JSONata expression over a context, as a node would. If it has no value, the answer has \
+            `undefined` and no `result`.",
             takes(
-                json!({ "expression": text("The expression."), "context": any("What it sees as `$`: an object from node id to output. Without it, an empty one.") }),
+                json!({ "expression": text("The expression."), "context": any("The value of `$` in it: an object \
+                    from node id to output. Default: an empty object.") }),
                 &["expression"],
             ),
             gives(
-                json!({ "result": any("What it comes to: any JSON."), "undefined": flag("It comes to nothing."), "error": tried() }),
+                json!({ "result": any("The result: any JSON."), "undefined": flag("Whether it has no value."), "error": tried() }),
                 &[],
             ),
             LOOKS,
         ),
         tool(
             NAMES[11],
-            "Evaluate a JSON Logic rule over a context, as a switch would: whether it holds. What `var` names is JSONata.",
+            "Evaluate a JSON Logic rule over a context, as a switch would, and return whether it holds. The \
+            operand of `var` is JSONata.",
             takes(
-                json!({ "expression": any("The rule: any JSON."), "context": any("What it sees: an object from node id to output. Without it, an empty one.") }),
+                json!({ "expression": any("The rule: any JSON."), "context": any("Its context: an object from \
+                    node id to output. Default: an empty object.") }),
                 &["expression"],
             ),
-            gives(json!({ "result": any("Whether it holds; null where it failed."), "error": tried() }), &["result"]),
+            gives(
+                json!({ "result": any("Whether it holds; null if the evaluation failed."), "error": tried() }),
+                &["result"],
+            ),
             LOOKS,
         ),
         tool(
             NAMES[12],
-            "Call a tool of an MCP server as an mcp node would: what the node's output would be.",
+            "Call a tool of an MCP server as an mcp node would, and return what the node's output would be.",
             takes(
                 json!({
                     "server": text("The server."),
                     "tool": text("Its tool."),
-                    "args": { "type": "object", "description": "What it is given; `{\"expr\": \"…\"}` in it is evaluated over the context." },
-                    "context": any("What expressions see: an object from node id to output."),
+                    "args": { "type": "object", "description": "The arguments of the call; `{\"expr\": \"…\"}` \
+                        in them is evaluated over the context." },
+                    "context": any("The context of the expressions: an object from node id to output."),
                 }),
                 &["server", "tool", "args"],
             ),
@@ -237,15 +252,15 @@ fn definition() -> Value {
 }
 
 fn revision() -> Value {
-    text("The revision that getGraphTool gave: where the tool was changed since, the call is refused as stale.")
+    text("The revision that getGraphTool returned: if the tool has changed since, the call is refused as stale.")
 }
 
 fn written() -> Value {
     gives(
         json!({
-            "success": flag("It was written."),
+            "success": flag("Whether it was written."),
             "message": text("What was done."),
-            "revision": text("Which version of the tool's text this is."),
+            "revision": text("The revision of the tool's text."),
             "diagnostics": diagnostics(),
         }),
         &["success", "message"],
@@ -262,23 +277,23 @@ fn ran() -> Value {
             "endTime": { "type": "integer" },
             "duration": { "type": "integer" },
             "input": any("The arguments of a call."),
-            "output": any("What it came to."),
+            "output": any("The result."),
             "error": { "type": "object" },
         }),
         &["executionIndex", "nodeId", "nodeType", "startTime", "endTime", "duration", "output"],
     );
     let more = json!({
         "executionHistory": history,
-        "executionsLeftOut": { "type": "integer", "description": "How many nodes were executed before those that are told." },
+        "executionsLeftOut": { "type": "integer", "description": "The number of nodes that were executed before those listed." },
         "logging": { "type": "array", "items": { "type": "object" }, "description": "When each node began and ended." },
     });
-    let result = json!({ "result": any("What it comes to: any JSON.") });
+    let result = json!({ "result": any("The result: any JSON.") });
     either(joined(result, &more), &["result", "executionHistory"], more)
 }
 
 fn called() -> Value {
     let more = json!({
-        "evaluatedArgs": { "type": "object", "description": "The arguments after evaluation, where there was something to evaluate." },
+        "evaluatedArgs": { "type": "object", "description": "The arguments after evaluation, if there was anything to evaluate." },
         "executionTime": { "type": "integer", "description": "How long the call took, in milliseconds." },
     });
     let output = json!({ "output": any("What the node's output would be: any JSON.") });
@@ -317,7 +332,7 @@ fn failed_members(more: Value) -> Value {
         "code": text("A stable word."),
         "message": text("What is wrong."),
         "help": text("What to do."),
-        "stderr": text("The last words of a server."),
+        "stderr": text("The last output of a server on standard error."),
         "node": text("The node that failed."),
         "detail": text(""),
         "details": { "type": "object" },

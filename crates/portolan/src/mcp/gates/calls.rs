@@ -21,8 +21,8 @@ pub(super) fn abort(mut arguments: Arguments) -> Result<(Ending, String), Servic
     arguments.finish()?;
     let ending = [Ending::ScopedDown, Ending::Escalated].into_iter().find(|ending| ending.word() == outcome);
     ending.map(|ending| (ending, reason)).ok_or_else(|| {
-        let message = format!("`outcome` is `{}`, which is none", clip(&outcome));
-        ServiceError::refused("invalid_arguments", message, "say `scoped-down` or `escalated`")
+        let message = format!("`outcome` is `{}`, which is not a valid outcome", clip(&outcome));
+        ServiceError::refused("invalid_arguments", message, "use `scoped-down` or `escalated`")
     })
 }
 

@@ -95,16 +95,16 @@ impl Dialogs {
         let asked = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let mut asked = asked.map_err(|error| error.to_string())?;
         let response = tokio::select! {
-            response = &mut asked.rx => response.map_err(|_gone| "it has left".to_owned())?,
+            response = &mut asked.rx => response.map_err(|_gone| "it has disconnected".to_owned())?,
             () = self.is_over(&question.token) => {
                 // A client that has left has no dialog to close.
-                let _gone = asked.cancel(Some("the question is not open any more".to_owned())).await;
+                let _gone = asked.cancel(Some("the question is no longer open".to_owned())).await;
                 return Ok(None);
             }
         };
         match response.map_err(|error| error.to_string())? {
             ClientResult::ElicitResult(result) => Ok(said(&result, question)),
-            _ => Err("its answer is none".to_owned()),
+            _ => Err("its reply is not an answer".to_owned()),
         }
     }
 
@@ -141,7 +141,7 @@ impl Offered {
 fn form(question: &Question) -> Result<ElicitRequestParams, String> {
     let about = question.task.as_deref().map_or_else(String::new, |task| format!("About the task {}: ", clip(task)));
     let message = format!(
-        "{about}{}\n\nLeft open, it is answered with `portolan supervisor reply {} …`.",
+        "{about}{}\n\nIf you leave it open, it can be answered with `portolan supervisor reply {} …`.",
         question.body, question.token
     );
     let schema = ElicitationSchema::builder();

@@ -33,10 +33,11 @@ use watched::Watched;
 pub(crate) use schemas::tools;
 
 /// The instructions for a client.
-const INSTRUCTIONS: &str = "Portolan leads a task through phases. flow_status says where it is; do what the phase asks \
-for, say with flow_claim what you have made (issueNumber, branch, specPath, prNumber), and call flow_tick: it moves the \
-task one phase on when the repository shows what the phase claims, and otherwise says what is missing. When tests fail or \
-a reviewer wants changes, flow_back. A rule is got past only by flow_override, by name and with a reason, on record.";
+const INSTRUCTIONS: &str = "Portolan leads a task through phases. flow_status says where it is; do what the \
+        phase asks for, report with flow_claim what you have made (issueNumber, branch, specPath, prNumber), \
+        and call flow_tick: it moves the task to the next phase if the repository shows what the phase claims, \
+        and otherwise says what is missing. If tests fail or a reviewer wants changes, call flow_back. A rule \
+        can be bypassed only with flow_override, by name and with a reason, and this is recorded.";
 
 /// Reports something to the person who serves.
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
@@ -121,8 +122,8 @@ impl Server {
                 Ok(state(&flow.get_past(wanted, &caller).await?))
             }
             Asking::Answered(_) => Err(ServiceError {
-                message: format!("the person keeps `{}`", clip(&wanted.invariant)),
-                help: "do what the rule asks for".to_owned(),
+                message: format!("the person keeps the rule `{}`", clip(&wanted.invariant)),
+                help: "do what the rule requires".to_owned(),
                 ..refused
             }),
             Asking::Declined => Err(ask::unanswered(&refused)),
@@ -137,12 +138,12 @@ const PAST: &str = "get-past";
 fn question(wanted: &Override, state: &FlowState) -> Question {
     let phase = wanted.phase.as_deref().unwrap_or(&state.phase);
     let message = format!(
-        "The agent wants to get past {} in the phase {}. Its reason: {}",
+        "The agent wants to bypass {} in the phase {}. Its reason: {}",
         clip(&wanted.invariant),
         clip(phase),
         clip(&wanted.reason)
     );
-    let answers = [(PAST, "Get past it, on record"), ("keep", "Keep the rule")];
+    let answers = [(PAST, "Bypass it, on record"), ("keep", "Keep the rule")];
     Question {
         about: format!("{}@{} {}", state.run_id.as_deref().unwrap_or_default(), state.revision, wanted.invariant),
         message,

@@ -10,8 +10,7 @@ use super::watched::Watched;
 pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";
 
 pub(super) fn resources() -> Vec<Resource> {
-    let about =
-        "Questions to people that are open. A person answers with `portolan supervisor reply <token> <answer>`.";
+    let about = "Open questions to people. A person answers with `portolan supervisor reply <token> <answer>`.";
     vec![
         Resource::new(QUESTIONS, "supervisor-questions")
             .with_title("Open questions")

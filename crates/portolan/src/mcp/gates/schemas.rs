@@ -10,19 +10,19 @@ pub(crate) fn tools() -> Vec<Tool> {
     vec![
         tool(
             "flow_status",
-            "How the project's task stands: its phase, what it claims, what was verified, why the last tick did not move it.",
+            "The status of the project's task: its phase, what it claims, what was verified, and why the last tick did not move it.",
             properties(json!({}), &[]),
             stands(),
             hints(true, true),
         ),
         tool(
             "flow_start",
-            "Begin a task. There is one at a time.",
+            "Begin a task. There can be only one at a time.",
             properties(
                 json!({
                     "task": text("Its name: letters, digits, `.`, `_` and `-`."),
-                    "at": text("The phase to begin at. No phase before it may have a check."),
-                    "workflow_id": text("The workflow of phases; `delivery` where it is left out."),
+                    "at": text("The phase to begin at. Phases before it must not have a check."),
+                    "workflow_id": text("The workflow of phases. Default: `delivery`."),
                 }),
                 &["task"],
             ),
@@ -31,12 +31,12 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         tool(
             "flow_claim",
-            "Say what the task has: nothing of it is believed before flow_tick has verified it.",
+            "State what the task has. None of it counts until flow_tick has verified it.",
             properties(
                 json!({
                     "values": {
                         "type": "object",
-                        "description": "Fields that may be given a value in this phase, such as issueNumber, branch, specPath, prNumber.",
+                        "description": "Fields that can be set in this phase, such as issueNumber, branch, specPath, prNumber.",
                     },
                 }),
                 &["values"],
@@ -46,25 +46,26 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         tool(
             "flow_tick",
-            "Leave the present phase, if the repository is in the state that it claims. Moves one phase at most; otherwise `reason` says what is missing.",
+            "Leave the current phase, if the repository is in the state that the phase claims. Moves at most one \
+            phase; otherwise `reason` says what is missing.",
             properties(json!({}), &[]),
             ticked(),
             hints(false, false),
         ),
         tool(
             "flow_back",
-            "Go back to the work: tests fail, or a reviewer wants something changed. How often is limited.",
-            properties(json!({ "reason": text("Why, in a sentence: it is put on record.") }), &["reason"]),
+            "Go back to the work: tests fail, or a reviewer wants changes. The number of times is limited.",
+            properties(json!({ "reason": text("Why, in one sentence; it is recorded.") }), &["reason"]),
             ticked(),
             hints(false, false),
         ),
         tool(
             "flow_abort",
-            "Call the task off.",
+            "Abort the task.",
             properties(
                 json!({
-                    "outcome": { "type": "string", "enum": ["scoped-down", "escalated"], "description": "What it came to." },
-                    "reason": text("Why, in a sentence: it is put on record."),
+                    "outcome": { "type": "string", "enum": ["scoped-down", "escalated"], "description": "The result." },
+                    "reason": text("Why, in one sentence; it is recorded."),
                 }),
                 &["outcome", "reason"],
             ),
@@ -73,12 +74,13 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         tool(
             "flow_override",
-            "Get past one rule in one phase, by name. It is on record before anything follows from it; where only a person may, the person is asked.",
+            "Bypass one rule in one phase, by name. It is recorded before it takes effect; if only a person is \
+            allowed to do it, the person is asked.",
             properties(
                 json!({
-                    "invariant": text("The rule, exactly one: `I-3`."),
-                    "reason": text("Why, in a sentence: it is put on record."),
-                    "phase": text("The phase in which it is not to count; the present one where it is left out."),
+                    "invariant": text("Exactly one rule, such as `I-3`."),
+                    "reason": text("Why, in one sentence; it is recorded."),
+                    "phase": text("The phase in which the rule does not apply. Default: the current phase."),
                     "once": { "type": "boolean", "description": "Once only." },
                 }),
                 &["invariant", "reason"],
@@ -90,7 +92,7 @@ pub(crate) fn tools() -> Vec<Tool> {
 }
 
 fn stands() -> Value {
-    answer(json!({ "state": { "type": "object", "description": "How the task stands." } }))
+    answer(json!({ "state": { "type": "object", "description": "The status of the task." } }))
 }
 
 fn ticked() -> Value {
@@ -105,7 +107,7 @@ fn ticked() -> Value {
             "advanced": { "type": "boolean", "description": "Whether the task is in the next phase." },
             "from": text("The phase that it was in."),
             "to": text("The phase that it is in."),
-            "reason": text("Why: never empty."),
+            "reason": text("The reason; never empty."),
             "failing": { "type": "array", "items": check, "description": "The checks that do not hold." },
         },
         "required": ["advanced", "from", "to", "reason"],

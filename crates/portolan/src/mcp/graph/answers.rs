@@ -19,13 +19,17 @@ pub(super) fn of(outcome: Outcome, shape: &Shape) -> CallToolResult {
     match outcome {
         Outcome::Done(output) => done(output.map_or(Value::Null, Arc::unwrap_or_clone), shape),
         Outcome::Failed(fault) => failed(&fault, shape),
-        Outcome::Cancelled => failed(&fault("", "cancelled", "the run was called off", ""), shape),
+        Outcome::Cancelled => failed(&fault("", "cancelled", "the run was cancelled", ""), shape),
         Outcome::Waiting { node, why: Some(why) } => {
-            let message = format!("`{node}` stopped: {why}, and a call of a tool cannot wait");
-            failure(&fault(&node, "waiting", &message, "run it with `portolan run`, which keeps it"), &message, shape)
+            let message = format!("`{node}` stopped: {why}, and a tool call cannot wait");
+            failure(
+                &fault(&node, "waiting", &message, "run it with `portolan run`, which keeps the waiting run"),
+                &message,
+                shape,
+            )
         }
         Outcome::Waiting { node, why: None } => {
-            let message = format!("`{node}` waits for an agent or a person, whom a call of a tool cannot wait for");
+            let message = format!("`{node}` waits for an agent or a person, which a tool call cannot do");
             let help = "run it with `portolan run --durable`, or serve its file with `--toolset tasks`";
             failure(&fault(&node, "waiting", &message, help), &message, shape)
         }

@@ -81,8 +81,8 @@ fn cannot_be_served(functions: &FunctionSet, name: &str, definition: &Definition
     let (who, node) = awaited(&definition.workflow)?;
     let by = begun_as(functions, name, definition);
     Some(format!(
-        "`{name}` is not served: it may wait for {who} at `{node}`, which a call of a tool cannot; run it with `portolan \
-         run --durable`, or {by}"
+        "`{name}` is not served: it can wait for {who} at `{node}`, which a tool call cannot do; run it with \
+        `portolan run --durable`, or {by}"
     ))
 }
 
@@ -95,9 +95,9 @@ fn begun_as(functions: &FunctionSet, name: &str, definition: &Definition) -> Str
     let stands = functions.definitions.keys().filter(beside).find(|other| **other == *id).or(first);
     match stands {
         Some(stands) if stands == name => {
-            format!("serve its file with `--toolset tasks`, where `Init` begins it as `{id}`")
+            format!("serve its file with `--toolset tasks`, where `Init` starts it as `{id}`")
         }
-        _ => "serve it from a file of its own with `--toolset tasks`, where `Init` begins it by that file's name"
+        _ => "put it into a file of its own and serve that with `--toolset tasks`, where `Init` starts it by the file's name"
             .to_owned(),
     }
 }

@@ -225,6 +225,6 @@ fn unknown(listing: &Listing, name: &str) -> ErrorData {
     }
     let help = listing
         .closest(name)
-        .map_or_else(|| "tools/list has them all".to_owned(), |near| format!("did you mean `{near}`?"));
+        .map_or_else(|| "tools/list returns them all".to_owned(), |near| format!("did you mean `{near}`?"));
     ErrorData::invalid_params(format!("there is no tool `{}`; {help}", clip(name)), None)
 }

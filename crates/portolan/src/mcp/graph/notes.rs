@@ -73,7 +73,7 @@ fn write(mut out: impl Write, notes: &Receiver<Note>, left_out: &AtomicU64) {
         let lost = left_out.swap(0, Ordering::Relaxed);
         // A closed standard error cannot be reported anywhere.
         if lost > 0 {
-            let _closed = writeln!(out, "[{lost} lines left out: nobody read them]");
+            let _closed = writeln!(out, "[{lost} lines left out: standard error was not read]");
         }
         match note {
             Note::Said(note) => drop(writeln!(out, "{note}")),

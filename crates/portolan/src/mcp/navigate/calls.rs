@@ -37,11 +37,11 @@ pub(super) fn look(mut arguments: Arguments) -> Result<Request, ServiceError> {
         Some("pinned") => Some(DefinitionChange::Pinned),
         Some("migrate") => Some(DefinitionChange::Migrate),
         Some(other) => {
-            let message = format!("`definition` is `{}`, which is no way on", clip(other));
+            let message = format!("`definition` is `{}`, which is not one of its values", clip(other));
             return Err(ServiceError::refused(
                 "invalid_arguments",
                 message,
-                "say `pinned` or `migrate`, or leave it out",
+                "use `pinned` or `migrate`, or leave it out",
             ));
         }
     };

@@ -26,11 +26,13 @@ use super::several::ServedTools;
 pub(crate) use schemas::tools;
 
 /// The instructions for a client.
-const INSTRUCTIONS: &str = "Portolan leads you through a workflow, one step at a time. list_workflows, then \
-start_workflow. Each answer says in `message` what to do now, and in `availableActions` every call that is open: do the \
-work, then send the action back as it stands, with what its `fill` names added. `required` leads on; `optional` may be \
-done instead; `blocked` says what lifts it. Always send the newest `state`. Where a `checkpoint` is open, the person \
-decides. A refused call changes nothing and answers with the present situation. After a loss of context, get_position.";
+const INSTRUCTIONS: &str = "Portolan leads you through a workflow, one step at a time. Call list_workflows, then \
+        start_workflow. Each answer says in `message` what to do now, and lists in `availableActions` every \
+        call that is open: do the work, then send the action back unchanged, with the arguments that its `fill` \
+        names added. `required` actions continue the run; `optional` ones can be done instead; `blocked` ones \
+        say what lifts the block. Always send the newest `state`. If a `checkpoint` is open, the person \
+        decides. A refused call changes nothing and returns the present situation. After a loss of context, \
+        call get_position.";
 
 /// The calls that prompts name.
 const WORDING: Wording = Wording {

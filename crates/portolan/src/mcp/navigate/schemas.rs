@@ -27,19 +27,20 @@ fn list_workflows() -> Tool {
     let workflow = json!({
         "type": "object",
         "properties": {
-            "id": text("What start_workflow calls it."),
+            "id": text("The id for start_workflow."),
             "title": word(),
             "description": word(),
             "version": word(),
             "source": text("`project`, `external` or `catalog`."),
-            "required": { "type": "array", "items": { "type": "object" }, "description": "The variables without which it cannot begin, with their types." },
+            "required": { "type": "array", "items": { "type": "object" }, "description": "The variables that it \
+                needs to start, with their types." },
             "broken": text("Why it cannot be started."),
         },
         "required": ["id", "title", "description", "source"],
     });
     tool(
         "list_workflows",
-        "The workflows that there are, with ids for start_workflow. One with `broken` has faults that a person must mend.",
+        "The available workflows, with ids for start_workflow. One with `broken` has faults that a person must fix.",
         properties(json!({}), &[]),
         plain(json!({ "workflows": { "type": "array", "items": workflow } })),
         hints(true, true),
@@ -49,12 +50,12 @@ fn list_workflows() -> Tool {
 fn start_workflow() -> Tool {
     tool(
         "start_workflow",
-        "Begin a workflow. The answer says what to do first, and has the `state` that later calls send.",
+        "Begin a workflow. The answer says what to do first, and has the `state` to send with later calls.",
         properties(
             json!({
                 "workflow_id": text("The id, as list_workflows gives it."),
                 "description": text("What the user wants done, in the user's words."),
-                "variables": { "type": "object", "description": "What variables of the workflow hold at first." },
+                "variables": { "type": "object", "description": "Initial values of the workflow's variables." },
                 "effectivities": able(),
             }),
             &["workflow_id"],
@@ -71,7 +72,9 @@ fn get_position() -> Tool {
         properties(
             of_run(json!({
                 "effectivities": able(),
-                "definition": { "type": "string", "enum": ["pinned", "migrate"], "description": "The run continues with the workflow as it was when it began (`pinned`); only a person has it continue with a changed one." },
+                "definition": { "type": "string", "enum": ["pinned", "migrate"], "description": "The run \
+                    continues with the workflow as it was when the run began (`pinned`); only a person can \
+                    switch it to a changed one." },
             })),
             &["workflow_id", "state"],
         ),
@@ -83,13 +86,13 @@ fn get_position() -> Tool {
 fn complete_step() -> Tool {
     tool(
         "complete_step",
-        "Report that the step at hand is done, and go on. Where it has acceptance checks, they decide.",
+        "Report that the current step is done, and continue. If it has acceptance checks, they decide.",
         properties(
             of_run(json!({
                 "step_id": text("The step, as the action names it."),
                 "summary": text("What was done, in a few sentences."),
-                "result": text("What the step came to, where that is not `passed`: as an action names it."),
-                "outputs": { "type": "object", "description": "Values of the workflow's variables that the step was to give." },
+                "result": text("The outcome of the step, if it is not `passed`, as an action names it."),
+                "outputs": { "type": "object", "description": "Values of the workflow's variables that the step had to set." },
                 "effectivities": able(),
             })),
             &["workflow_id", "state", "step_id"],
@@ -106,8 +109,8 @@ fn respond_to_checkpoint() -> Tool {
         properties(
             of_run(json!({
                 "checkpoint_id": text("The checkpoint, as the action names it."),
-                "option_id": text("The option that the person chose. Left out where their client asks them itself."),
-                "note": text("What they said besides."),
+                "option_id": text("The option that the person chose. Leave it out if their client asks them itself."),
+                "note": text("What else they said."),
             })),
             &["workflow_id", "state", "checkpoint_id"],
         ),
@@ -119,11 +122,11 @@ fn respond_to_checkpoint() -> Tool {
 fn raise_checkpoint() -> Tool {
     tool(
         "raise_checkpoint",
-        "Put a question to the person that the workflow does not ask. The step goes on once it is answered.",
+        "Ask the person a question that is not part of the workflow. The step continues once it is answered.",
         properties(
             of_run(json!({
                 "question": text("What is to be decided."),
-                "options": texts("The answers that they can choose from, two to twenty."),
+                "options": texts("The answers to choose from, two to twenty."),
             })),
             &["workflow_id", "state", "question", "options"],
         ),
@@ -159,7 +162,7 @@ fn word() -> Value {
 fn of_run(with: Value) -> Value {
     let mut named = json!({
         "workflow_id": text("The workflow, as the action names it."),
-        "state": text("The newest `state`, exactly as it came."),
+        "state": text("The newest `state`, exactly as received."),
     });
     if let (Value::Object(named), Value::Object(with)) = (&mut named, with) {
         named.extend(with);
@@ -168,19 +171,20 @@ fn of_run(with: Value) -> Value {
 }
 
 fn able() -> Value {
-    texts("What you are able to do, by the names that steps use. Steps that need more are offered to be delegated.")
+    texts("What you are able to do, by the names that steps use. Steps that need more are offered for delegation.")
 }
 
 /// Returns the schema of the answer of all tools that concern a run. Clients validate refusals against it, too.
 fn situation() -> Value {
     let mut given = json!({
         "success": { "type": "boolean" },
-        "position": { "type": "object", "description": "`workflow`, `activity`, `step` and `loop`, as far as there are some." },
+        "position": { "type": "object", "description": "`workflow`, `activity`, `step` and `loop`, where present." },
         "message": text("Where you are, what to do, and what done means."),
         "availableActions": { "$ref": "#/$defs/actions" },
-        "checkpoint": { "type": "object", "description": "The question that is open: `id`, `message` and `options`, each with `id` and `label`." },
-        "complete": { "type": "boolean", "description": "Nothing more is to be done." },
-        "state": text("What the next call sends."),
+        "checkpoint": { "type": "object", "description": "The open question: `id`, `message` and `options`, each \
+            with `id` and `label`." },
+        "complete": { "type": "boolean", "description": "Whether nothing is left to do." },
+        "state": text("The value to send with the next call."),
     });
     given["error"] = refusal();
     json!({

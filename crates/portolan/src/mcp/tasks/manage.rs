@@ -41,7 +41,7 @@ pub(super) fn list_workflows(service: &Service, mut arguments: Arguments) -> Ans
         return Err(ServiceError::refused(
             "invalid_arguments",
             format!("`source` is `{}`, which is not one of its values", portolan_core::diagnostic::clip(&filter)),
-            "write one of `all`, `project`, `catalog` and `external`",
+            "use one of `all`, `project`, `catalog` and `external`",
         ));
     }
     let workflows: Vec<Value> =
@@ -81,8 +81,8 @@ fn write_diagram(project: &Path, given: &str, markdown: &str) -> Result<(), Serv
     let (Some(name), true) = (path.file_name(), markdown_file) else {
         return Err(ServiceError::refused(
             "bad_path",
-            format!("`{given}` is no Markdown file"),
-            "give `filePath` the ending `.md`",
+            format!("`{given}` is not a Markdown file"),
+            "give `filePath` the extension `.md`",
         ));
     };
     let folder = copy::inside(project, path.parent().unwrap_or(Path::new("")))?;
@@ -94,7 +94,7 @@ fn write_diagram(project: &Path, given: &str, markdown: &str) -> Result<(), Serv
         Ok(_) if !std::fs::read_to_string(&file).is_ok_and(|text| text.starts_with("## Workflow:")) => {
             return Err(ServiceError::refused(
                 "not_a_diagram",
-                format!("`{given}` is there and is no diagram"),
+                format!("`{given}` exists and is not a diagram"),
                 "choose another name",
             ));
         }
@@ -153,7 +153,7 @@ fn load_project(service: &Service, ids: Option<&[String]>) -> Answer {
         let hint = if available.is_empty() {
             "the project has no workflows of its own; those of the catalogue can be run as they are, or copied with CopyWorkflows"
         } else {
-            "Init finds these without loading; name some in `workflowIds` to have them checked"
+            "Init finds these without loading; name some in `workflowIds` to check them"
         };
         return Ok(object(json!({ "available": available, "hint": hint })));
     };
@@ -178,8 +178,8 @@ fn load_external(service: &Service, path: &str, root: Option<&str>, ids: Option<
     if !is_plain(&namespace) || namespace.contains(':') {
         return Err(ServiceError::refused(
             "bad_path",
-            format!("`{path}` gives no name to call its workflows by"),
-            "name a folder that has a name",
+            format!("`{path}` has no name that can be a namespace for its workflows"),
+            "name a folder whose name has no `:` and does not begin with a dot",
         ));
     }
     let report = service.library().load_external(&folder, &namespace, ids.filter(|ids| !ids.is_empty()))?;

@@ -26,10 +26,11 @@ pub(crate) use schemas::tools;
 
 /// The instructions for a client.
 const INSTRUCTIONS: &str = "Portolan leads you through a workflow. Init a run, Start it, then loop: read the \
-instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` back as it \
-stands. Every offered call is accepted; every other call is refused, changes nothing, and answers with the present \
-situation. `passed` is a claim: where a step has acceptance checks, they decide. At `## HITL` stop and ask the person. \
-After a loss of context call Current. Never edit a task file's position by hand.";
+        instructions, do the work (or delegate it to the agent named), and send one of the calls in `actions` \
+        back unchanged. Every offered call is accepted; every other call is refused, changes nothing, and \
+        returns the present situation. `passed` is a claim: if a step has acceptance checks, they decide. At \
+        `## HITL` stop and ask the person. After a loss of context call Current. Never edit a task file's \
+        position by hand.";
 
 /// Returns Navigator's tools. Without `draws`, it omits the tool that shows a whole workflow.
 pub(crate) fn serving(service: Arc<Service>, draws: bool) -> ServedTools {

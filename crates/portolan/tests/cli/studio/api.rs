@@ -388,6 +388,6 @@ fn the_inbox_says_what_each_answer_is_called_and_leads_to() {
     let told =
         |outcome: &str| options.iter().find(|option| option["outcome"] == outcome).expect("it is offered").clone();
     assert_eq!(told("passed")["title"], "Publish");
-    assert_eq!(told("passed")["meaning"], "The run goes on at Tag the release.");
-    assert_eq!(told("cancelled")["meaning"], "The run ends there: Not released.");
+    assert_eq!(told("passed")["meaning"], "The run continues at Tag the release.");
+    assert_eq!(told("cancelled")["meaning"], "The run ends at Not released.");
 }

@@ -40,7 +40,7 @@ fn a_definition_is_shown_up_to_the_most_nodes_and_refused_beyond_with_what_to_do
     let many = studio.get("/definitions/many").json();
     assert_eq!((&many["sound"], &many["drawing"]), (&json!(false), &Value::Null));
     let problem = &many["problems"][0];
-    assert_eq!(problem["message"], "the workflow has 10001 nodes, more than the 10000 that are read");
+    assert_eq!(problem["message"], "the workflow has 10001 nodes, more than the limit of 10000");
     assert_eq!(problem["help"], "move parts of it into subflows");
     let listed = studio.get("/definitions").json();
     let line = listed["definitions"].as_array().expect("a list").iter().find(|line| line["id"] == "many");

@@ -43,9 +43,9 @@ fn what_has_changed_since_the_step_began_is_told() {
     let told = |path: &str| files.iter().find(|file| file["path"] == path).unwrap_or_else(|| panic!("{path}: {since}"));
     assert_eq!(told("kept.txt")["diff"], "@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
     assert_eq!((&told("new.txt")["how"], &told("new.txt")["diff"]), (&json!("added"), &json!("+fresh\n")));
-    assert_eq!((&told("picture.bin")["diff"], &told("picture.bin")["note"]), (&Value::Null, &json!("it is no text")));
+    assert_eq!((&told("picture.bin")["diff"], &told("picture.bin")["note"]), (&Value::Null, &json!("it is not text")));
     assert!(told("loose.txt")["diff"].is_null(), "how it stood is not kept");
-    assert!(told("loose.txt")["note"].as_str().is_some_and(|note| note.starts_with("it had changes")));
+    assert!(told("loose.txt")["note"].as_str().is_some_and(|note| note.starts_with("it had uncommitted changes")));
     assert!(files.iter().all(|file| file["path"] != "early.txt"), "{since}");
     // The gate behind the work looks at that work.
     let asks = project.run("small", "passed failed");

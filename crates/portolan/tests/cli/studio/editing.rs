@@ -89,19 +89,23 @@ fn what_cannot_be_edited_says_why() {
         )
     };
     let taken = json!({ "is": "rename", "node": "work", "to": "verify" });
-    expect!["422 not_editable: it cannot be changed in place: there is a `verify` already"]
+    expect!["422 not_editable: it cannot be changed in place: `verify` already exists"]
         .assert_eq(&refused("small", SMALL, taken));
     let unknown = json!({ "is": "delete", "nodes": ["nothing"] });
-    expect!["422 not_editable: there is no node `nothing` in it"].assert_eq(&refused("small", SMALL, unknown));
+    expect!["422 not_editable: there is no node `nothing` in the definition"]
+        .assert_eq(&refused("small", SMALL, unknown));
     let kind = json!({ "is": "add", "kind": "dance" });
-    expect!["422 not_editable: there is no kind of node called `dance` in it"]
+    expect!["422 not_editable: there is no node kind `dance` in the definition"]
         .assert_eq(&refused("small", SMALL, kind));
     let join = json!({ "is": "add", "kind": "join" });
-    expect!["422 not_editable: a node of the kind `join` is not made by itself"]
+    expect!["422 not_editable: a node of the kind `join` cannot be added by itself"]
         .assert_eq(&refused("small", SMALL, join));
     let broken = json!({ "is": "duplicate", "node": "work" });
-    expect!["422 not_editable: its text cannot be read so far that it could be edited piece by piece"]
-        .assert_eq(&refused("small", "{ \"nodes\": ", broken));
+    expect!["422 not_editable: its text cannot be read well enough to be edited piece by piece"].assert_eq(&refused(
+        "small",
+        "{ \"nodes\": ",
+        broken,
+    ));
     let nothing = json!({ "is": "fly" });
     assert!(refused("small", SMALL, nothing).starts_with("400 bad_request: the operation cannot be read"));
 }

@@ -176,7 +176,10 @@ fn a_value_is_changed_while_the_run_waits() {
     let records = studio.get(&format!("/runs/{run}/records")).json()["records"].clone();
     let texts: Vec<&str> =
         records.as_array().expect("a list").iter().filter_map(|told| told["text"].as_str()).collect();
-    assert!(texts.iter().any(|text| text.ends_with("(studio) changed `add` → `add` has another output")), "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text.ends_with("(studio) changed `add` → the output of `add` was replaced")),
+        "{texts:?}"
+    );
     let head = studio.get(&format!("/runs/{run}")).json()["head"].clone();
     assert_eq!(studio.get(&format!("/runs/{run}/at/{head}")).json()["overlay"]["nodes"]["add"]["altered"], true);
 }

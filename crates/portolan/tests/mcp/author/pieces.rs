@@ -393,7 +393,7 @@ fn an_edit_is_refused_as_a_whole() {
         (json!({ "is": "set", "field": "mcpServers.x", "value": { "command": "x" } }), "servers", "servers"),
         (json!({ "is": "remove", "nodes": ["write"] }), "invalid_arguments", "no such operation"),
         (json!({ "is": "delete", "node": "write" }), "invalid_arguments", "cannot be read"),
-        (json!({ "is": "disconnect", "edge": 1 }), "invalid_arguments", "is a text"),
+        (json!({ "is": "disconnect", "edge": 1 }), "invalid_arguments", "must be a text"),
         (json!({ "node": "write" }), "invalid_arguments", "does not say"),
         (json!("set"), "invalid_arguments", "does not say"),
     ] {

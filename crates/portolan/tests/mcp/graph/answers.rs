@@ -113,6 +113,6 @@ fn an_unknown_tool_is_an_error_of_the_protocol() {
         (&json!(-32602), &json!("there is no tool `fail`; did you mean `fails`?"))
     );
     let error = wire.request("tools/call", json!({ "name": "zzz", "arguments": {} }))["error"].clone();
-    assert_eq!(error["message"], "there is no tool `zzz`; tools/list has them all");
+    assert_eq!(error["message"], "there is no tool `zzz`; tools/list returns them all");
     assert_eq!(wire.request("tools/call", json!({ "arguments": {} }))["error"]["code"], -32602);
 }

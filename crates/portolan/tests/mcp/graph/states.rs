@@ -44,7 +44,7 @@ fn where_nobody_says_which_model_works_the_call_says_so() {
     let mut wire = client(&project, &[]);
     let failed = call(&mut wire, "greeting", json!({ "name": "Ada" }));
     let text = failed["content"][0]["text"].as_str().expect("a text");
-    assert!(text.contains("nobody says which model works on `greet`; name one with `--model`"), "{text}");
+    assert!(text.contains("no model is set for `greet`; name one with `--model`"), "{text}");
     assert_eq!(failed["structuredContent"]["error"]["code"], "waiting");
 }
 

@@ -83,11 +83,11 @@ fn a_person_carries_a_run_over_at_the_shell() {
         let output = project.command(arguments).output().expect("the command runs");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(said(&["runs", "migrate", "k7m2qx4p"]).contains("only the run of a token is carried over"));
+    assert!(said(&["runs", "migrate", "k7m2qx4p"]).contains("only the run of a token can be migrated"));
     project.write(FILE, &GATED.replace("name: Work", "name: Work, accept: [{ id: more, file: more.md }]"));
     let refused = said(&["runs", "migrate", state]);
-    assert!(refused.contains("`all.work` has the check `more` now"), "{refused}");
+    assert!(refused.contains("`all.work` now has the check `more`"), "{refused}");
     let output =
         project.command(&["runs", "migrate", state]).env("CLAUDECODE", "1").output().expect("the command runs");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("only a person may carry a run over"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("only a person may migrate a run"));
 }

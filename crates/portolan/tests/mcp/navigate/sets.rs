@@ -85,7 +85,7 @@ fn what_is_broken_is_listed_with_its_reason() {
     };
     assert_eq!(line("asking").get("broken"), None);
     let reason = |id: &str| line(id)["broken"].as_str().expect("a reason").to_owned();
-    assert!(reason("broken").contains("names `nowhere`, which is no activity"), "{}", reason("broken"));
+    assert!(reason("broken").contains("names `nowhere`, which is not an activity"), "{}", reason("broken"));
     assert!(reason("garbled").contains("garbled.yaml:1"), "{}", reason("garbled"));
     let refused = wire.call("start_workflow", &json!({ "workflow_id": "broken" }));
     assert_eq!(refused.value["error"]["code"], "invalid_definition");

@@ -227,7 +227,7 @@ impl Wire {
     pub(crate) fn read(&self, tool: &str, response: &Value) -> Answer {
         let result = &response["result"];
         let value = result["structuredContent"].clone();
-        assert!(value.is_object(), "{tool} was answered with {response}");
+        assert!(value.is_object(), "{tool} returned {response}");
         let text = result["content"][0]["text"].as_str().expect("text");
         let said: Value = serde_json::from_str(text).expect("the text is JSON");
         assert_eq!(said, value, "text and structured content of {tool} differ");

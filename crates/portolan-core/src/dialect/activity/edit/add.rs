@@ -23,7 +23,7 @@ pub(super) struct Adding<'a> {
 
 pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     if adding.on.is_some_and(|on| on != PASSED) {
-        return Err(EditError::not_here("something is added behind one outcome"));
+        return Err(EditError::not_here("something is added after one outcome"));
     }
     if adding.kind == "activity" {
         return add_activity(page, adding);
@@ -61,7 +61,7 @@ struct Spot {
 
 fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
     let Some(edge) = adding.edge else {
-        let nowhere = || EditError::new("a step stands in an activity", "say behind what it comes");
+        let nowhere = || EditError::new("a step must be in an activity", "say what to add it after");
         return behind(page, adding.after.ok_or_else(nowhere)?);
     };
     let edge = page.edge(edge)?;
@@ -72,8 +72,8 @@ fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
     }
     let is_answer = matches!(from.kind, Kind::Checkpoint { .. }) && matches!(way_of(page, edge), Ok(Way::Answer(_)));
     if is_answer || (from.kind == Kind::Activity && on == Some(SKIPPED)) {
-        let message = format!("no step comes between `{}` and `{}`", edge.from.value, edge.to.value);
-        return Err(EditError::new(message, "add it behind a step, or add an activity"));
+        let message = format!("no step can be added between `{}` and `{}`", edge.from.value, edge.to.value);
+        return Err(EditError::new(message, "add it after a step, or add an activity"));
     }
     behind(page, from.id.as_str())
 }
@@ -82,8 +82,8 @@ fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
 fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
     let list = looping.place.with("steps");
     if page.items(&list).first().is_none_or(|first| first.as_str().is_some()) {
-        let message = format!("`{}` goes through what stands elsewhere", looping.node.id);
-        return Err(EditError::new(message, "add it behind one of the steps that it goes through"));
+        let message = format!("`{}` repeats what is defined elsewhere", looping.node.id);
+        return Err(EditError::new(message, "add it after one of the steps that it repeats"));
     }
     let prefix = looping.prefix().to_owned();
     Ok(Spot { list, nth: 0, activity: looping.activity.clone(), prefix, behind: None })
@@ -91,8 +91,8 @@ fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
 
 fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
     if let Kind::Start | Kind::End { .. } = page.node(node)?.kind {
-        let message = format!("a step stands in an activity, and `{node}` in none");
-        return Err(EditError::new(message, "add it behind an activity or a step"));
+        let message = format!("a step must be in an activity, and `{node}` is in none");
+        return Err(EditError::new(message, "add it after an activity or a step"));
     }
     let written = written(page, node)?;
     let (activity, prefix) = (written.activity.clone(), written.prefix().to_owned());
@@ -105,8 +105,8 @@ fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
             Ok(Spot { list, nth: nth + 1, activity, prefix, behind })
         }
         _ => {
-            let message = format!("`{node}` stands in a list of its own, beside the steps");
-            Err(EditError::new(message, "add it behind a step, or edit the text"))
+            let message = format!("`{node}` is in a list of its own, beside the steps");
+            Err(EditError::new(message, "add it after a step, or edit the text"))
         }
     }
 }
@@ -132,7 +132,7 @@ fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value
     let more = match kind {
         "technique" => json!({ "technique": id }),
         "checkpoint" => json!({
-            "message": "Does it go on?",
+            "message": "Should the work continue?",
             "options": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }],
         }),
         "loop" => {
@@ -249,8 +249,8 @@ pub(super) fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     }
     let Some((list, nth)) = written.listed() else { return Err(EditError::unknown("step", node)) };
     if page.tree(&written.place).is_some_and(names_steps) {
-        let message = format!("`{node}` goes through steps that stand beside it, and a step is in one loop");
-        return Err(EditError::new(message, "write the steps out inside the loop, and make a copy of that"));
+        let message = format!("`{node}` repeats steps that are defined beside it, and a step can be in only one loop");
+        return Err(EditError::new(message, "define the steps inside the loop, and copy that"));
     }
     let mut ids = Vec::new();
     rename_all(page, &written.activity, &mut value, Some(written.id()), &mut ids);

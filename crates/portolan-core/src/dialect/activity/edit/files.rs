@@ -21,8 +21,11 @@ pub(super) fn name_for(page: &Page<'_>, id: &str) -> Result<String, EditError> {
     let ending = file.rsplit_once('.').map_or("yaml", |(_, ending)| ending);
     let number = file.get(..2).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or_default() + 1;
     if number > LAST_NUMBER {
-        let help = "give the files before it lower numbers, in their names";
-        return Err(EditError::new(format!("`{file}` has the last number that a file of an activity can have"), help));
+        let help = "give the files before it lower numbers in their names";
+        return Err(EditError::new(
+            format!("`{file}` has the highest number that the file of an activity can have"),
+            help,
+        ));
     }
     Ok(format!("{folder}{number:02}-{id}.{ending}"))
 }

@@ -44,7 +44,8 @@ fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
     if own == on {
         return Ok(Done::default());
     }
-    let message = "ways between activities are taken on conditions, and answers lead where they say";
+    let message =
+        "transitions between activities depend on conditions, and answers lead to the activity that they name";
     Err(EditError::new(message, "edit the condition, or the answers of the checkpoint"))
 }
 
@@ -104,5 +105,5 @@ fn sound(id: &str, whose: &str) -> Result<(), EditError> {
 }
 
 fn taken(what: &str, id: &str) -> EditError {
-    EditError::new(format!("there is {what} `{id}` already"), "give it another identifier")
+    EditError::new(format!("there is already {what} `{id}`"), "give it another identifier")
 }

@@ -59,7 +59,7 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
         all.push(written);
     }
     if names::activities(page).iter().all(|activity| changes.takes(activity)) {
-        return Err(EditError::new("no activity would be left", "keep one: a workflow has an activity"));
+        return Err(EditError::new("no activity would be left", "keep one: a workflow needs an activity"));
     }
     for reference in references(page) {
         if let Some(written) = all.iter().find(|written| is_named(written, &reference)) {
@@ -115,8 +115,8 @@ fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), EditError> {
             let body = ["steps", "activities"].map(|key| place.with(key));
             if body.iter().any(|list| !page.items(list).is_empty() && left(list) == 0) {
                 let name = page.tree(place).and_then(names::id_of).unwrap_or_default();
-                let message = format!("the loop `{name}` would go through nothing");
-                return Err(EditError::new(message, "take the loop away with it, or add another step to it first"));
+                let message = format!("the loop `{name}` would have nothing to repeat");
+                return Err(EditError::new(message, "remove the loop as well, or add another step to it first"));
             }
         }
         let decisions = activity.with("decisions");

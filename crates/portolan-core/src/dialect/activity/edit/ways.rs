@@ -60,8 +60,8 @@ pub(super) fn way_of(page: &Page<'_>, edge: &Edge) -> Result<Way, EditError> {
         return Ok(Way::Initial);
     }
     let follows = || {
-        let message = format!("that `{}` comes behind `{}` follows from what is listed there", to.id, from.id);
-        EditError::new(message, "add the step elsewhere and take this one away, or edit the text")
+        let message = format!("`{}` comes after `{}` because of their order in the list", to.id, from.id);
+        EditError::new(message, "add the step elsewhere and remove this one, or edit the text")
     };
     let is_out = begins_one(to) || matches!(to.kind, Kind::End { .. });
     let is_past = from.kind == Kind::Activity && edge.on.outcome().is_some_and(|on| on.as_str() == SKIPPED);
@@ -138,8 +138,8 @@ fn target(page: &Page<'_>, to: &str) -> Result<(), EditError> {
     if begins_one(node) {
         return Ok(());
     }
-    let help = "name an activity: where nothing leads on from one, the work is done";
-    Err(EditError::new(format!("`{to}` is no activity, and ways lead to activities"), help))
+    let help = "name an activity: if no transition leaves one, the work is done";
+    Err(EditError::new(format!("`{to}` is not an activity, and transitions lead to activities"), help))
 }
 
 pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
@@ -151,13 +151,13 @@ pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -
         return Ok(changes.done(page));
     }
     if on.is_some() {
-        let message = "ways between activities are taken on conditions, not on outcomes";
+        let message = "transitions between activities depend on conditions, not on outcomes";
         return Err(EditError::new(message, "connect them without an outcome, and give the transition a condition"));
     }
     let activity = leaving(page, node)?;
     if let Some(way) = open(page, &activity) {
-        let message = format!("`{from}` has a way on that is always open{}", leads_to(page, &way));
-        return Err(EditError::new(message, "lead that way elsewhere, or give it a condition first"));
+        let message = format!("`{from}` already has a transition that is always open{}", leads_to(page, &way));
+        return Err(EditError::new(message, "change the target of that transition, or give it a condition first"));
     }
     Way::Nothing(activity).lead(page, to, &mut changes);
     Ok(changes.done(page))
@@ -176,10 +176,10 @@ pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, EditError> 
     }
     let message = match node.kind {
         Kind::Start => "the work begins at one activity".to_owned(),
-        Kind::End { .. } => format!("nothing comes behind `{}`: the work is done there", node.id),
-        _ => format!("`{}` leads to what comes behind it in its list", node.id),
+        Kind::End { .. } => format!("nothing can follow `{}`: the work ends there", node.id),
+        _ => format!("`{}` leads to the next item of its list", node.id),
     };
-    Err(EditError::new(message, "lead the edge elsewhere that is there, or connect activities"))
+    Err(EditError::new(message, "change the target of the existing edge, or connect activities"))
 }
 
 /// Returns an answer of a checkpoint that has no target yet.
@@ -188,8 +188,8 @@ fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, EditError> {
     let nth = page.items(&options).iter().position(|option| text_of(option, "id") == Some(on));
     let answer = options.with(nth.ok_or_else(|| EditError::unknown("answer", on))?);
     if page.tree(&answer.with("effect").with("transitionTo")).is_some() {
-        let message = format!("the answer `{on}` leads to an activity already");
-        return Err(EditError::new(message, "lead that edge elsewhere"));
+        let message = format!("the answer `{on}` already leads to an activity");
+        return Err(EditError::new(message, "change the target of that edge"));
     }
     Ok(Way::Answer(answer))
 }
@@ -207,8 +207,8 @@ pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {
     match way_of(page, page.edge(edge)?)? {
         Way::Initial => return Err(EditError::not_here("the work begins nowhere")),
         Way::Nothing(_) => {
-            let message = "nothing is written there: where nothing leads on, the work is done";
-            return Err(EditError::new(message, "connect the activity with another"));
+            let message = "no transition is written there: without one, the work is done";
+            return Err(EditError::new(message, "connect the activity with another one"));
         }
         Way::Branch(branch) => {
             let others = branch.parent().map_or(0, |list| page.items(&list).len());
@@ -225,5 +225,5 @@ pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {
 }
 
 pub(super) fn two_branches() -> EditError {
-    EditError::new("a decision has two branches at least", "lead the branch elsewhere, or edit the text")
+    EditError::new("a decision has at least two branches", "change the target of the branch, or edit the text")
 }

@@ -89,8 +89,8 @@ impl<'f> Lowering<'f, '_> {
                         let message =
                             format!("the branch `{}` has neither a condition nor `isDefault`", branch.id.value);
                         let fault = Diagnostic::error("undecided-branch", message).at(branch.id.span);
-                        let help =
-                            "say with `condition` when it is taken, or with `isDefault: true` that it is otherwise";
+                        let help = "add the `condition` under which it is taken, or `isDefault: true` if it is taken \
+                            when no condition holds";
                         self.faults.push(fault.help(help).repaired("it is never taken"));
                     }
                 }
@@ -138,16 +138,16 @@ impl<'f> Lowering<'f, '_> {
             |it: &&Transition| it.is_default && it.condition.is_none() && self.names.place(&it.to.value) != *open;
         let Some(default) = activity.transitions.iter().find(is_untaken) else { return };
         let message =
-            format!("the default transition to `{}` is never taken: another is always open", default.to.value);
+            format!("the default transition to `{}` is never taken: another one has no condition", default.to.value);
         let fault = Diagnostic::error("shadowed-edge", message).at(default.span);
-        let help = "give the other one a condition, or leave one of the two out";
-        self.faults.push(fault.help(help).repaired("it stays untaken"));
+        let help = "give the other one a condition, or remove one of the two";
+        self.faults.push(fault.help(help).repaired("it is never taken"));
     }
 
     fn never(&mut self, span: Span, to: &Spanned<String>) {
-        let message = format!("the transition to `{}` is never taken: one before it is always open", to.value);
+        let message = format!("the transition to `{}` is never taken: an earlier one has no condition", to.value);
         let fault = Diagnostic::error("shadowed-edge", message).at(span);
-        self.faults.push(fault.help("put it before the one without a condition").repaired("it stays untaken"));
+        self.faults.push(fault.help("move it before the one without a condition").repaired("it is never taken"));
     }
 
     /// Returns the target of a skipped activity: its default transition, or else its guarded exit, or else the end.

@@ -85,7 +85,7 @@ impl<'f> Lowering<'f, '_> {
     }
 
     fn no_path(&mut self, over: &Spanned<String>) {
-        let message = format!("`over` is `{}`, which is no path to a variable", clip(&over.value));
+        let message = format!("`over` is `{}`, which is not a path to a variable", clip(&over.value));
         let fault = Diagnostic::error("bad-path", message).at(over.span);
         self.faults.push(fault.help("write the name of an array, such as `review.findings`"));
     }
@@ -123,10 +123,10 @@ impl<'f> Lowering<'f, '_> {
         if self.chain.nodes[begin..].iter().any(may_set) {
             return;
         }
-        let message = format!("nothing in the loop `{}` changes what it goes by", looping.id.value);
+        let message = format!("nothing in the loop `{}` changes a variable of its conditions", looping.id.value);
         let fault = Diagnostic::warning("unbounded-loop", message).at(condition.span);
         let help = format!(
-            "set it inside the loop, or write `maxIterations`: without one there are up to {DEFAULT_MAX_PASSES} passes"
+            "set one inside the loop, or write `maxIterations`: without it there are up to {DEFAULT_MAX_PASSES} passes"
         );
         self.faults.push(fault.help(help));
     }
@@ -164,11 +164,14 @@ impl<'f> Lowering<'f, '_> {
         }
         if !std::mem::replace(&mut self.is_too_large, true) {
             let message = match too_many {
-                true => format!("with the activities in its loops the workflow has more than {MAX_WRITTEN_OUT} nodes"),
-                false => format!("`{}` stands in more than {MAX_NESTING} loops", id.value),
+                true => {
+                    format!("including the activities in its loops, the workflow has more than {MAX_WRITTEN_OUT} nodes")
+                }
+                false => format!("`{}` is nested in more than {MAX_NESTING} loops", id.value),
             };
             let fault = Diagnostic::error("too-large", message).at(id.span);
-            self.faults.push(fault.help("make what is repeated a workflow of its own, and start it with `triggers`"));
+            self.faults
+                .push(fault.help("move the repeated part into a workflow of its own, and start it with `triggers`"));
         }
         false
     }
@@ -192,8 +195,8 @@ impl<'f> Lowering<'f, '_> {
     }
 
     fn named_twice(&mut self, looping: &Loop, id: &Spanned<String>) {
-        let message = format!("the loop `{}` goes through `{}` twice", looping.id.value, clip(&id.value));
-        let fault = Diagnostic::error("duplicate-id", message).at(id.span).help("name it once");
+        let message = format!("the loop `{}` lists `{}` twice", looping.id.value, clip(&id.value));
+        let fault = Diagnostic::error("duplicate-id", message).at(id.span).help("list it once");
         self.faults.push(fault.repaired("the first one counts"));
     }
 
@@ -211,16 +214,16 @@ impl<'f> Lowering<'f, '_> {
             (Some(step), Some(_)) => {
                 let message = format!("`{}` is both a step of `{}` and an activity", id.value, activity.id.value);
                 let fault = Diagnostic::error("duplicate-id", message).at(id.span);
-                let help = "give one of them another id, so that the loop says which it goes through";
-                self.faults.push(fault.help(help).repaired("the loop goes through the step"));
+                let help = "give one of them another id, so it is clear which one the loop repeats";
+                self.faults.push(fault.help(help).repaired("the loop repeats the step"));
                 Some(Through::Part(step))
             }
             (Some(step), None) => Some(Through::Part(step)),
             (None, Some(_)) if seat.within.contains(&id.value.as_str()) => {
                 let message =
-                    format!("the loop `{}` goes through `{}`, which it stands in", looping.id.value, id.value);
+                    format!("the loop `{}` repeats `{}`, which contains the loop", looping.id.value, id.value);
                 let fault = Diagnostic::error("loop-recursion", message).at(id.span);
-                self.faults.push(fault.help("name other activities, or lead back with a transition"));
+                self.faults.push(fault.help("list other activities, or go back with a transition"));
                 None
             }
             (None, Some(at)) => Some(Through::Activity(at, id)),
@@ -237,14 +240,14 @@ impl<'f> Lowering<'f, '_> {
     fn goes_nowhere(&mut self, activity: &Activity, looping: &Loop, id: &Spanned<String>, whole: bool) {
         let what = if whole { "neither an activity nor a step" } else { "no step" };
         let (of, name) = (&activity.id.value, clip(&id.value));
-        let message = format!("the loop `{}` goes through `{name}`, which is {what} of `{of}`", looping.id.value);
+        let message = format!("the loop `{}` lists `{name}`, which is {what} of `{of}`", looping.id.value);
         let message = if whole { message.replace(&format!(" of `{of}`"), "") } else { message };
         let fault = Diagnostic::error("unknown-step", message).at(id.span);
         let steps = activity.steps.iter().map(|item| Part::of(item).id());
         let activities = self.activities().iter().filter(|_| whole).map(|other| other.id.value.as_str());
         let fault = fault.help(match whole {
-            true => "name an activity of the workflow, or a step of this one",
-            false => "a loop goes through steps of its activity: write them under `steps`",
+            true => "list an activity of the workflow, or a step of this one",
+            false => "a loop repeats steps of its activity: define them under `steps`",
         });
         let known: Vec<&str> = steps.chain(activities).collect();
         self.faults.push(fault.did_you_mean(&id.value, known).repaired("it is left out of the loop"));

@@ -107,9 +107,9 @@ fn workflow_id(source: &Source, file: &syntax::File, faults: &mut FaultList) -> 
     let Some(name) = source.stem().filter(|name| *name != own.value) else { return own };
     if file.id.is_some() {
         let (calls, called) = (clip(&own.value), clip(name));
-        let message = format!("the workflow calls itself `{calls}`, but it is found as `{called}`");
+        let message = format!("the workflow has the id `{calls}`, but its file or folder is called `{called}`");
         let fault = Diagnostic::warning("id-file-name", message).at(own.span);
-        faults.push(fault.help("give it the name of its file or folder as `id`: that is what begins it"));
+        faults.push(fault.help("use the name of its file or folder as `id`: the workflow is started by that name"));
     }
     Spanned { value: name.to_owned(), span: own.span }
 }
@@ -198,9 +198,9 @@ impl<'f> Lowering<'f, '_> {
         let mut ways =
             activity.transitions.iter().map(|way| &way.to).chain(branches.filter_map(|branch| branch.to.as_ref()));
         if let Some(to) = ways.find(|to| to.value != last.value && to.value != names::TERMINAL) {
-            let message = format!("`{}` is the `finalActivity`, and leads on to `{}`", last.value, clip(&to.value));
+            let message = format!("`{}` is the `finalActivity`, but leads to `{}`", last.value, clip(&to.value));
             let fault = Diagnostic::warning("inert-final-activity", message).at(last.span);
-            self.faults.push(fault.help("remove what leads on, or the field: it does nothing else"));
+            self.faults.push(fault.help("remove what leads there, or the field, which has no other effect"));
         }
     }
 
@@ -288,7 +288,7 @@ impl<'f> Lowering<'f, '_> {
         if id.value == names::TERMINAL {
             return Some(self.names.done.clone());
         }
-        let message = format!("{by} names `{}`, which is no activity", clip(&id.value));
+        let message = format!("{by} names `{}`, which is not an activity", clip(&id.value));
         let fault = Diagnostic::error("unknown-activity", message).at(id.span);
         let known: BTreeSet<&str> = self.names.activities.iter().copied().collect();
         let fault = fault.help("correct the name, or add the activity").did_you_mean(&id.value, known);

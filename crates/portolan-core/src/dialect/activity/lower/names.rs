@@ -130,7 +130,7 @@ impl<'f> Names<'f> {
                 let fault = Diagnostic::error("unknown-mode", message).at(over.mode.span);
                 let fault =
                     fault.help("add it under `modes`").did_you_mean(&over.mode.value, self.modes.keys().copied());
-                faults.push(fault.repaired("it counts as never active"));
+                faults.push(fault.repaired("it is treated as never active"));
             }
         }
     }
@@ -145,7 +145,7 @@ impl<'f> Names<'f> {
     /// variable in braces.
     pub(super) fn given(&self, name: &Spanned<String>, value: &Spanned<Value>, faults: &mut FaultList) -> Value {
         let Some(&kind) = self.variables.get(name.value.as_str()) else {
-            self.unknown(&name.value, name.span, "it comes into being where it is set", faults);
+            self.unknown(&name.value, name.span, "it is created where it is set", faults);
             return value.value.clone();
         };
         if let Some(path) = value.value.as_str().and_then(template::whole) {
@@ -161,7 +161,7 @@ impl<'f> Names<'f> {
         }
         self.loosen(&name.value);
         let written = clip(&value.value.to_string()).replace('`', "'");
-        let message = format!("`{}` is declared as {}, and set to `{written}`", name.value, kind.described());
+        let message = format!("`{}` is declared as {}, but set to `{written}`", name.value, kind.described());
         let fault = Diagnostic::warning("set-to-other-type", message).at(value.span);
         faults.push(
             fault.help("give it a value of its type, or change its type; until then it holds values of any type"),
@@ -232,9 +232,9 @@ impl<'f> Names<'f> {
         let Expr::Condition(asked) = &condition.value else { return };
         let always = |name: &&str| self.seeded.contains(name) && !self.items.contains(name);
         for name in asked.existing().into_iter().filter(always) {
-            let message = format!("it is asked whether `{}` is there, and it always is", clip(name));
+            let message = format!("the condition tests whether `{}` exists, and it always does", clip(name));
             let fault = Diagnostic::warning("always-there", message).at(condition.span);
-            faults.push(fault.help("compare its value, or take its `default` and `required` away"));
+            faults.push(fault.help("compare its value, or remove its `default` and `required`"));
         }
     }
 

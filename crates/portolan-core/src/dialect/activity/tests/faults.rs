@@ -25,20 +25,20 @@ fn what_a_workflow_must_have() {
     expect![[r#"
         workflow title="T"
         1:5 error bad-id: `a b` cannot be the id of a workflow (it is left out)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
         2:10 error wrong-type: `version` of the workflow must be a string, but is `1.0` (it counts as absent)
             help: put it in quotes: `"1.0"`
         4:1 error either-or: the workflow has both `title` and `name` (the first of the two counts)
             help: keep one of the two
         5:13 error missing-field: the workflow has no activities (it is left out)
-            help: add one under `activities`, or remove the field where they are files
+            help: add one under `activities`, or remove the field if they are in files of their own
     "#]]
     .assert_eq(&workflow("id: a b\nversion: 1.0\ntitle: T\nname: N\nactivities: []\n"));
     expect![[r#"
         workflow id="a" title="T" elsewhere
-        2:10 error bad-version: `version` of the workflow is `v1`, which is no version (it is left out)
-            help: write three numbers with dots between, such as `1.0.0`
-        4:1 error unknown-field: the workflow has a field `activites`, which means nothing here (it is ignored)
+        2:10 error bad-version: `version` of the workflow is `v1`, which is not a valid version (it is left out)
+            help: write three numbers separated by dots, such as `1.0.0`
+        4:1 error unknown-field: the workflow has a field `activites`, which has no meaning here (it is ignored)
             help: did you mean `activities`?
         5:8 error wrong-type: `modes` of the workflow must be an array, but is an object (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
@@ -57,8 +57,8 @@ fn the_folder_of_activities_is_inside_that_of_the_workflow_and_all_there_is() {
           activity a
         4:1 error either-or: the workflow has both `activities` and `activitiesDir` (the first of the two counts)
             help: keep one of the two
-        4:16 error bad-path: `activitiesDir` is `../x`, which leads out of the workflow's folder (it is left out)
-            help: name a folder inside that of the workflow, such as `activities`
+        4:16 error bad-path: `activitiesDir` is `../x`, which is outside the workflow's folder (it is left out)
+            help: name a folder inside the workflow's folder, such as `activities`
     "#]]
     .assert_eq(&workflow("id: a\nversion: 1.0.0\ntitle: T\nactivitiesDir: ../x\nactivities: [{ id: a }]\n"));
 }
@@ -105,7 +105,7 @@ variables:
         11:22 error unknown-value: `type` of variable `f` is `text`, which is not one of its values (it holds values of any type)
             help: write one of `string`, `number`, `boolean`, `array` and `object`
         12:13 error bad-id: `g.h` cannot be the name of a variable (it is left out)
-            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them a letter or `_`
+            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, starting with a letter or `_`
         13:42 error either-or: variable `i` has both `default` and `defaultValue` (the first of the two counts)
             help: keep one of the two
         14:13 error duplicate-id: the variable `i` is defined twice (the first one counts)
@@ -114,7 +114,7 @@ variables:
             help: add `type: …`
         16:5 error missing-field: a variable has no `name` (it is left out)
             help: add `name: …`
-        16:21 error unknown-field: a variable has a field `requierd`, which means nothing here (it is ignored)
+        16:21 error unknown-field: a variable has a field `requierd`, which has no meaning here (it is ignored)
             help: did you mean `required`?
     "#]]
     .assert_eq(&workflow(text));
@@ -146,27 +146,27 @@ artifactLocations: { a: 1, b: { description: x } }
           shared rules two
           shared checkpoint c message="c"
             option continue label="Continue"
-        5:10 error unknown-field: `rules` of the workflow has a field `workflows`, which means nothing here (it is ignored)
+        5:10 error unknown-field: `rules` of the workflow has a field `workflows`, which has no meaning here (it is ignored)
             help: did you mean `workflow`?
         5:37 error wrong-type: a rule of `rules` of the workflow must be a text, but is an object (it is left out)
-            help: write a text, in quotes where it holds `: `, or `ref: …` for shared rules
+            help: write a text, in quotes if it contains `: `, or `ref: …` for shared rules
         5:47 error wrong-type: a rule of `rules` of the workflow must be a text, but is a number (it is left out)
-            help: write a text, in quotes where it holds `: `, or `ref: …` for shared rules
+            help: write a text, in quotes if it contains `: `, or `ref: …` for shared rules
         6:14 error wrong-type: `techniques` of the workflow must be an array of strings, but is `1` (it counts as absent)
             help: put it in quotes: `"1"`
         8:36 error wrong-type: the shared rules `two` refer to others (it is left out)
-            help: write the rules out: shared ones stand on their own
+            help: write the rules out: shared rules cannot refer to others
         9:18 error bad-id: `a b` cannot be the id of a shared checkpoint (it is left out)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
-        9:74 error missing-field: shared checkpoint `c` has no `message` (it asks by its id)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
+        9:74 error missing-field: shared checkpoint `c` has no `message` (its id is the question)
             help: add `message: …`
-        9:74 error missing-field: shared checkpoint `c` has no `options` (it is answered with `continue`)
+        9:74 error missing-field: shared checkpoint `c` has no `options` (its only option is `continue`)
             help: add `options: …`
-        9:76 error unknown-field: shared checkpoint `c` has a field `id`, which means nothing here (it is ignored)
+        9:76 error unknown-field: shared checkpoint `c` has a field `id`, which has no meaning here (it is ignored)
             help: the fields here are `name`, `description`, `prerequisite`, `when`, `condition`, `required`, `blocking`, `scope`, `ref`, `message`, `options`, `defaultOption` and `autoAdvanceMs`
         9:88 error wrong-type: shared checkpoint `d` must be an object, but is a number (it is left out)
             help: write its fields as `name: value`, each on a line of its own
-        10:3 error unknown-field: `fragments` has a field `others`, which means nothing here (it is ignored)
+        10:3 error unknown-field: `fragments` has a field `others`, which has no meaning here (it is ignored)
             help: the fields here are `rules` and `checkpoints`
         12:5 error missing-field: mode `m` has no `activationVariable` (it is left out)
             help: add `activationVariable: …`
@@ -209,18 +209,18 @@ fn what_an_activity_must_have() {
     expect![[r#"
         2:10 error wrong-type: `version` of activity `a` must be a string, but is `1.0` (it counts as absent)
             help: put it in quotes: `"1.0"`
-        3:16 error bad-duration: `estimatedTime` of activity `a` is `soon`, which is no time (it counts as absent)
+        3:16 error bad-duration: `estimatedTime` of activity `a` is `soon`, which is not a valid time (it counts as absent)
             help: write a number or a range with `m`, `h` or `d`, such as `30m` or `1-4h`
         4:9 error wrong-type: `skills` of activity `a` must be an object, but is a string (it is left out)
             help: write its fields as `name: value`, each on a line of its own
         5:11 error wrong-type: `required` of activity `a` must be `true` or `false`, but is a string (it counts as absent)
             help: write it without quotes
-        6:1 error unknown-field: activity `a` has a field `step`, which means nothing here (it is ignored)
+        6:1 error unknown-field: activity `a` has a field `step`, which has no meaning here (it is ignored)
             help: did you mean `steps`?
         7:8 error wrong-type: `notes` of activity `a` must be an array of strings, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
         8:16 error wrong-type: `modeOverrides` of activity `a` must be an object, but is an array (it is left out)
-            help: write what is otherwise under the id of the mode
+            help: write the overrides under the id of the mode
     "#]]
     .assert_eq(&said(text));
 }
@@ -279,32 +279,32 @@ activities:
           activity s
             step s
           activity a-b
-        9:15 error duplicate-id: the id `s` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
-        10:15 error bad-id: `s t` cannot be the id of a step (what no id may have is left out of it)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
-        11:15 error bad-id: `-s` cannot be the id of a step (what no id may have is left out of it)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
-        11:15 error duplicate-id: the id `s` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
-        12:15 error bad-id: `` cannot be the id of a step (what no id may have is left out of it)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
-        13:9 error missing-field: a step has no `id` (it is given one)
+        9:15 error duplicate-id: the id `s` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
+        10:15 error bad-id: `s t` cannot be the id of a step (the parts not allowed in an id are removed or replaced)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
+        11:15 error bad-id: `-s` cannot be the id of a step (the parts not allowed in an id are removed or replaced)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
+        11:15 error duplicate-id: the id `s` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
+        12:15 error bad-id: `` cannot be the id of a step (the parts not allowed in an id are removed or replaced)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
+        13:9 error missing-field: a step has no `id` (an id is generated)
             help: add `id: …`
-        14:73 error duplicate-id: the id `s` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
-        14:84 error duplicate-id: the id `l` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
-        15:39 error duplicate-id: the id `s` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
-        16:39 error bad-id: `b c` cannot be the id of a step (what no id may have is left out of it)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
-        17:25 error duplicate-id: the id `l` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
+        14:73 error duplicate-id: the id `s` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
+        14:84 error duplicate-id: the id `l` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
+        15:39 error duplicate-id: the id `s` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
+        16:39 error bad-id: `b c` cannot be the id of a step (the parts not allowed in an id are removed or replaced)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
+        17:25 error duplicate-id: the id `l` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
         17:77 error duplicate-id: the option `o` of checkpoint `l` is defined twice (the first one counts)
             help: give one of them another id
-        18:19 error duplicate-id: the id `s` is used twice in the activity (the later one goes by another)
-            help: give one of them another id: the steps, checkpoints and loops of an activity share theirs
+        18:19 error duplicate-id: the id `s` is used twice in the activity (the later one gets another id)
+            help: give one of them another id: the steps, checkpoints and loops of an activity share one set of ids
         20:63 error duplicate-id: the branch `x` of decision `d` is defined twice (the first one counts)
             help: give one of them another id
         21:15 error duplicate-id: the decision `d` is defined twice (the first one counts)
@@ -313,10 +313,10 @@ activities:
             help: give one of them another id
         23:9 error duplicate-id: the activity `a` is defined twice (the first one counts)
             help: give one of them another id
-        25:11 error bad-id: `a/b` cannot be the id of an activity (what no id may have is left out of it)
-            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
+        25:11 error bad-id: `a/b` cannot be the id of an activity (the parts not allowed in an id are removed or replaced)
+            help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
         26:5 error unreadable-file: the activity in `text` was not read (it is left out)
-            help: check the folder of the workflow, and keep the others that it takes activities from beside it
+            help: check the folder of the workflow, and keep the workflows that it takes activities from next to it
     "#]]
     .assert_eq(&workflow(text));
 }
@@ -342,9 +342,9 @@ steps:
             help: did you mean `checkpoint`?
         5:20 error wrong-type: `kind` of step `b` must be a string, but is a number (it is left out)
             help: the kinds are `step`, `technique`, `action`, `checkpoint` and `loop`
-        6:5 error missing-field: step `c` has `options`, as a checkpoint has, and no `kind` (it is left out)
+        6:5 error missing-field: step `c` has `options` like a checkpoint, but no `kind` (it is left out)
             help: write `kind: checkpoint`
-        7:5 error missing-field: step `d` has `over`, as a loop has, and no `kind` (it is left out)
+        7:5 error missing-field: step `d` has `over` like a loop, but no `kind` (it is left out)
             help: write `kind: loop`
         7:5 error missing-field: loop `d` has no `loopType` (it is left out)
             help: add `loopType: …`
@@ -355,14 +355,14 @@ steps:
         10:25 error wrong-type: `technique` of step `h` must be a name, but is an array (it is left out)
             help: write `group::operation`, or `{name: group::operation, inputs: …, outputs: …}`
         11:49 error wrong-type: input `x` of `technique` of step `i` must be a text, a number or a flag (it is left out)
-            help: put the value into a variable, and name that
-        11:56 error unknown-field: `technique` of step `i` has a field `output`, which means nothing here (it is ignored)
+            help: put the value into a variable, and name the variable
+        11:56 error unknown-field: `technique` of step `i` has a field `output`, which has no meaning here (it is ignored)
             help: did you mean `outputs`?
         12:24 error bad-id: `a.b` cannot be the name of a variable in `outputs` of step `j` (it is left out)
-            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them a letter or `_`
+            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, starting with a letter or `_`
         12:40 error wrong-type: `required` of step `j` must be `true` or `false`, but is `1` (it counts as absent)
             help: write it without quotes
-        13:14 error unknown-field: step `k` has a field `nmae`, which means nothing here (it is ignored)
+        13:14 error unknown-field: step `k` has a field `nmae`, which has no meaning here (it is ignored)
             help: did you mean `name`?
         14:5 error wrong-type: a step must be an object, but is a string (it is left out)
             help: write it with an `id`: `- id: look-around`
@@ -392,27 +392,27 @@ checkpoints:
   - { id: l, message: M, options: [{ id: o, label: L, effect: { setVariables: {}, setVariable: [], skipActivities: x } }] }
 "#;
     expect![[r#"
-        4:5 error missing-field: checkpoint `a` has no `options` (it is answered with `continue`)
+        4:5 error missing-field: checkpoint `a` has no `options` (its only option is `continue`)
             help: add `options: …`
-        5:5 error missing-field: checkpoint `b` has no options (it is answered with `continue`)
+        5:5 error missing-field: checkpoint `b` has no options (its only option is `continue`)
             help: add one with `id` and `label` under `options`, or make it a step
-        6:5 error missing-field: checkpoint `c` has no `message` (it asks by its id)
+        6:5 error missing-field: checkpoint `c` has no `message` (its id is the question)
             help: add `message: …`
-        7:36 warning not-blocking: checkpoint `d` says `blocking: false`, and waits for an answer all the same
-            help: give it a `defaultOption` and `autoAdvanceMs`, so that it answers itself after a while, or remove the field
-        7:53 error missing-field: option `o` of checkpoint `d` has no `label` (its id is what people read)
+        7:36 warning not-blocking: checkpoint `d` has `blocking: false`, but still waits for an answer
+            help: give it a `defaultOption` and `autoAdvanceMs`, so it answers itself after a while, or remove the field
+        7:53 error missing-field: option `o` of checkpoint `d` has no `label` (its id is the label)
             help: add `label: …`
         7:64 error missing-field: an option of checkpoint `d` has no `id` (it is left out)
             help: add `id: …`
-        7:97 error unknown-field: option `p` of checkpoint `d` has a field `effects`, which means nothing here (it is ignored)
+        7:97 error unknown-field: option `p` of checkpoint `d` has a field `effects`, which has no meaning here (it is ignored)
             help: did you mean `effect`?
-        8:5 warning never-by-itself: checkpoint `e` has `defaultOption` and no `autoAdvanceMs`
-            help: give both, so that it answers itself after a while, or neither: as it is, it waits for an answer
-        9:5 warning never-by-itself: checkpoint `f` has `autoAdvanceMs` and no `defaultOption`
-            help: give both, so that it answers itself after a while, or neither: as it is, it waits for an answer
-        10:41 error unknown-option: checkpoint `g` has no option `stopp` to fall back on (it is left out)
+        8:5 warning never-by-itself: checkpoint `e` has `defaultOption`, but no `autoAdvanceMs`
+            help: give both, so it answers itself after a while, or neither: at present it waits for an answer
+        9:5 warning never-by-itself: checkpoint `f` has `autoAdvanceMs`, but no `defaultOption`
+            help: give both, so it answers itself after a while, or neither: at present it waits for an answer
+        10:41 error unknown-option: checkpoint `g` has no option `stopp` to use by default (it is left out)
             help: did you mean `stop`?
-        11:59 error bad-duration: `autoAdvanceMs` of checkpoint `h` is `0`, which is no time that can be waited (it counts as absent)
+        11:59 error bad-duration: `autoAdvanceMs` of checkpoint `h` is `0`, which is not a valid duration (it counts as absent)
             help: write a number of milliseconds, or a text such as `500ms`, `2s` or `1m`; from 1 to 2592000000 ms
         12:27 error either-or: checkpoint `i` has both `ref` and `message` (the first of the two counts)
             help: keep one of the two
@@ -424,7 +424,7 @@ checkpoints:
             help: write one of `entry` and `exit`
         14:43 error unknown-value: `scope` of checkpoint `k` is `forever`, which is not one of its values (it counts as absent)
             help: write one of `visit` and `run`
-        15:65 error unknown-field: `effect` of option `o` of checkpoint `l` has a field `setVariables`, which means nothing here (it is ignored)
+        15:65 error unknown-field: `effect` of option `o` of checkpoint `l` has a field `setVariables`, which has no meaning here (it is ignored)
             help: did you mean `setVariable`?
         15:96 error wrong-type: `setVariable` of `effect` of option `o` of checkpoint `l` must be an object, but is an array (it counts as absent)
             help: write its fields as `name: value`, each on a line of its own
@@ -433,7 +433,7 @@ checkpoints:
     "#]].assert_eq(&said(text));
     // Among the steps, a checkpoint's place is its position.
     expect![[r#"
-        3:40 error unknown-field: checkpoint `a` has a field `after`, which means nothing here (it is ignored)
+        3:40 error unknown-field: checkpoint `a` has a field `after`, which has no meaning here (it is ignored)
             help: the fields here are `kind`, `id`, `name`, `description`, `prerequisite`, `when`, `condition`, `required`, `blocking`, `scope`, `ref`, `message`, `options`, `defaultOption` and `autoAdvanceMs`
     "#]].assert_eq(&said("steps:\n  - { kind: checkpoint, id: a, ref: b, after: x }\n"));
 }
@@ -465,26 +465,26 @@ loops:
             help: add `loopType: …`
         5:5 error missing-field: loop `b` has no `over` (it is left out)
             help: add `over: …`
-        6:5 error missing-field: loop `c` has no `condition`, so that nothing says how long it goes on (it is left out)
-            help: add the condition under which there is another iteration
-        7:5 error missing-field: loop `d` has no `condition`, so that nothing says how long it goes on (it is left out)
-            help: add the condition under which there is another iteration
+        6:5 error missing-field: loop `c` has no `condition`, so nothing decides when it ends (it is left out)
+            help: add the condition for another iteration
+        7:5 error missing-field: loop `d` has no `condition`, so nothing decides when it ends (it is left out)
+            help: add the condition for another iteration
         8:20 error unknown-value: `type` of loop `e` is `foreach`, which is not one of its values (it counts as absent)
             help: did you mean `forEach`?
         9:14 error either-or: loop `f` has both `loopType` and `type` (the first of the two counts)
             help: keep one of the two
-        10:35 error bad-path: `over` of loop `g` leads nowhere: `xs[0]` is no path to a value (it is left out)
-            help: name a variable, and with dots what is inside it, as in `review.state`
+        10:35 error bad-path: `over` of loop `g` leads nowhere: `xs[0]` is not a path to a value (it is left out)
+            help: name a variable, with dots for nested values, as in `review.state`
         10:54 error bad-id: `a.b` cannot be the name of a variable (it is left out)
-            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them a letter or `_`
-        11:33 warning inert-field: `over` of loop `h` does nothing: only a `forEach` goes over items
+            help: a name has 1 to 200 bytes: letters, digits, `_` and `-`, starting with a letter or `_`
+        11:33 warning inert-field: `over` of loop `h` does nothing: only a `forEach` iterates over items
             help: remove it, or make the `type` a `forEach`
-        11:47 warning inert-field: `variable` of loop `h` does nothing: only a `forEach` goes over items
+        11:47 warning inert-field: `variable` of loop `h` does nothing: only a `forEach` iterates over items
             help: remove it, or make the `type` a `forEach`
-        12:5 error missing-field: loop `i` has no steps, so that there is nothing to repeat (it is left out)
-            help: add what is repeated under `steps`
-        13:5 error missing-field: loop `j` has no steps, so that there is nothing to repeat (it is left out)
-            help: add what is repeated under `steps`
+        12:5 error missing-field: loop `i` has no steps, so there is nothing to repeat (it is left out)
+            help: add the steps to repeat under `steps`
+        13:5 error missing-field: loop `j` has no steps, so there is nothing to repeat (it is left out)
+            help: add the steps to repeat under `steps`
         14:50 error wrong-type: `steps` of loop `k` must be an array of strings, but is an object (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
         15:58 error wrong-type: a step must be an object, but is a string (it is left out)
@@ -492,17 +492,17 @@ loops:
         16:51 error either-or: loop `m` has both `steps` and `activities` (the first of the two counts)
             help: keep one of the two
         17:54 error wrong-type: `maxIterations` of loop `n` must be a whole number from 1 to 1000000, but is `0` (it counts as absent)
-            help: write such a number, without quotes
+            help: write such a number without quotes
         17:64 error wrong-type: `steps` of loop `n` must be an array, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
-        18:41 error bad-condition: `condition` of loop `o` is no condition: `b` cannot stand here (it never holds)
-            help: join conditions with `&&` or `||`; text with blanks stands in quotes
+        18:41 error bad-condition: `condition` of loop `o` is not a valid condition: `b` is not allowed here (it never holds)
+            help: join conditions with `&&` or `||`; write text with spaces in quotes
         18:61 error wrong-type: `breakCondition` of loop `o` must be a condition, but is a number (it is left out)
             help: write `state == done`, or `{type: simple, variable: state, operator: ==, value: done}`
         19:48 error either-or: loop `p` has both `when` and `condition` (the first of the two counts)
             help: keep one of the two
-        20:46 warning inert-field: `after` of loop `q` does nothing: it repeats steps where they stand
-            help: remove it, or write the steps out inside the loop
+        20:46 warning inert-field: `after` of loop `q` does nothing: the loop repeats steps at their own positions
+            help: remove it, or define the steps inside the loop
     "#]]
     .assert_eq(&said(text));
 }
@@ -516,8 +516,8 @@ fn loops_stand_inside_each_other_eight_deep() {
     };
     assert_eq!(nested(8), "");
     expect![[r#"
-        2:473 error too-large: loop `l8` stands inside 8 others, which is as deep as loops go
-            help: make an inner part an activity or a workflow of its own
+        2:473 error too-large: loop `l8` is nested in 8 other loops, and loops cannot be nested more deeply
+            help: move an inner part into an activity or a workflow of its own
     "#]]
     .assert_eq(&nested(9));
     assert_eq!(nested(60).lines().count(), 2);
@@ -552,7 +552,7 @@ artifacts: [{ id: a }, { id: b, name: B, action: delete }]
             help: add `branches: …`
         6:59 error several-defaults: decision `c` has more than one default branch (the first one counts)
             help: keep `isDefault: true` on one of them
-        7:34 error unknown-field: branch `x` of decision `d` has a field `goto`, which means nothing here (it is ignored)
+        7:34 error unknown-field: branch `x` of decision `d` has a field `goto`, which has no meaning here (it is ignored)
             help: the fields here are `id`, `label`, `when`, `condition`, `transitionTo` and `isDefault`
         7:45 error missing-field: a branch of decision `d` has no `id` (it is left out)
             help: add `id: …`
@@ -570,7 +570,7 @@ artifacts: [{ id: a }, { id: b, name: B, action: delete }]
             help: write its fields as `name: value`, each on a line of its own
         14:11 error missing-field: a trigger of activity `a` has no `workflow` (it is left out)
             help: add `workflow: …`
-        14:13 error unknown-field: a trigger of activity `a` has a field `workflw`, which means nothing here (it is ignored)
+        14:13 error unknown-field: a trigger of activity `a` has a field `workflw`, which has no meaning here (it is ignored)
             help: did you mean `workflow`?
         16:15 error unknown-value: `action` of action `sett` of activity `a` is `sett`, which is not one of its values (it counts as absent)
             help: did you mean `set`?
@@ -578,7 +578,7 @@ artifacts: [{ id: a }, { id: b, name: B, action: delete }]
             help: add `action: …`
         18:28 error wrong-type: `target` of action `set` of activity `a` must be a string, but is an array (it counts as absent)
             help: write it as a text
-        18:44 error bad-condition: `when` of action `set` of activity `a` is no condition: a value is expected, and the end is there (it never holds)
+        18:44 error bad-condition: `when` of action `set` of activity `a` is not a valid condition: expected a value, found the end (it never holds)
             help: compare a name with a value, as in `state == done`
         19:14 error wrong-type: `exitActions` of activity `a` must be an array, but is an object (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
@@ -602,7 +602,7 @@ fn lists_have_an_end() {
     };
     assert_eq!(steps(10_000), "");
     expect![[r#"
-        2:8 error too-large: `steps` has 10001 items, more than the 10000 that are read
+        2:8 error too-large: `steps` has 10001 items, more than the limit of 10000
             help: move some of them into a workflow of their own
     "#]]
     .assert_eq(&steps(10_001));

@@ -143,7 +143,7 @@ outcome: [Every finding is decided]
             branch over label="Over" default ends
           then publish when [done]
           trigger tell with=["report"]
-        27:20 warning answers-itself: checkpoint `confirm` is answered with `go-on` when nobody answers
-            help: leave `autoAdvanceMs` out where the answer matters; under `--human verified`, where only a person's answer counts, it does nothing
+        27:20 warning answers-itself: checkpoint `confirm` is answered with `go-on` if there is no other answer
+            help: remove `autoAdvanceMs` if the answer matters; under `--human verified`, where only a person's answer counts, it does nothing
     "#]].assert_eq(&activity(text));
 }

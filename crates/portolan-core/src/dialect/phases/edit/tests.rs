@@ -78,21 +78,21 @@ fn a_phase_is_added() {
     check(
         json!({ "is": "add", "kind": "phase", "after": "done" }),
         expect![[r#"
-        nothing comes behind `done`: the work is done there
-        help: put it behind a phase
+        nothing can follow `done`: the work ends there
+        help: put it after a phase
     "#]],
     );
     check(
         json!({ "is": "add", "kind": "phase", "id": "no good" }),
         expect![[r#"
         `no good` cannot be the id of a phase
-        help: an id has 1 to 100 ASCII letters, digits, `-`, `_` and `.`, the first a letter or digit
+        help: an id has 1 to 100 ASCII letters, digits, `-`, `_` and `.`, starting with a letter or digit
     "#]],
     );
     check(
         json!({ "is": "add", "kind": "phase", "edge": 3 }),
         expect![[r#"
-        this format has no way to say that something comes on the way back to a phase
+        this format cannot express that something is added on the edge back to a phase
         help: edit the text
     "#]],
     );
@@ -119,8 +119,8 @@ fn phases_are_led_elsewhere() {
     check(
         json!({ "is": "connect", "from": "check", "to": "plan", "on": "failed" }),
         expect![[r#"
-        `check` goes back to `make` already
-        help: lead that way elsewhere: a phase has one way back
+        `check` already goes back to `make`
+        help: change the target of that edge instead: a phase can have only one edge back
     "#]],
     );
     check(
@@ -196,14 +196,14 @@ fn an_edge_is_led_elsewhere_or_taken_away() {
     check(
         json!({ "is": "disconnect", "edge": 1 }),
         expect![[r#"
-        this format has no way to say that nothing follows a phase
+        this format cannot express that nothing follows a phase
         help: edit the text
     "#]],
     );
     check(
         json!({ "is": "outcome", "edge": 1, "on": "odd" }),
         expect![[r#"
-        this format has no way to say that the way on or back is taken on another outcome
+        this format cannot express that the edge onward or back is taken on another outcome
         help: edit the text
     "#]],
     );
@@ -244,7 +244,7 @@ fn a_phase_is_renamed_wherever_it_is_named() {
     check(
         json!({ "is": "rename", "node": "plan", "to": "make" }),
         expect![[r#"
-        there is a phase `make` already
+        the phase `make` already exists
         help: give it another identifier
     "#]],
     );
@@ -288,7 +288,7 @@ fn a_phase_goes_with_what_names_it() {
         json!({ "is": "delete", "nodes": ["plan", "make", "check", "ship"] }),
         expect![[r#"
         no phase would be left
-        help: keep one: a workflow has a phase
+        help: keep one: a workflow needs a phase
     "#]],
     );
     check(
@@ -314,8 +314,8 @@ fn what_a_phase_goes_by_is_renamed_and_not_set() {
     check(
         json!({ "is": "set", "node": "plan", "field": "id", "value": "x" }),
         expect![[r#"
-        `id` is what the node goes by, and is not set like other fields
-        help: rename the node, so that whatever names it follows
+        `id` identifies the node, and cannot be set like other fields
+        help: rename the node, so references to it are updated
     "#]],
     );
     check(
@@ -337,7 +337,7 @@ fn what_a_phase_goes_by_is_renamed_and_not_set() {
     check(
         json!({ "is": "kind", "node": "plan", "kind": "phase" }),
         expect![[r#"
-        this format has no way to say that a node is of another kind
+        this format cannot express that a node is of another kind
         help: edit the text
     "#]],
     );

@@ -21,7 +21,7 @@ pub(super) fn delete(sheet: &Sheet<'_>, nodes: &[String]) -> Edits {
         };
     }
     if sheet.ids().all(|id| gone.contains(id)) {
-        return Err(EditError::new("no state would be left", "keep one, and change what it says"));
+        return Err(EditError::new("no state would be left", "keep one, and change it"));
     }
     let mut deletion = Deletion { sheet, gone: &gone, pen: Pen::default() };
     deletion.states();

@@ -7,14 +7,14 @@ use crate::dialect::editing::state::{
 use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 
 pub(super) const OWN: &[FormField] = &[
-    field("name", "Name", FieldKind::Text, "What people call the workflow."),
+    field("name", "Name", FieldKind::Text, "The display name of the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
-    field("objective", "Objective", FieldKind::Long, "What the whole is for: every judge is told."),
+    field("objective", "Objective", FieldKind::Long, "The objective of the whole workflow; every judge is told it."),
     field("model", "Model", FieldKind::Text, "The model that works on its states, as `provider:name`."),
     field("judge", "Judge", FieldKind::Json, "Who judges key results: a model, or an object with `model` and `votes`."),
-    field("input_schema", "Arguments", FieldKind::Json, "The JSON Schema of what a run is given."),
-    field("output_schema", "Result", FieldKind::Json, "The JSON Schema of what a run comes to."),
-    field("limits", "Limits", FieldKind::Json, "What a run may use up, such as `steps`, `tokens` or `usd`."),
+    field("input_schema", "Arguments", FieldKind::Json, "The JSON Schema of a run's arguments."),
+    field("output_schema", "Result", FieldKind::Json, "The JSON Schema of a run's result."),
+    field("limits", "Limits", FieldKind::Json, "What a run can use in total, such as `steps`, `tokens` or `usd`."),
     field("mcpServers", "Servers", FieldKind::Json, "The servers whose tools states use, by their names."),
     field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
 ];
@@ -28,7 +28,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "state",
         "State",
-        "An objective that somebody works on, usually a model, until its key results hold.",
+        "An objective that is worked on, usually by a model, until its key results hold.",
         &[
             OBJECTIVE,
             DESCRIPTION,
@@ -55,23 +55,23 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Calls a tool of a server.",
         &[
             DESCRIPTION,
-            field("call.server", "Server", FieldKind::Text, "The server whose tool it is.").required(),
+            field("call.server", "Server", FieldKind::Text, "The server that provides the tool.").required(),
             field("call.tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
             field(
                 "call.args",
                 "Arguments",
                 FieldKind::Json,
-                "What it is given; `expr` in an object of its own is an expression.",
+                "Its arguments; an object with only `expr` is an expression.",
             ),
-            field("call.postTransform.expr", "Then", FieldKind::Expression, "What is made of the answer."),
+            field("call.postTransform.expr", "Then", FieldKind::Expression, "Computes the result from the answer."),
             field("call.timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
             field(
                 "call.retry",
                 "Retries",
                 FieldKind::Json,
-                "How often a call is tried again: `max`, and perhaps `backoff`.",
+                "How often a call is retried: `max`, and optionally `backoff`.",
             ),
-            field("call.idempotent", "Repeatable", FieldKind::Boolean, "Whether calling it twice does no harm."),
+            field("call.idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
             FAILURE,
             FINAL,
         ],
@@ -80,7 +80,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "transform",
         "Transform",
-        "Computes a value from what came before.",
+        "Computes a value from earlier outputs.",
         &[
             DESCRIPTION,
             field("transform", "Expression", FieldKind::Expression, "The value, in JSONata or JSON Logic.").required(),
@@ -95,7 +95,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Runs another workflow.",
         &[
             DESCRIPTION,
-            field("run", "Workflow", FieldKind::Text, "The workflow that is run.").required(),
+            field("run", "Workflow", FieldKind::Text, "The workflow to run.").required(),
             field("args", "Arguments", FieldKind::Json, "What it is given; what came before, where it is left out."),
             FAILURE,
             FINAL,
@@ -105,11 +105,11 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "ask",
         "Question",
-        "Asks a person: each answer is a way on.",
+        "Asks a person; each answer is a transition.",
         &[
             DESCRIPTION,
             field("ask", "Question", FieldKind::Long, "What the person is asked.").required(),
-            field("options", "Answers", FieldKind::Json, "The answers, each with a text for people."),
+            field("options", "Answers", FieldKind::Json, "The answers, each with a display text."),
             FINAL,
         ],
     )
@@ -129,10 +129,10 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "join",
         "Join",
-        "Collects branches: it is added with the state that opens them.",
+        "Collects branches; it is added together with the state that opens them.",
         &[
             DESCRIPTION,
-            field("join", "Goes on when", FieldKind::Choice, "When the branches count as done.")
+            field("join", "Continues when", FieldKind::Choice, "When the branches count as done.")
                 .of(&["all", "any"])
                 .required(),
             FINAL,

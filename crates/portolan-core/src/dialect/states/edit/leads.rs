@@ -25,7 +25,7 @@ pub(super) fn connect(sheet: &Sheet<'_>, from: &str, to: &str, on: Option<&str>)
 }
 
 pub(super) fn at_its_join(id: &str) -> EditError {
-    EditError::new(format!("`{id}` opens branches, and goes on at its join"), "lead on from the join")
+    EditError::new(format!("`{id}` opens branches and continues at its join"), "add the edge from the join")
 }
 
 /// Adds a branch to a fork.
@@ -33,7 +33,7 @@ pub(super) fn branch(sheet: &Sheet<'_>, pen: &mut Pen, fork: &str, to: &str) -> 
     let branches = sheet.state(fork).with("parallel");
     let items = sheet.page.items(&branches);
     if items.iter().any(|item| item.as_str() == Some(to)) {
-        return Err(EditError::new(format!("`{to}` begins a branch of `{fork}` already"), "connect another state"));
+        return Err(EditError::new(format!("`{to}` already begins a branch of `{fork}`"), "connect another state"));
     }
     pen.insert(&branches.with(items.len()), None, to.into());
     Ok(())
@@ -45,7 +45,7 @@ pub(super) fn fails_to(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, to: Value)
     match sheet.page.tree(&place).map(|tree| tree.as_str()) {
         None | Some(Some("fail")) => pen.set(&place, Map::from_iter([("go_to".to_owned(), to)])),
         Some(_) => {
-            let message = format!("`on_failure` of `{}` says already what a failure leads to", node.id);
+            let message = format!("`on_failure` of `{}` already sets what a failure leads to", node.id);
             return Err(EditError::new(message, "reconnect that edge, or set `on_failure` to `fail` first"));
         }
     }
@@ -67,14 +67,14 @@ pub(super) fn leads_to(
     match (&way, on) {
         (Way::Choose, _) => return Err(chosen()),
         (Way::To(known), None) => {
-            let message = format!("`{id}` leads to `{known}` already");
+            let message = format!("`{id}` already leads to `{known}`");
             return Err(EditError::new(
                 message,
                 "reconnect that edge, or name the branch that the new one is taken on",
             ));
         }
         (Way::Missing | Way::End | Way::Final, None) if to.is_null() => {
-            return Err(EditError::new(format!("a run ends at `{id}` already"), "lead to another state"));
+            return Err(EditError::new(format!("a run already ends at `{id}`"), "connect it to another state"));
         }
         (Way::Missing | Way::End | Way::Final, None) => pen.set(&place, to),
         (Way::Missing | Way::End | Way::Final, Some(on)) => pen.set(&place, split(on, to, Value::Null)),
@@ -91,7 +91,7 @@ pub(super) fn leads_to(
 fn branched(sheet: &Sheet<'_>, pen: &mut Pen, id: &str, on: &str, to: Value) -> Result<(), EditError> {
     let place = sheet.transition(id);
     if sheet.page.tree(&place.with(on)).is_some() {
-        return Err(EditError::new(format!("`{id}` has a branch `{on}` already"), "reconnect that edge"));
+        return Err(EditError::new(format!("`{id}` already has a branch `{on}`"), "reconnect that edge"));
     }
     let before = sheet.page.tree(&place.with(DEFAULT)).map(|_| DEFAULT.to_owned());
     pen.insert(&place.with(on), before, to);
@@ -118,7 +118,7 @@ fn answered(sheet: &Sheet<'_>, node: &Node, on: Option<&str>) -> Result<(), Edit
     let has_options = sheet.page.tree(&options).is_some();
     match on {
         Some(on) if !known(on) => {
-            let message = format!("`{}` is no answer to the question `{}`", crate::diagnostic::clip(on), node.id);
+            let message = format!("`{}` is not an answer to the question `{}`", crate::diagnostic::clip(on), node.id);
             Err(EditError::new(message, "add it to the answers of the question first"))
         }
         None if !has_options && matches!(sheet.way(node.id.as_str()), Way::Branches) => {
@@ -139,12 +139,14 @@ pub(super) fn disconnect(sheet: &Sheet<'_>, edge: &Edge) -> Edits {
     let id = sheet.owner(&place);
     let mut pen = Pen::default();
     match spot {
-        Spot::Begin => return Err(EditError::new("a run begins somewhere", "reconnect the edge to another state")),
+        Spot::Begin => {
+            return Err(EditError::new("a run must begin at a state", "reconnect the edge to another state"));
+        }
         Spot::Chosen => return Err(chosen()),
         Spot::Whole | Spot::Branch(_) if sheet.is_shared(edge) => return Err(shared(id)),
         Spot::Whole if !matches!(sheet.way(id), Way::To(_)) => {
-            let message = format!("a run ends at `{id}`, for nothing leads on from there");
-            return Err(EditError::new(message, "lead to another state"));
+            let message = format!("a run ends at `{id}`, because no edge leads on from there");
+            return Err(EditError::new(message, "connect it to another state"));
         }
         Spot::Branch(_) if is_last(sheet, id) => pen.remove(&sheet.transition(id)),
         Spot::Whole | Spot::Branch(_) => pen.remove(&place),
@@ -159,7 +161,7 @@ pub(super) fn disconnect(sheet: &Sheet<'_>, edge: &Edge) -> Edits {
 }
 
 fn shared(id: &str) -> EditError {
-    let message = format!("several answers to the question `{id}` lead the same way");
+    let message = format!("several answers to the question `{id}` share this edge");
     EditError::new(message, "give the answer a branch of its own first: reconnect its edge")
 }
 
@@ -224,8 +226,8 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
         (Spot::Branch(_), on) => named(sheet, &mut pen, sheet.page.node(id)?, &place, on)?,
         (Spot::Whole, Some(on)) => {
             let Way::To(to) = sheet.way(id) else {
-                let message = format!("a run ends at `{id}`, whatever it comes to");
-                return Err(EditError::new(message, "lead to another state first"));
+                let message = format!("a run ends at `{id}` on every outcome");
+                return Err(EditError::new(message, "connect it to another state first"));
             };
             answered(sheet, sheet.page.node(id)?, Some(on))?;
             pen.set(&place, Map::from_iter([(on.to_owned(), to.into())]));
@@ -239,7 +241,7 @@ fn named(sheet: &Sheet<'_>, pen: &mut Pen, node: &Node, place: &Place, on: Optio
     answered(sheet, node, on)?;
     let on = on.unwrap_or(DEFAULT);
     if sheet.page.tree(&sheet.transition(node.id.as_str()).with(on)).is_some() {
-        return Err(EditError::new(format!("`{}` has a branch `{on}` already", node.id), "disconnect that one first"));
+        return Err(EditError::new(format!("`{}` already has a branch `{on}`", node.id), "disconnect that one first"));
     }
     pen.rename(place, on);
     Ok(())

@@ -12,8 +12,8 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     }
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if let Some(name) = [node, to].into_iter().find(|name| SEEN.contains(name) || *name == "history") {
-        let message = format!("expressions may have something else under the name `{name}`");
-        return Err(EditError::new(message, "rename it in the text, and look at the expressions"));
+        let message = format!("expressions may use the name `{name}` for something else");
+        return Err(EditError::new(message, "rename it in the text, and check the expressions"));
     }
     let mut pen = Pen::default();
     for place in named(sheet, node) {

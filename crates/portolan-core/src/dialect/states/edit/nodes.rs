@@ -127,7 +127,7 @@ fn between(sheet: &Sheet<'_>, pen: &mut Pen, edge: &Edge, id: &str) -> Result<(O
 fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, id: &str) -> Result<Onward, EditError> {
     let node = sheet.page.node(after)?;
     if matches!(node.kind, Kind::End { .. }) {
-        return Err(EditError::new("a run ends there", "add it behind a state"));
+        return Err(EditError::new("a run ends there", "add it after a state"));
     }
     let node = sheet.written(after)?;
     let value = |place| sheet.page.value(&place).map_or(Onward::Unsaid, Onward::To);
@@ -217,8 +217,8 @@ fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, EditError> {
 pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
     let node = sheet.written(id)?;
     if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || kind == "parallel" {
-        let message = "a state that opens branches and its join come together";
-        return Err(EditError::new(message, "add a new one, and take this one away"));
+        let message = "a state that opens branches and its join belong together";
+        return Err(EditError::new(message, "add a new one, and remove this one"));
     }
     let place = sheet.state(id);
     let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.form(node, tree)).map(|form| form.kind);

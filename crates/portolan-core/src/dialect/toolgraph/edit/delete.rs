@@ -45,8 +45,8 @@ fn ends_stay(sheet: &Sheet<'_>, gone: &BTreeSet<&str>) -> Result<(), EditError> 
     for (is, word) in [(&is_start as &dyn Fn(&Kind) -> bool, "entry"), (&is_end, "exit")] {
         let mut those = sheet.page.graph.nodes.iter().filter(|node| is(&node.kind)).peekable();
         if those.peek().is_some() && those.all(|node| gone.contains(node.id.as_str())) {
-            let message = format!("a tool has an {word}, and there would be none");
-            return Err(EditError::new(message, format!("keep the {word}, and lead to it or from it otherwise")));
+            let message = format!("a tool needs an {word}, and none would be left");
+            return Err(EditError::new(message, format!("keep the {word}, and change the edges to or from it")));
         }
     }
     Ok(())

@@ -10,13 +10,13 @@ use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
 pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
 
 pub(super) const OWN: &[FormField] = &[
-    field("title", "Title", FieldKind::Text, "What people call the tool."),
+    field("title", "Title", FieldKind::Text, "The display name of the tool."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to call it.").required(),
     field("inputSchema", "Arguments", FieldKind::Json, "The JSON Schema of its arguments."),
-    field("outputSchema", "Result", FieldKind::Json, "The JSON Schema of what it comes to."),
-    field("annotations", "Hints", FieldKind::Json, "What clients are told besides, such as `readOnlyHint`."),
-    field("server.title", "Server", FieldKind::Text, "What people call the file as a server."),
-    field("server.instructions", "Instructions", FieldKind::Long, "What clients of the file are told."),
+    field("outputSchema", "Result", FieldKind::Json, "The JSON Schema of its result."),
+    field("annotations", "Hints", FieldKind::Json, "Additional hints for clients, such as `readOnlyHint`."),
+    field("server.title", "Server", FieldKind::Text, "The display name of the file as a server."),
+    field("server.instructions", "Instructions", FieldKind::Long, "The instructions for clients of the file."),
     field("mcpServers", "Servers", FieldKind::Json, "The servers that its tools call, by their names."),
     field("executionLimits.maxNodeExecutions", "Most nodes", FieldKind::Number, "How many nodes one run may execute."),
     field(
@@ -28,10 +28,10 @@ pub(super) const OWN: &[FormField] = &[
     field("redact", "Hidden", FieldKind::List, "The fields whose values are never shown, by their names."),
 ];
 
-const NAME: FormField = field("name", "Name", FieldKind::Text, "What people call the step.");
+const NAME: FormField = field("name", "Name", FieldKind::Text, "The display name of the step.");
 const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
 const ARGS: FormField =
-    field("args", "Arguments", FieldKind::Json, "What it is given; `expr` in an object of its own is an expression.");
+    field("args", "Arguments", FieldKind::Json, "Its arguments; an object with only `expr` is an expression.");
 const TOOL: FormField = field("tool", "Tool", FieldKind::Text, "The tool of this file that is called.");
 const WORKFLOW: FormField =
     field("workflow", "Workflow", FieldKind::Text, "The workflow that is run instead of a tool of this file.");
@@ -44,30 +44,25 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("server", "Server", FieldKind::Text, "The server whose tool it is.").required(),
+            field("server", "Server", FieldKind::Text, "The server that provides the tool.").required(),
             field("tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
             ARGS,
             field(
                 "postTransform.expr",
                 "Then",
                 FieldKind::Expression,
-                "What is made of the answer, which is `$output` there.",
+                "Computes the result from the answer, which is `$output` there.",
             ),
             field("timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
-            field(
-                "retry",
-                "Retries",
-                FieldKind::Json,
-                "How often a call is tried again: `max`, and perhaps `backoff`.",
-            ),
-            field("idempotent", "Repeatable", FieldKind::Boolean, "Whether calling it twice does no harm."),
+            field("retry", "Retries", FieldKind::Json, "How often a call is retried: `max`, and optionally `backoff`."),
+            field("idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
         ],
     )
     .with_outcomes(),
     form(
         "transform",
         "Transform",
-        "Computes a value from what came before.",
+        "Computes a value from earlier outputs.",
         &[
             NAME,
             DESCRIPTION,
@@ -78,7 +73,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "switch",
         "Switch",
-        "Takes the first way whose condition holds, else its plain way on.",
+        "Takes the first edge whose condition holds, or else `next`.",
         &[
             NAME,
             DESCRIPTION,
@@ -86,7 +81,7 @@ pub(super) const KINDS: &[NodeForm] = &[
                 "conditions",
                 "Conditions",
                 FieldKind::Json,
-                "The ways, each with a `rule` in JSON Logic and its `next`.",
+                "The edges, each with a `rule` in JSON Logic and its `next`.",
             )
             .required(),
         ],
@@ -95,7 +90,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "parallel",
         "Parallel",
-        "Opens branches side by side, which all lead to its join.",
+        "Opens parallel branches, which all lead to its join.",
         &[
             NAME,
             DESCRIPTION,
@@ -107,11 +102,11 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "join",
         "Join",
-        "Collects the branches of a parallel node: it is added with that.",
+        "Collects the branches of a parallel node, and is added with it.",
         &[
             NAME,
             DESCRIPTION,
-            field("strategy", "Goes on when", FieldKind::Choice, "When the branches count as done.")
+            field("strategy", "Continues when", FieldKind::Choice, "When the branches count as done.")
                 .of(&["all", "any"]),
         ],
     )
@@ -128,7 +123,7 @@ pub(super) const KINDS: &[NodeForm] = &[
             TOOL,
             WORKFLOW,
             ARGS,
-            field("concurrency", "At once", FieldKind::Number, "How many calls may be under way at once."),
+            field("concurrency", "At once", FieldKind::Number, "How many calls may run at once."),
         ],
     )
     .with_outcomes(),
@@ -137,7 +132,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     form(
         "state",
         "State",
-        "Has a language model work until its key results hold.",
+        "Lets a language model work until its key results are met.",
         &[
             NAME,
             DESCRIPTION,
@@ -158,6 +153,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         ],
     )
     .with_outcomes(),
-    form("entry", "Entry", "Takes the arguments: a tool has one.", &[NAME, DESCRIPTION]).with_others(),
-    form("exit", "Exit", "Ends the run with what came before it: a tool has one.", &[NAME, DESCRIPTION]).with_others(),
+    form("entry", "Entry", "Takes the arguments; a tool has exactly one.", &[NAME, DESCRIPTION]).with_others(),
+    form("exit", "Exit", "Ends the run with the preceding output; a tool has exactly one.", &[NAME, DESCRIPTION])
+        .with_others(),
 ];

@@ -16,7 +16,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     }
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if SEEN.contains(&to) {
-        let message = format!("expressions may have something else under the name `{to}`");
+        let message = format!("expressions may use the name `{to}` for something else");
         return Err(EditError::new(message, "give it another identifier"));
     }
     let mut pen = Pen::default();

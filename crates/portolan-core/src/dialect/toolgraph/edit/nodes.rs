@@ -58,9 +58,8 @@ pub(super) fn add(
 }
 
 fn unreached() -> EditError {
-    let message =
-        "a node that stands beside the tools belongs to the tool that reaches it, and nothing would reach this one";
-    EditError::new(message, "add it behind a node, or between two")
+    let message = "a node beside the tools belongs to the tool that reaches it, and no tool would reach this one";
+    EditError::new(message, "add it after a node, or between two")
 }
 
 /// Redirects `after` to the new node; returns its previous target.
@@ -145,7 +144,7 @@ fn called(sheet: &Sheet<'_>) -> Value {
 pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {
     let node = sheet.page.node(id)?;
     if matches!(node.kind, Kind::Start | Kind::End { .. } | Kind::Join { .. }) {
-        let message = format!("`{id}` stands for the only one of its kind there can be");
+        let message = format!("`{id}` must be the only one of its kind");
         return Err(EditError::new(message, "duplicate another node; a join is copied with its `parallel`"));
     }
     if sheet.beside {

@@ -30,8 +30,8 @@ pub(in crate::engine::decide) fn resume(
         _ => None,
     };
     let Some((why, then)) = held else {
-        let message = format!("`{node}` waits for nobody");
-        return Err(Rejection::new(RejectionReason::OutOfPlace, message, "look at the present situation first"));
+        let message = format!("`{node}` is not waiting for anyone");
+        return Err(Rejection::new(RejectionReason::OutOfPlace, message, "check the present situation first"));
     };
     let Some(mut working) = Working::at(draft, path) else { return Ok(()) };
     match with {
@@ -41,8 +41,8 @@ pub(in crate::engine::decide) fn resume(
             working.broke(fault);
         }
         Resume::Accept if working.talk.failed.is_empty() => {
-            let message = format!("no attempt of `{node}` has come to anything that could be accepted");
-            return Err(Rejection::new(RejectionReason::OutOfPlace, message, "let it go on, or give it up"));
+            let message = format!("no attempt of `{node}` has a result that can be accepted");
+            return Err(Rejection::new(RejectionReason::OutOfPlace, message, "let it continue, or give it up"));
         }
         Resume::Accept => working.accept_best(),
         Resume::GoOn => working.go_on(why, then)?,
@@ -57,8 +57,8 @@ impl Working<'_, '_> {
             WaitReason::Answer { .. } => {
                 return Err(Rejection::new(
                     RejectionReason::OutOfPlace,
-                    format!("`{}` waits for an answer", self.node()),
-                    "give the answer, or give the state up",
+                    format!("`{}` is waiting for an answer", self.node()),
+                    "give the answer, or give up the state",
                 ));
             }
             WaitReason::Break { call, output } => self.tool_goes_on(then, &call, output),
@@ -81,8 +81,8 @@ impl Working<'_, '_> {
             WaitReason::Limit { .. } | WaitReason::Unanswered { .. } => {
                 return Err(Rejection::new(
                     RejectionReason::OutOfPlace,
-                    format!("`{}` waits for no answer: {}", self.node(), why.text()),
-                    "let it go on, or give it up",
+                    format!("`{}` is not waiting for an answer: {}", self.node(), why.text()),
+                    "let it continue, or give it up",
                 ));
             }
         }

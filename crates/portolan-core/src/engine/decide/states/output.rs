@@ -149,7 +149,7 @@ impl Working<'_, '_> {
         let otherwise = state.way.is_none() || named.as_ref().is_none_or(Value::is_null);
         let Some(to) = by_name.or_else(|| exits.passed().filter(|_| otherwise)) else {
             let said = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
-            let message = format!("no transition of `{node}` fits: it chose {}", words::clipped(&said, 200));
+            let message = format!("no transition of `{node}` matches: it chose {}", words::clipped(&said, 200));
             return self.broke(self.fault("no-way-on", message, "add a branch of that name, or a `default`"));
         };
         let output =
@@ -193,7 +193,7 @@ fn of_verdict(result: &KeyResult, verdict: &Verdict) -> KeyResultOutcome {
         Verdict::Held => met(result),
         Verdict::Shown { reason, .. } => KeyResultOutcome { reason: reason.clone(), ..met(result) },
         Verdict::Excused { reason, bypass } => {
-            KeyResultOutcome { reason: format!("{reason}; the bypass `{bypass}` has it count as met"), ..met(result) }
+            KeyResultOutcome { reason: format!("{reason}; the bypass `{bypass}` makes it count as met"), ..met(result) }
         }
         Verdict::Broken { reason, output } => {
             KeyResultOutcome { evidence: output.clone(), ..unmet(result, reason.clone()) }

@@ -84,7 +84,7 @@ impl<'w> Working<'_, 'w> {
         self.say(ModelStateChange::Doing(ModelActivity::Using { settled: Vec::new(), open: Vec::new() }));
         for (nth, call) in calls.iter().enumerate() {
             let settled = if nth >= MAX_AT_ONCE {
-                Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were asked for at once")))
+                Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were called at once")))
             } else {
                 self.settled_at_once(call)
             };
@@ -148,15 +148,15 @@ impl<'w> Working<'_, 'w> {
         let Some(at) = names.iter().position(|name| *name == call.name) else {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             let there =
-                if known.is_empty() { "there are none".to_owned() } else { format!("there are {}", list(&known)) };
+                if known.is_empty() { "there are no tools".to_owned() } else { format!("there are {}", list(&known)) };
             return Some(Done::Failed(format!("there is no tool `{}` here; {there}", clip(&call.name))));
         };
         let arguments = match &call.arguments {
             Arguments::Json(value) if value.is_object() => value.clone(),
-            Arguments::Json(_) => return Some(Done::Failed("the arguments are no JSON object".to_owned())),
+            Arguments::Json(_) => return Some(Done::Failed("the arguments are not a JSON object".to_owned())),
             Arguments::Text(text) => {
                 let why = serde_json::from_str::<Value>(text).err().map_or_else(String::new, |why| format!(": {why}"));
-                return Some(Done::Failed(format!("the arguments are no JSON{why}")));
+                return Some(Done::Failed(format!("the arguments are not valid JSON{why}")));
             }
         };
         match tools[at] {

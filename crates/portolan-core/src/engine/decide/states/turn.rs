@@ -135,8 +135,8 @@ impl Working<'_, '_> {
             return self.use_tools(&calls);
         }
         let cut = match &answer.finish {
-            Finish::Length => Some("the answer was cut off, for it has as many tokens as it may"),
-            Finish::Filtered => Some("the provider kept the answer back"),
+            Finish::Length => Some("the answer was cut off because it reached the token limit"),
+            Finish::Filtered => Some("the provider withheld the answer"),
             Finish::Stop | Finish::Tools | Finish::Other(_) => None,
         };
         match cut {
@@ -151,7 +151,7 @@ impl Working<'_, '_> {
         let Some(schema) = &asking.schema else { return self.look_at(Arc::new(Value::from(text))) };
         match serde_json::from_str::<Value>(chat::unfenced(&text)) {
             Err(error) => {
-                let reason = format!("the answer is no JSON: {error}");
+                let reason = format!("the answer is not valid JSON: {error}");
                 self.fail(Arc::new(Value::from(text)), vec![lacking("schema", &reason)]);
             }
             Ok(value) => {
@@ -160,7 +160,7 @@ impl Working<'_, '_> {
                     return self.look_at(Arc::new(value));
                 }
                 let faults: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-                let reason = format!("the answer is not what its schema says: {}", faults.join("; "));
+                let reason = format!("the answer does not match its schema: {}", faults.join("; "));
                 self.fail(Arc::new(value), vec![lacking("schema", &reason)]);
             }
         }

@@ -122,7 +122,7 @@ pub(super) fn lacks(state: &State, found: &[KeyResultOutcome]) -> String {
         })
         .collect();
     if told.is_empty() && state.key_results.iter().any(|result| matches!(result.by, KeyResultCheck::Judge)) {
-        return "what is judged".to_owned();
+        return "the judged key results".to_owned();
     }
     told.join(", ")
 }

@@ -80,11 +80,11 @@ fn attempts_are_one_more_than_retries() {
         portolan went on → executed `start`, `a`
         portolan went on → work on `a`, attempt 1
             call f with "the input"
-        portolan took what a function came to → not accepted: `no` (`false` does not hold), attempt 2
+        portolan took the result of a function → not accepted: `no` (`false` does not hold), attempt 2
             call f with "the input"
-        portolan took what a function came to → not accepted: `no` (`false` does not hold), attempt 3
+        portolan took the result of a function → not accepted: `no` (`false` does not hold), attempt 3
             call f with "the input"
-        portolan took what a function came to → not accepted: `no` (`false` does not hold), `a` failed: `a` was attempted 3 times, and does not meet `no` (`false` does not hold), ended at `a`: failure
+        portolan took the result of a function → not accepted: `no` (`false` does not hold), `a` failed: `a` was attempted 3 times, and does not meet `no` (`false` does not hold), ended at `a`: failure
         failure: `a` was attempted 3 times, and does not meet `no` (`false` does not hold) (3 attempts, 0 model calls, 0 tools)
     "#]],
     );
@@ -208,8 +208,8 @@ fn the_way_on_is_named_by_the_output() {
         portolan went on → executed `start`, `a`
         portolan went on → work on `a`, attempt 1
             ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → accepted, `a` failed: no transition of `a` fits: it chose nothing, ended at `a`: failure
-        failure: no transition of `a` fits: it chose nothing (1 attempts, 1 model calls, 0 tools)
+        portolan heard the model (10 tokens in, 5 out) → accepted, `a` failed: no transition of `a` matches: it chose nothing, ended at `a`: failure
+        failure: no transition of `a` matches: it chose nothing (1 attempts, 1 model calls, 0 tools)
     "#]],
     );
 }
@@ -224,11 +224,11 @@ fn an_answer_has_its_schema_and_is_whole() {
             portolan went on → executed `start`, `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out) → not accepted: `schema` (the answer is no JSON: expected ident at line 1 column 2), attempt 2
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `schema` (the answer is not valid JSON: expected ident at line 1 column 2), attempt 2
                 ask model in 4 messages: The result was not accepted (attempt 1 of 4). Not met:
-            portolan heard the model (10 tokens in, 5 out) → not accepted: `schema` (the answer is not what its schema says: it has no `n`), attempt 3
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `schema` (the answer does not match its schema: it has no `n`), attempt 3
                 ask model in 6 messages: The result was not accepted (attempt 2 of 4). Not met:
-            portolan heard the model (10 tokens in, 5 out) → not accepted: `a whole answer` (the answer was cut off, for it has as many tokens as it may), attempt 4
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `a whole answer` (the answer was cut off because it reached the token limit), attempt 4
                 ask model in 8 messages: The result was not accepted (attempt 3 of 4). Not met:
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success

@@ -92,7 +92,7 @@ fn a_branch_that_waits_holds_up_its_join_and_no_other_branch() {
             portolan heard the model (10 tokens in, 5 out), who asks for `send` in `a`
                 in `a` use send {} (call-0-0)
                 in `b` ask model in 2 messages: the input
-            portolan used the tool of `call-0-0` in `a` → waits: a tool waits for an answer
+            portolan used the tool of call `call-0-0` in `a` → waits: a tool waits for an answer
                 in `b` ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out) in `b` → accepted, executed `b`, arrived at `j`, passed in `b`, branch `b` passed
             portolan answered "yes" in `a`

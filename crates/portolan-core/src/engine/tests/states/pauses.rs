@@ -14,10 +14,10 @@ fn tools_are_used_side_by_side_and_told_in_order() {
             portolan heard the model (10 tokens in, 5 out), who asks for `web_search`, `files_read`, `nothing`, `web_search` and `web_search`
                 use web/search {"q":1} (call-0-0)
                 use files/read {"p":2} (call-0-1)
-            portolan used the tool of `call-0-0`
+            portolan used the tool of call `call-0-0`
                 use files/read {"p":2} (call-0-1)
-            portolan could not use the tool of `call-0-1`: no such file
-                ask model in 8 messages: Error: the arguments are no JSON: EOF while parsing an object at line 1 column 1
+            portolan could not use the tool of call `call-0-1`: no such file
+                ask model in 8 messages: Error: the arguments are not valid JSON: EOF while parsing an object at line 1 column 1
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "ok" (1 attempts, 2 model calls, 2 tools)
@@ -37,10 +37,10 @@ fn a_tool_that_waits_is_answered_and_its_conversation_goes_on() {
             portolan heard the model (10 tokens in, 5 out), who asks for `search` and `ask`
                 use search {} (call-0-0)
                 use ask {"who":"bob"} (call-0-1)
-            portolan used the tool of `call-0-0`
+            portolan used the tool of call `call-0-0`
                 use ask {"who":"bob"} (call-0-1)
-            portolan used the tool of `call-0-1`, which waits for an answer → waits: a tool waits for an answer
-            go: refused out_of_place: `a` waits for an answer; give the answer, or give the state up
+            portolan used the tool of call `call-0-1`, which waits for an answer → waits: a tool waits for an answer
+            go: refused out_of_place: `a` is waiting for an answer; give the answer, or give up the state
             portolan answered "bob says yes"
                 ask model in 5 messages: bob says yes
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
@@ -57,8 +57,8 @@ fn a_tool_that_waits_is_answered_and_its_conversation_goes_on() {
             ask model in 2 messages: the input
         portolan heard the model (10 tokens in, 5 out), who asks for `pay`
             use pay {} (call-0-0)
-        portolan used the tool of `call-0-0`, which stops the run → waits: a tool has stopped the run
-        portolan let it go on
+        portolan used the tool of call `call-0-0`, which stops the run → waits: a tool has stopped the run
+        portolan let it continue
             ask model in 4 messages: {"paid":1}
         portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
         portolan went on → executed `end`, ended at `end`: success
@@ -76,9 +76,9 @@ fn whoever_does_not_answer_is_asked_again_later() {
         portolan went on → executed `start`, `a`
         portolan went on → work on `a`, attempt 1
             ask model in 2 messages: the input
-        portolan had no answer of the model: the provider says overloaded
+        portolan got no answer from the model: the provider says overloaded
             ask model in 2 messages not before 1001: the input
-        portolan had no answer of the model: the provider says overloaded
+        portolan got no answer from the model: the provider says overloaded
             ask model in 2 messages not before 2002: the input
         portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
         portolan went on → executed `end`, ended at `end`: success
@@ -94,7 +94,7 @@ fn whoever_does_not_answer_is_asked_again_later() {
             ask model in 2 messages: the input
         portolan heard the model (10 tokens in, 5 out) → 1 to judge
             ask judge 1 in 2 messages: The objective of the step: do it
-        portolan had no answer of judge 1: the provider says overloaded → 1 to judge
+        portolan got no answer from judge 1: the provider says overloaded → 1 to judge
             ask judge 1 in 2 messages not before 1002: The objective of the step: do it
         portolan heard judge 1 (10 tokens in, 5 out) → accepted: `good` (because), executed `a`, `end`
         portolan went on → executed `end`, ended at `end`: success
@@ -108,8 +108,8 @@ fn whoever_does_not_answer_is_asked_again_later() {
         portolan went on → executed `start`, `a`
         portolan went on → work on `a`, attempt 1
             ask model in 2 messages: the input
-        portolan had no answer of the model: the provider says refused-key → waits: the provider says refused-key
-        portolan let it go on
+        portolan got no answer from the model: the provider says refused-key → waits: the provider says refused-key
+        portolan let it continue
             ask model in 2 messages: the input
         portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
         portolan went on → executed `end`, ended at `end`: success
@@ -131,7 +131,7 @@ fn after_a_limit_of_time_a_failed_attempt_is_followed_by_the_next() {
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), attempt 2
                 ask model in 4 messages: The result was not accepted (attempt 1 of 4). Not met:
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), waits: the state has used 2 of 2 `ms`
-            portolan let it go on → more `ms` may be used, attempt 3
+            portolan let it continue → more `ms` may be used, attempt 3
                 ask model in 6 messages: The result was not accepted (attempt 2 of 4). Not met:
             portolan heard the model (10 tokens in, 5 out) → accepted: `long`, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
@@ -151,8 +151,8 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `t`
                 use t {} (call-0-0)
-            portolan used the tool of `call-0-0` → waits: the state has used 1 of 1 `model_calls`
-            portolan let it go on → more `model_calls` may be used
+            portolan used the tool of call `call-0-0` → waits: the state has used 1 of 1 `model_calls`
+            portolan let it continue → more `model_calls` may be used
                 ask model in 4 messages: 1
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
@@ -163,15 +163,15 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: tools t | turns 1 \na -> end",
         "asks t {}\ndone 1\ngive-up",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out), who asks for `t`
-            use t {} (call-0-0)
-        portolan used the tool of `call-0-0` → waits: the state has used 1 of 1 `turns`
-        portolan gave it up → `a` failed: `a` was given up: the state has used 1 of 1 `turns`, ended at `a`: failure
-        failure: `a` was given up: the state has used 1 of 1 `turns` (1 attempts, 1 model calls, 1 tools)
-    "#]],
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out), who asks for `t`
+                use t {} (call-0-0)
+            portolan used the tool of call `call-0-0` → waits: the state has used 1 of 1 `turns`
+            portolan gave up → `a` failed: `a` was given up: the state has used 1 of 1 `turns`, ended at `a`: failure
+            failure: `a` was given up: the state has used 1 of 1 `turns` (1 attempts, 1 model calls, 1 tools)
+        "#]],
     );
     story(
         "a: nobody | visits 2\na -> a\na -x-> end",
@@ -181,10 +181,10 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
             portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
             portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
             portolan went on → work on `a`, waits: the state has used 2 of 2 `visits`
-            portolan let it go on → more `visits` may be used, attempt 1, accepted, executed `a`, `a`
+            portolan let it continue → more `visits` may be used, attempt 1, accepted, executed `a`, `a`
             portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
             portolan went on → work on `a`, waits: the state has used 4 of 4 `visits`
-            portolan gave it up → `a` failed: `a` was given up: the state has used 4 of 4 `visits`, ended at `a`: failure
+            portolan gave up → `a` failed: `a` was given up: the state has used 4 of 4 `visits`, ended at `a`: failure
             failure: `a` was given up: the state has used 4 of 4 `visits` (4 attempts, 0 model calls, 0 tools)
         "#]],
     );
@@ -201,12 +201,12 @@ fn a_circle_of_states_waits_after_as_many_steps_as_it_may_make() {
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → `a` waits: the run has used 4 of 4 `steps`
-            portolan let it go on → more `steps` may be used, attempt 1, accepted, executed `a`, `a`
+            portolan let it continue → more `steps` may be used, attempt 1, accepted, executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → executed `a`, `a`
             portolan went on → `a` waits: the run has used 8 of 8 `steps`
-            portolan gave it up → `a` failed: `a` was given up: the run has used 8 of 8 `steps`, ended at `a`: failure
+            portolan gave up → `a` failed: `a` was given up: the run has used 8 of 8 `steps`, ended at `a`: failure
             failure: `a` was given up: the run has used 8 of 8 `steps` (1 attempts, 0 model calls, 0 tools)
         "#]],
     );
@@ -236,7 +236,7 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
         portolan went on → executed `start`, `a`
         portolan went on → work on `a`, attempt 1
             ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempt is left, and a person decides
+        portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
         portolan answered "use a and b" → 2 attempts are allowed, attempt 2
             ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
         portolan heard the model (10 tokens in, 5 out) → accepted: `ab`, `b`, executed `a`, `end`
@@ -251,7 +251,7 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
             portolan went on → executed `start`, `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempt is left, and a person decides
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
             portolan accepted the best attempt → accepted, without `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "x" (1 attempts, 1 model calls, 0 tools)
@@ -261,16 +261,16 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
         &format!("a: {two} | retries 0 | ask\na -> end"),
         "says x\ngo\nsays y\ngive-up",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempt is left, and a person decides
-        portolan let it go on → 2 attempts are allowed, attempt 2
-            ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
-        portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempt is left, and a person decides
-        portolan gave it up → `a` failed: `a` was given up: no attempt is left, and a person decides, ended at `a`: failure
-        failure: `a` was given up: no attempt is left, and a person decides (2 attempts, 2 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
+            portolan let it continue → 2 attempts are allowed, attempt 2
+                ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
+            portolan gave up → `a` failed: `a` was given up: no attempts are left; a person decides, ended at `a`: failure
+            failure: `a` was given up: no attempts are left; a person decides (2 attempts, 2 model calls, 0 tools)
+        "#]],
     );
 }
 
@@ -315,15 +315,15 @@ fn a_definition_has_runs_stop_after_tools() {
             portolan heard the model (10 tokens in, 5 out), who asks for `look_up` and `mail_send`
                 use look/up {} (call-0-0)
                 use mail/send {} (call-0-1)
-            portolan used the tool of `call-0-0`
+            portolan used the tool of call `call-0-0`
                 use mail/send {} (call-0-1)
-            portolan used the tool of `call-0-1` → waits: a tool waits for an answer
+            portolan used the tool of call `call-0-1` → waits: a tool waits for an answer
             portolan answered "they said yes"
                 ask model in 5 messages: they said yes
             portolan heard the model (10 tokens in, 5 out), who asks for `pay_charge`
                 use pay/charge {} (call-1-0)
-            portolan used the tool of `call-1-0` → waits: a tool has stopped the run
-            portolan let it go on
+            portolan used the tool of call `call-1-0` → waits: a tool has stopped the run
+            portolan let it continue
                 ask model in 7 messages: 3
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
             portolan went on → executed `end`, ended at `end`: success
@@ -343,8 +343,8 @@ fn a_tool_that_both_breaks_and_waits_breaks() {
             ask model in 2 messages: the input
         portolan heard the model (10 tokens in, 5 out), who asks for `pay`
             use pay {} (call-0-0)
-        portolan used the tool of `call-0-0` → waits: a tool has stopped the run
-        portolan let it go on
+        portolan used the tool of call `call-0-0` → waits: a tool has stopped the run
+        portolan let it continue
             ask model in 4 messages: 1
         portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
         portolan went on → executed `end`, ended at `end`: success

@@ -17,12 +17,12 @@ fn a_workflow_that_a_model_uses_is_a_part_of_the_run() {
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` and `web_find` → `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` and `web_find` → `sum` began as a tool
             portolan went on → executed `start`, `add` in `call-0-0`
             portolan went on → work on `add` in `call-0-0`, attempt 1
                 in `call-0-0` ask model in 2 messages: {"of":3}
                 use web/find {"for":"x"} (call-0-1)
-            portolan used the tool of `call-0-1`
+            portolan used the tool of call `call-0-1`
                 in `call-0-0` ask model in 2 messages: {"of":3}
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → not accepted: `long` (`$length(output) > 1` does not hold), attempt 2
                 in `call-0-0` ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
@@ -49,7 +49,7 @@ fn one_that_fails_is_told_to_the_model_and_others_are_used_at_once() {
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum`, `run_sum` and `web_find` → `sum` began, as a tool, `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum`, `run_sum` and `web_find` → `sum` began as a tool, `sum` began as a tool
             portolan went on → executed `start`, `add` in `call-0-0`
             portolan went on → work on `add` in `call-0-0`, attempt 1
             portolan went on → executed `start`, `add` in `call-0-1`
@@ -60,7 +60,7 @@ fn one_that_fails_is_told_to_the_model_and_others_are_used_at_once() {
             portolan heard the model (10 tokens in, 5 out) in `call-0-1` → not accepted: `never` (`false` does not hold), `add` failed: `add` was attempted once, and does not meet `never` (`false` does not hold), ended at `add`: failure in `call-0-1`
                 in `call-0-0` ask model in 2 messages: do it
                 use web/find {} (call-0-2)
-            portolan used the tool of `call-0-2`
+            portolan used the tool of call `call-0-2`
                 in `call-0-0` ask model in 2 messages: do it
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → not accepted: `never` (`false` does not hold), `add` failed: `add` was attempted once, and does not meet `never` (`false` does not hold), ended at `add`: failure in `call-0-0`
                 ask model in 6 messages: found
@@ -81,13 +81,13 @@ fn what_it_uses_up_counts_for_the_run_for_itself_and_for_the_state_that_uses_it(
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began as a tool
             portolan went on → executed `start`, `one` in `call-0-0`
             portolan went on → work on `one` in `call-0-0`, attempt 1
                 in `call-0-0` ask model in 2 messages: do it
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `one`, `two` in `call-0-0`
             portolan went on → work on `two` in `call-0-0`, attempt 1, waits: the run has used 2 of 2 `model_calls`
-            portolan let it go on in `call-0-0` → more `model_calls` may be used
+            portolan let it continue in `call-0-0` → more `model_calls` may be used
                 in `call-0-0` ask model in 2 messages: a
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `two`, `end` in `call-0-0`
             portolan went on → executed `end`, ended at `end`: success in `call-0-0`
@@ -104,13 +104,13 @@ fn what_it_uses_up_counts_for_the_run_for_itself_and_for_the_state_that_uses_it(
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began as a tool
             portolan went on → executed `start`, `one` in `call-0-0`
             portolan went on → work on `one` in `call-0-0`, attempt 1
                 in `call-0-0` ask model in 2 messages: do it
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `one`, `two` in `call-0-0`
             portolan went on → work on `two` in `call-0-0`, attempt 1, waits: the workflow has used 1 of 1 `model_calls`
-            portolan let it go on in `call-0-0` → more `model_calls` may be used
+            portolan let it continue in `call-0-0` → more `model_calls` may be used
                 in `call-0-0` ask model in 2 messages: a
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `two`, `end` in `call-0-0`
             portolan went on → executed `end`, ended at `end`: success in `call-0-0`
@@ -127,13 +127,13 @@ fn what_it_uses_up_counts_for_the_run_for_itself_and_for_the_state_that_uses_it(
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began as a tool
             portolan went on → executed `start`, `one` in `call-0-0`
             portolan went on → work on `one` in `call-0-0`, attempt 1
                 in `call-0-0` ask model in 2 messages: do it
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `one`, `two` in `call-0-0`
-            portolan went on → work on `two` in `call-0-0`, attempt 1, waits: the state around it has used 2 of 2 `model_calls`
-            portolan let it go on in `call-0-0` → more `model_calls` may be used
+            portolan went on → work on `two` in `call-0-0`, attempt 1, waits: the enclosing state has used 2 of 2 `model_calls`
+            portolan let it continue in `call-0-0` → more `model_calls` may be used
                 in `call-0-0` ask model in 2 messages: a
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `two`, `end` in `call-0-0`
             portolan went on → executed `end`, ended at `end`: success in `call-0-0`
@@ -154,7 +154,7 @@ fn one_that_takes_more_steps_than_the_run_may_is_a_tool_that_failed() {
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_two` → `two` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_two` → `two` began as a tool
             portolan went on → executed `start`, `a` in `call-0-0`
             portolan went on → executed `a`, `b` in `call-0-0`
             portolan went on → executed `b`, `end` in `call-0-0`
@@ -176,13 +176,13 @@ fn a_tool_that_stops_the_run_may_be_a_workflow() {
             portolan went on → executed `start`, `ask`
             portolan went on → work on `ask`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began, as a tool
+            portolan heard the model (10 tokens in, 5 out), who asks for `run_sum` → `sum` began as a tool
             portolan went on → executed `start`, `add` in `call-0-0`
             portolan went on → work on `add` in `call-0-0`, attempt 1
                 in `call-0-0` ask model in 2 messages: do it
             portolan heard the model (10 tokens in, 5 out) in `call-0-0` → accepted, executed `add`, `end` in `call-0-0`
             portolan went on → executed `end`, ended at `end`: success in `call-0-0`, waits: a tool has stopped the run
-            portolan let it go on
+            portolan let it continue
                 ask model in 4 messages: 6
             portolan heard the model (10 tokens in, 5 out) → accepted, executed `ask`, `end`
             portolan went on → executed `end`, ended at `end`: success

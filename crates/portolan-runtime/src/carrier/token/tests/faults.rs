@@ -55,7 +55,7 @@ fn damaged(texts: &[(&str, String)], told: &Expect) {
     let message = |text: &str| {
         let fault = home().tokens().open(text).expect_err("it does not open");
         assert_eq!(fault.code, Code::Damaged, "{fault}");
-        assert_eq!(fault.help, "send the token exactly as it came: all of it, on one line, and nothing else");
+        assert_eq!(fault.help, "send the token exactly as you received it: all of it, on one line, and nothing else");
         fault.message
     };
     let lines: String = texts.iter().map(|(what, text)| format!("{what}: {}\n", message(text))).collect();
@@ -94,24 +94,24 @@ fn a_damaged_text_is_told_by_what_became_of_it() {
         &expect![[r#"
             nothing: the token is empty
             of another kind: the token does not begin with `v1.gzB64.`
-            the beginning alone: the token is cut off within its beginning
+            the beginning alone: the token is cut off within its prefix
             the whole beginning alone: the token ends behind `v1.gzB64.`
             without its beginning: the token does not begin with `v1.gzB64.`
-            cut within a group: the token has a number of characters that base64 never has: it was cut off or changed
-            cut to one of a group: the token has a number of characters that base64 never has: it was cut off or changed
+            cut within a group: the token has a length that is impossible in base64: it was cut off or changed
+            cut to one of a group: the token has a length that is impossible in base64: it was cut off or changed
             cut between groups: the token is cut off
             cut within the seal: the token is cut off
             cut within the header: the token is cut off
-            a line break behind it: the token has a blank or a line break as its character 146
-            a blank before it: the token has a blank or a line break as its character 1
-            broken over two lines: the token has a blank or a line break as its character 81
-            the URL-safe alphabet: the token has `-` as its character 61, which is of the URL-safe alphabet: it was encoded anew
-            no base64: the token has `é` as its character 61, which is no base64
-            no padding: the token lacks `=` at its end: it was cut off, or its padding was taken away
-            too much padding: the token has too much `=` at its end
-            a last letter with bits that nothing holds: the token ends in a character that cannot end it: it was changed
-            two in a row: the token has `=` as its character 145, and more behind it: something was put behind its end
-            too long: the token has 65681 bytes, and no token has over 65536
+            a line break behind it: the token has a space or a line break at character 146
+            a blank before it: the token has a space or a line break at character 1
+            broken over two lines: the token has a space or a line break at character 81
+            the URL-safe alphabet: the token has `-` at character 61, which belongs to the URL-safe alphabet: it was re-encoded
+            no base64: the token has `é` at character 61, which is not base64
+            no padding: the token lacks `=` at its end: it was cut off, or its padding was removed
+            too much padding: the token has too many `=` at its end
+            a last letter with bits that nothing holds: the token ends in a character that no token can end in: it was changed
+            two in a row: the token has `=` at character 145 with more text after it: something was appended
+            too long: the token has 65681 bytes, but a token has at most 65536
         "#]],
     );
 }
@@ -160,25 +160,25 @@ fn a_damaged_member_is_told_by_what_became_of_it() {
             ("signed, and no claims", signed(layout::PRESENT, b"no claims")),
         ],
         &expect![[r#"
-            no gzip: the token holds no gzip member with a plain header
-            a changed header: the token holds what was given out, but packed in another way: a program packed it anew, or it was changed
-            a changed seal: the token does not unpack to the checksum that it names: it was changed
-            a changed claim: the token does not unpack to the checksum that it names: it was changed
-            a changed checksum: the token does not unpack to the checksum that it names: it was changed
-            a changed length: the token does not unpack to the length that it names: it was changed
+            no gzip: the token does not hold a gzip member with a plain header
+            a changed header: the token holds the content that was issued, but compressed differently: a program recompressed it, or it was changed
+            a changed seal: the token does not have the stated checksum when unpacked: it was changed
+            a changed claim: the token does not have the stated checksum when unpacked: it was changed
+            a changed checksum: the token does not have the stated checksum when unpacked: it was changed
+            a changed length: the token does not have the stated length when unpacked: it was changed
             a compressed part that is none: the token cannot be unpacked: it was changed
             cut within its trailer: the token is cut off
             cut within its compressed part: the token is cut off
-            a second member: the token holds a second gzip member behind its own
-            bytes behind it: the token has 4 bytes behind its gzip member
-            zeros behind it: the token has 512 bytes behind its gzip member
-            packed by another program: the token holds what was given out, but packed in another way: a program packed it anew, or it was changed
-            packed anew with the same header: the token holds what was given out, but packed in another way: a program packed it anew, or it was changed
-            not compressed: the token holds what was given out, but packed in another way: a program packed it anew, or it was changed
-            with a name: the token holds no gzip member with a plain header
-            too short for a seal: the token has no room for a seal, which every token has
-            a bit that holds nothing: the token holds what was given out, but packed in another way: a program packed it anew, or it was changed
-            signed, and no claims: the token is not laid out as layout 1 says
+            a second member: the token holds a second gzip member after its own
+            bytes behind it: the token has 4 bytes after its gzip member
+            zeros behind it: the token has 512 bytes after its gzip member
+            packed by another program: the token holds the content that was issued, but compressed differently: a program recompressed it, or it was changed
+            packed anew with the same header: the token holds the content that was issued, but compressed differently: a program recompressed it, or it was changed
+            not compressed: the token holds the content that was issued, but compressed differently: a program recompressed it, or it was changed
+            with a name: the token does not hold a gzip member with a plain header
+            too short for a seal: the token is too short to hold a seal, which every token has
+            a bit that holds nothing: the token holds the content that was issued, but compressed differently: a program recompressed it, or it was changed
+            signed, and no claims: the token does not match layout 1
         "#]],
     );
 }
@@ -188,8 +188,8 @@ fn a_layout_that_is_not_known_is_that_of_a_newer_release() {
     refused(
         &signed(7, &layout::write(&claims(b"state"))),
         &expect![[r#"
-        damaged: the token has layout 7, and this release reads up to 1
-        help: go on with the release of Portolan that made it, or with a newer one"#]],
+        damaged: the token has layout 7, but this release reads layouts up to 1
+        help: use the release of Portolan that made it, or a newer one"#]],
     );
 }
 
@@ -199,14 +199,14 @@ fn another_version_or_encoding_is_not_taken_for_damage() {
     refused(
         &text.replacen("v1", "v2", 1),
         &expect![[r#"
-        unsupported_version: the token is of version `v2`, and this release reads `v1`
-        help: go on with the release of Portolan that made it, or with a newer one"#]],
+        unsupported_version: the token has version `v2`, but this release reads `v1`
+        help: use the release of Portolan that made it, or a newer one"#]],
     );
     refused(
         &text.replacen("gzB64", "zstdB64", 1),
         &expect![[r#"
-        unsupported_version: the token is encoded as `zstdB64`, and this release reads `gzB64`
-        help: go on with the release of Portolan that made it, or with a newer one"#]],
+        unsupported_version: the token is encoded as `zstdB64`, but this release reads `gzB64`
+        help: use the release of Portolan that made it, or a newer one"#]],
     );
     damaged(
         &[
@@ -230,8 +230,8 @@ fn what_no_key_of_the_user_signed_is_not_authentic() {
     refused(
         &other.seal(&claims(b"state")),
         &expect![[r#"
-            not_authentic: the token is not authentic: it names key `2bfd5638`, which the key file `DATA/run.keys` does not hold
-            help: send a token that was given out here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]],
+            not_authentic: the token is not authentic: it names key `2bfd5638`, which is not in the key file `DATA/run.keys`
+            help: send a token that was issued here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]],
     );
     let forged = with_bytes(|bytes| {
         let member = gzip::read(bytes).expect("a member");
@@ -241,8 +241,8 @@ fn what_no_key_of_the_user_signed_is_not_authentic() {
     refused(
         &forged,
         &expect![[r#"
-            not_authentic: the token is not authentic: it names key `7e87f165`, which did not sign what it says
-            help: send a token that was given out here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]],
+            not_authentic: the token is not authentic: it names key `7e87f165`, which did not sign its content
+            help: send a token that was issued here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]],
     );
     // As a forger with the usual tools would do it.
     for at in [0, 1, 10, 30, 50] {
@@ -252,7 +252,7 @@ fn what_no_key_of_the_user_signed_is_not_authentic() {
     let nowhere = Home::empty();
     expect![[r#"
         not_authentic: the token is not authentic: it names key `7e87f165`, and the key file `DATA/run.keys` is missing
-        help: send a token that was given out here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]].assert_eq(&nowhere.refusal(&token()));
+        help: send a token that was issued here, or set `PORTOLAN_DATA_DIR` to the folder with the key file that it was signed with"#]].assert_eq(&nowhere.refusal(&token()));
 }
 
 #[test]
@@ -260,18 +260,18 @@ fn a_token_of_something_else_says_of_what() {
     let (home, claims) = (home(), claims(b""));
     let fault = claims.check_workflow("bug-fix").expect_err("it is another");
     expect![[r#"
-        workflow_mismatch: the token is of a run of workflow `work-package`, and the call names `bug-fix`
+        workflow_mismatch: the token belongs to a run of workflow `work-package`, but the call names `bug-fix`
         help: name `work-package`, or send a token of a run of `bug-fix`"#]]
     .assert_eq(&home.told(&fault));
     let fault = claims.check_definition(&Digest::of("changed"), Some("1.5.0")).expect_err("it is another");
     expect![[r#"
-        definition_changed: run `k3mx8q2p` of workflow `work-package` began with version `1.4.0` (`1645114f06a8`), and the definition is now version `1.5.0` (`d67e2e944994`)
-        help: put back the definition that the run began with, or begin a new run"#]].assert_eq(&home.told(&fault));
+        definition_changed: run `k3mx8q2p` of workflow `work-package` began with version `1.4.0` (`1645114f06a8`), but the definition is now version `1.5.0` (`d67e2e944994`)
+        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.told(&fault));
     let unnamed = Claims { version: None, ..claims };
     let fault = unnamed.check_definition(&Digest::of("changed"), None).expect_err("it is another");
     expect![[r#"
-        definition_changed: run `k3mx8q2p` of workflow `work-package` began with `1645114f06a8`, without a version, and the definition is now `d67e2e944994`, without a version
-        help: put back the definition that the run began with, or begin a new run"#]].assert_eq(&home.told(&fault));
+        definition_changed: run `k3mx8q2p` of workflow `work-package` began with `1645114f06a8`, without a version, but the definition is now `d67e2e944994`, without a version
+        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.told(&fault));
 }
 
 #[test]
@@ -289,12 +289,12 @@ fn what_has_no_room_in_a_token_is_not_sealed() {
     let dense: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(60_000).collect();
     let told = |state: &[u8]| home.told(&home.tokens().seal(&claims(state)).expect_err("it is too large"));
     expect![[r#"
-        too_large: the run's state needs a token of 80141 characters, and no token has over 65536 characters
-        help: keep the run in the store and name it by its handle, or carry less in its state"#]]
+        too_large: the run's state needs a token of 80141 characters, but a token is limited to 65536 characters
+        help: keep the run in the store and refer to it by its handle, or keep less in its state"#]]
     .assert_eq(&told(&dense));
     expect![[r#"
-        too_large: the run's state needs 1048641 bytes, and no token has over 1048576 bytes before they are compressed
-        help: keep the run in the store and name it by its handle, or carry less in its state"#]]
+        too_large: the run's state needs 1048641 bytes, but a token is limited to 1048576 bytes before compression
+        help: keep the run in the store and refer to it by its handle, or keep less in its state"#]]
     .assert_eq(&told(&vec![b' '; gzip::MAX_UNPACKED]));
     // The largest of both kinds open.
     let beside = layout::write(&claims(b"")).len();
@@ -312,13 +312,13 @@ fn unusable_keys_are_the_keys_fault_and_not_the_tokens() {
     };
     expect![[r#"
         keys_unusable: `DATA/run.keys` is damaged
-        help: put back the key file that runs were kept with"#]]
+        help: restore the key file that the runs were stored with"#]]
     .assert_eq(&told(&Home::with("notes of mine\n")));
     let home = Home::empty();
     fs::create_dir(home.file()).expect("there is room for a directory");
     expect![[r#"
-        keys_unusable: `DATA/run.keys` is no key file
-        help: put back the key file that runs were kept with"#]]
+        keys_unusable: `DATA/run.keys` is not a key file
+        help: restore the key file that the runs were stored with"#]]
     .assert_eq(&told(&home));
 }
 
@@ -331,8 +331,8 @@ fn keys_that_others_may_read_sign_and_open_nothing() {
     let made = home.tokens().seal(&claims(b"state")).expect_err("others may read it");
     assert_eq!(home.told(&made), home.refusal(&text));
     expect![[r#"
-        keys_unusable: others may read the key file `DATA/run.keys`
-        help: close it with `chmod 600`"#]]
+        keys_unusable: others can read the key file `DATA/run.keys`
+        help: restrict its permissions with `chmod 600`"#]]
     .assert_eq(&home.told(&made));
     home.set_mode(0o600);
     assert_eq!(home.tokens().open(&text), Ok(claims(b"state")));
@@ -358,16 +358,16 @@ fn a_bomb_is_unpacked_to_the_limit_and_no_further() {
     refused(
         &text,
         &expect![[r#"
-        damaged: the token unpacks to more than 1048576 bytes, which no token does
-        help: send the token exactly as it came: all of it, on one line, and nothing else"#]],
+        damaged: the token unpacks to more than 1048576 bytes, which is the limit for a token
+        help: send the token exactly as you received it: all of it, on one line, and nothing else"#]],
     );
     // A text over the limit is not even decoded.
     let larger = format!("{}{}", token(), "!".repeat(259_000));
     refused(
         &larger,
         &expect![[r#"
-        damaged: the token has 259145 bytes, and no token has over 65536
-        help: send the token exactly as it came: all of it, on one line, and nothing else"#]],
+        damaged: the token has 259145 bytes, but a token has at most 65536
+        help: send the token exactly as you received it: all of it, on one line, and nothing else"#]],
     );
 }
 

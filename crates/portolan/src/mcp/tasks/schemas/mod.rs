@@ -27,13 +27,16 @@ pub(crate) fn tools() -> Vec<Tool> {
 fn init() -> Tool {
     tool(
         "Init",
-        "Begin a workflow, on a task file or as a stored run. On a task that has one already, shows where it is. Then call Start.",
+        "Begin a workflow, on a task file or as a stored run. For a task that already has one, shows where it is. Then call Start.",
         properties(
             json!({
-                "taskFilePath": text("The task's JSON file; it is created if it is not there. Leave it out for a run that the server stores: the answer then has its handle as `run`."),
+                "taskFilePath": text("The task's JSON file; it is created if it does not exist. Leave it out for \
+                    a run that the server stores: the answer then has its handle as `run`."),
                 "workflowType": text("The id of the workflow, as ListWorkflows gives it. Required for a new run."),
                 "description": text("What the user wants done, in the user's words."),
-                "stepId": text("Begin at this step instead of the start: the entry step of a branch, or recovery of work that was done before. Only a person may pass over checks, gates and questions. It is recorded."),
+                "stepId": text("Begin at this step instead of the start: the entry step of a branch, or recovery \
+                    of work that was done before. Only a person is allowed to skip checks, gates and questions. \
+                    It is recorded."),
                 "parentTaskId": text("For a branch: the id of the task whose fork it belongs to."),
             }),
             &[],
@@ -66,14 +69,15 @@ fn current() -> Tool {
 fn next() -> Tool {
     tool(
         "Next",
-        "Report the outcome of the present step and go on. Where the step has acceptance checks, they decide whether `passed` holds. At a question to a person, relays the person's answer.",
+        "Report the outcome of the current step and continue. If the step has acceptance checks, they decide \
+        whether `passed` holds. At a question to a person, it relays the person's answer.",
         properties(
             address(json!({
                 "result": text("The outcome: `passed`, `failed`, or a word that the step declares. Send one that the present actions offer."),
                 "branch": text("Which branch, in a run that has forked."),
                 "revision": revision(" Required for stored runs."),
-                "note": text("What was done, or why it failed: kept on the record and shown at the next attempt."),
-                "outputs": { "type": "object", "description": "Values of the workflow's variables that the step was to give." },
+                "note": text("What was done, or why it failed: recorded, and shown at the next attempt."),
+                "outputs": { "type": "object", "description": "Values of the workflow's variables that the step had to set." },
             })),
             &["result"],
         ),
@@ -87,7 +91,8 @@ fn list_workflows() -> Tool {
         "ListWorkflows",
         "The workflows that can be run, with ids for Init.",
         properties(
-            json!({ "source": { "type": "string", "enum": ["all", "project", "catalog", "external"], "description": "Only those from there. Without it: the project's own, or all when it has none." } }),
+            json!({ "source": { "type": "string", "enum": ["all", "project", "catalog", "external"], "description": "Only \
+                workflows from this source. Default: the project's own, or all if it has none." } }),
             &[],
         ),
         outputs::list_workflows(),
@@ -98,7 +103,7 @@ fn list_workflows() -> Tool {
 fn select_workflow() -> Tool {
     tool(
         "SelectWorkflow",
-        "A dialog with which to ask the user which workflow to run: panels of two to four options each.",
+        "A dialog for asking the user which workflow to run: panels of two to four options each.",
         properties(json!({}), &[]),
         outputs::select_workflow(),
         hints(true, true),
@@ -113,7 +118,7 @@ fn diagram() -> Tool {
             json!({
                 "workflowType": text("The id of the workflow."),
                 "currentStep": text("A step to highlight."),
-                "filePath": text("Where to write it: a `.md` file inside the project. Without it, `.flow/diagrams/<id>.md`."),
+                "filePath": text("Where to write it: a `.md` file inside the project. Default: `.flow/diagrams/<id>.md`."),
             }),
             &["workflowType"],
         ),
@@ -125,8 +130,8 @@ fn diagram() -> Tool {
 fn copy_workflows() -> Tool {
     tool(
         "CopyWorkflows",
-        "Copy workflows of the catalogue into `.flow/workflows`, to be changed there. They can be run without copying.",
-        properties(json!({ "workflowIds": texts("Which; empty or absent means all."), "force": force() }), &[]),
+        "Copy workflows of the catalogue into `.flow/workflows`, to change them there. They can be run without copying.",
+        properties(json!({ "workflowIds": texts("Which ones; empty or absent means all."), "force": force() }), &[]),
         outputs::copying(),
         hints(false, true),
     )
@@ -138,7 +143,7 @@ fn copy_agents() -> Tool {
         "Copy the agent templates that the catalogue's workflows name into `.claude/agents`.",
         properties(
             json!({
-                "agentIds": texts("Which; empty or absent means all."),
+                "agentIds": texts("Which ones; empty or absent means all."),
                 "targetDir": text("Another folder inside the project."),
                 "force": force(),
             }),
@@ -152,12 +157,14 @@ fn copy_agents() -> Tool {
 fn load_workflows() -> Tool {
     tool(
         "LoadWorkflows",
-        "Check the project's workflows, or make those of another folder known under a namespace. Without arguments: what there is.",
+        "Check the project's workflows, or load those of another folder under a namespace. Without arguments, \
+        lists what is available.",
         properties(
             json!({
-                "path": text("A folder that has `.flow/workflows`; its workflows are then called `<folder>:<id>` and replace nothing."),
+                "path": text("A folder that has `.flow/workflows`; its workflows are then named `<folder>:<id>` \
+                    and replace no others."),
                 "sourceRoot": text("The root that `path` belongs to; `path` is then the folder of workflows itself."),
-                "workflowIds": texts("Which; absent means all."),
+                "workflowIds": texts("Which ones; absent means all."),
             }),
             &[],
         ),
@@ -177,12 +184,12 @@ fn list_catalog() -> Tool {
 }
 
 fn force() -> Value {
-    json!({ "type": "boolean", "description": "Also replace files that were edited since." })
+    json!({ "type": "boolean", "description": "Also replace files that have been edited since." })
 }
 
 fn revision(required: &str) -> Value {
     let description = format!(
-        "The revision that the chosen action carries: where somebody moved on since, the call is refused as stale.{required}"
+        "The revision of the chosen action: if the run has moved on since, the call is refused as stale.{required}"
     );
     json!({ "type": "integer", "minimum": 0, "description": description })
 }

@@ -15,8 +15,8 @@ pub(super) fn navigation() -> Value {
         "state": { "type": "string", "enum": ["working", "checking", "waiting", "ended"] },
         "position": { "type": "object" },
         "actions": { "$ref": "#/$defs/actions" },
-        "claim": { "type": "object", "description": "What the acceptance checks made of the outcome that was reported." },
-        "notes": texts("What the caller should know besides."),
+        "claim": { "type": "object", "description": "How the acceptance checks judged the reported outcome." },
+        "notes": texts("What else the caller should know."),
     });
     let required = ["currentStep", "instructions", "terminal", "metadata", "state", "position", "actions"];
     let mut error = error();

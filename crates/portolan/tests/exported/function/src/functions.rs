@@ -1,4 +1,4 @@
-//! What the workflow needs in Rust.
+//! The Rust functions that the workflow needs.
 
 use portolan_core::engine::FunctionUse;
 use portolan_runtime::schemars::{self, JsonSchema};
@@ -6,11 +6,11 @@ use portolan_runtime::states::{FunctionError, FunctionOutput, Functions};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a tool takes: give each its own type, and models are shown its fields.
+/// The arguments of a tool: give each tool its own type, so models are shown its fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {}
 
-/// The functions, by the names that the workflow has for them.
+/// The functions, by the names that the workflow uses for them.
 pub(crate) fn functions() -> Result<Functions, FunctionError> {
     let functions = Functions::default();
     let functions = functions.working("shout", do_shout);

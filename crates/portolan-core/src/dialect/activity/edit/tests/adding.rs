@@ -41,7 +41,7 @@ fn a_step_comes_behind_another_in_its_list() {
         expect![[r#"
         a.yaml:23
         -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
-        +  - { id: write, steps: [{ id: ask, kind: checkpoint, message: Does it go on?, options: [{ id: "yes", label: "Yes" }, { id: "no", label: "No" }] }, { id: skim, kind: step }], transitions: [{ to: file }] }
+        +  - { id: write, steps: [{ id: ask, kind: checkpoint, message: Should the work continue?, options: [{ id: "yes", label: "Yes" }, { id: "no", label: "No" }] }, { id: skim, kind: step }], transitions: [{ to: file }] }
         at write.ask
     "#]],
     );
@@ -72,22 +72,22 @@ fn a_step_comes_behind_another_in_its_list() {
     check(
         json!({ "is": "add", "kind": "step", "id": "sure", "after": "read.skim" }),
         expect![[r#"
-        there is a step `sure` already
+        there is already a step `sure`
         help: give it another identifier
     "#]],
     );
     check(
         json!({ "is": "add", "kind": "step", "after": "start" }),
         expect![[r#"
-        a step stands in an activity, and `start` in none
-        help: add it behind an activity or a step
+        a step must be in an activity, and `start` is in none
+        help: add it after an activity or a step
     "#]],
     );
     check(
         json!({ "is": "add", "kind": "step" }),
         expect![[r#"
-        a step stands in an activity
-        help: say behind what it comes
+        a step must be in an activity
+        help: say what to add it after
     "#]],
     );
     check(
@@ -114,8 +114,8 @@ fn a_step_comes_behind_another_in_its_list() {
     check_first(
         json!({ "is": "add", "kind": "step", "after": "try.good" }),
         expect![[r#"
-        `try.good` stands in a list of its own, beside the steps
-        help: add it behind a step, or edit the text
+        `try.good` is in a list of its own, beside the steps
+        help: add it after a step, or edit the text
     "#]],
     );
 }
@@ -171,8 +171,8 @@ fn an_activity_comes_on_a_way() {
     check(
         json!({ "is": "add", "kind": "activity", "after": "read.skim" }),
         expect![[r#"
-        `read.skim` leads to what comes behind it in its list
-        help: lead the edge elsewhere that is there, or connect activities
+        `read.skim` leads to the next item of its list
+        help: change the target of the existing edge, or connect activities
     "#]],
     );
 }
@@ -217,8 +217,8 @@ fn a_copy_has_names_of_its_own() {
     check_first(
         json!({ "is": "duplicate", "node": "try.each" }),
         expect![[r#"
-        `try.each` goes through steps that stand beside it, and a step is in one loop
-        help: write the steps out inside the loop, and make a copy of that
+        `try.each` repeats steps that are defined beside it, and a step can be in only one loop
+        help: define the steps inside the loop, and copy that
     "#]],
     );
 }

@@ -55,7 +55,7 @@ fn an_activity_comes_as_a_file() {
     check(
         json!({ "is": "add", "kind": "activity", "id": "two" }),
         expect![[r#"
-        there is an activity `two` already
+        there is already an activity `two`
         help: give it another identifier
     "#]],
     );
@@ -63,7 +63,7 @@ fn an_activity_comes_as_a_file() {
         json!({ "is": "add", "kind": "activity", "id": "../two" }),
         expect![[r#"
         `../two` cannot be the id of an activity
-        help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
+        help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
     "#]],
     );
     check(
@@ -97,8 +97,8 @@ fn an_activity_comes_as_a_file() {
         &files,
         json!({ "is": "add", "kind": "activity" }),
         expect![[r#"
-        `99-one.json` has the last number that a file of an activity can have
-        help: give the files before it lower numbers, in their names
+        `99-one.json` has the highest number that the file of an activity can have
+        help: give the files before it lower numbers in their names
     "#]],
     );
 }
@@ -129,7 +129,7 @@ fn an_activity_goes_with_its_file() {
         json!({ "is": "delete", "nodes": ["one", "two"] }),
         expect![[r#"
         no activity would be left
-        help: keep one: a workflow has an activity
+        help: keep one: a workflow needs an activity
     "#]],
     );
     check(
@@ -156,8 +156,8 @@ fn an_activity_goes_with_its_file() {
         &files,
         json!({ "is": "delete", "nodes": ["two"] }),
         expect![[r#"
-        the loop `all` would go through nothing
-        help: take the loop away with it, or add another step to it first
+        the loop `all` would have nothing to repeat
+        help: remove the loop as well, or add another step to it first
     "#]],
     );
 }

@@ -21,8 +21,8 @@ fn ways_lead_from_activity_to_activity() {
     check(
         json!({ "is": "connect", "from": "read", "to": "write" }),
         expect![[r#"
-        `read` has a way on that is always open: to `file`
-        help: lead that way elsewhere, or give it a condition first
+        `read` already has a transition that is always open: to `file`
+        help: change the target of that transition, or give it a condition first
     "#]],
     );
     check(
@@ -36,22 +36,22 @@ fn ways_lead_from_activity_to_activity() {
     check(
         json!({ "is": "connect", "from": "file", "to": "read", "on": "odd" }),
         expect![[r#"
-        ways between activities are taken on conditions, not on outcomes
+        transitions between activities depend on conditions, not on outcomes
         help: connect them without an outcome, and give the transition a condition
     "#]],
     );
     check(
         json!({ "is": "connect", "from": "read", "to": "read.skim" }),
         expect![[r#"
-        `read.skim` is no activity, and ways lead to activities
-        help: name an activity: where nothing leads on from one, the work is done
+        `read.skim` is not an activity, and transitions lead to activities
+        help: name an activity: if no transition leaves one, the work is done
     "#]],
     );
     check(
         json!({ "is": "connect", "from": "read.skim", "to": "file" }),
         expect![[r#"
-        `read.skim` leads to what comes behind it in its list
-        help: lead the edge elsewhere that is there, or connect activities
+        `read.skim` leads to the next item of its list
+        help: change the target of the existing edge, or connect activities
     "#]],
     );
     check_first(
@@ -126,8 +126,8 @@ fn an_edge_is_led_elsewhere_where_it_is_written() {
     check(
         to("read.skim.when", "read.skim", "read"),
         expect![[r#"
-        that `read.skim` comes behind `read.skim.when` follows from what is listed there
-        help: add the step elsewhere and take this one away, or edit the text
+        `read.skim` comes after `read.skim.when` because of their order in the list
+        help: add the step elsewhere and remove this one, or edit the text
     "#]],
     );
 }
@@ -161,21 +161,21 @@ fn an_edge_is_taken_away_where_it_is_written() {
     check(
         off("file", "done"),
         expect![[r#"
-        nothing is written there: where nothing leads on, the work is done
-        help: connect the activity with another
+        no transition is written there: without one, the work is done
+        help: connect the activity with another one
     "#]],
     );
     check(
         off("start", "read"),
         expect![[r#"
-        this format has no way to say that the work begins nowhere
+        this format cannot express that the work begins nowhere
         help: edit the text
     "#]],
     );
     check(
         json!({ "is": "outcome", "edge": edge("file", "done"), "on": "odd" }),
         expect![[r#"
-        ways between activities are taken on conditions, and answers lead where they say
+        transitions between activities depend on conditions, and answers lead to the activity that they name
         help: edit the condition, or the answers of the checkpoint
     "#]],
     );

@@ -50,7 +50,7 @@ fn names_follow() {
     check(
         json!({ "is": "rename", "node": "read.skim", "to": "sure" }),
         expect![[r#"
-        there is a step `sure` already
+        there is already a step `sure`
         help: give it another identifier
     "#]],
     );
@@ -58,7 +58,7 @@ fn names_follow() {
         json!({ "is": "rename", "node": "read", "to": "a b" }),
         expect![[r#"
         `a b` cannot be the id of an activity
-        help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, the first of them no `-`
+        help: an id has 1 to 200 bytes: letters, digits, `_` and `-`, not starting with `-`
     "#]],
     );
     check(
@@ -166,7 +166,7 @@ fn what_is_taken_away_is_named_nowhere() {
         json!({ "is": "delete", "nodes": ["read", "write", "file"] }),
         expect![[r#"
         no activity would be left
-        help: keep one: a workflow has an activity
+        help: keep one: a workflow needs an activity
     "#]],
     );
     check_first(
@@ -185,8 +185,8 @@ fn what_is_taken_away_is_named_nowhere() {
     check_first(
         json!({ "is": "delete", "nodes": ["try.make", "try.use"] }),
         expect![[r#"
-        the loop `each` would go through nothing
-        help: take the loop away with it, or add another step to it first
+        the loop `each` would have nothing to repeat
+        help: remove the loop as well, or add another step to it first
     "#]],
     );
     check_first(
@@ -230,8 +230,8 @@ fn fields_are_set_as_the_text_calls_them() {
     check(
         json!({ "is": "set", "node": "read.skim", "field": "id", "value": "x" }),
         expect![[r#"
-        `id` is what the node goes by, and is not set like other fields
-        help: rename the node, so that whatever names it follows
+        `id` identifies the node, and cannot be set like other fields
+        help: rename the node, so references to it are updated
     "#]],
     );
     check(
@@ -247,14 +247,14 @@ fn fields_are_set_as_the_text_calls_them() {
         json!({ "is": "kind", "node": "read.skim", "kind": "technique" }),
         expect![[r#"
         a node of the kind `technique` needs `technique`
-        help: add a new node of that kind, and take this one away
+        help: add a new node of that kind, and delete this one
     "#]],
     );
     check(
         json!({ "is": "kind", "node": "read.sure", "kind": "step" }),
         expect![[r#"
-        `read.sure` is of the kind `checkpoint`, which has nothing in common with `step`
-        help: add a new node of that kind, and take this one away
+        `read.sure` is of the kind `checkpoint`, which cannot be changed to `step`
+        help: add a new node of that kind, and delete this one
     "#]],
     );
     check_first(

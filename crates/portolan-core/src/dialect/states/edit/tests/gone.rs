@@ -31,7 +31,7 @@ fn what_led_to_a_state_leads_on() {
         &[json!({ "is": "delete", "nodes": ["write", "research"] })],
         expect![[r#"
         refused: no state would be left
-        help: keep one, and change what it says
+        help: keep one, and change it
     "#]],
     );
     check(
@@ -134,8 +134,8 @@ fn a_copy_has_no_edges_and_a_kind_can_change() {
         SHORT,
         &[json!({ "is": "kind", "node": "write", "kind": "parallel" })],
         expect![[r#"
-        refused: a state that opens branches and its join come together
-        help: add a new one, and take this one away
+        refused: a state that opens branches and its join belong together
+        help: add a new one, and remove this one
     "#]],
     );
 }

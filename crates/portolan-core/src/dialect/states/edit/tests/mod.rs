@@ -157,7 +157,7 @@ fn a_state_is_added_where_there_are_branches() {
         LONG,
         &[json!({ "is": "add", "kind": "state", "after": "judge" })],
         expect![[r#"
-        refused: an expression chooses the way there
+        refused: an expression chooses the target there
         help: change `choose`, and the states in its `to`
     "#]],
     );
@@ -213,7 +213,7 @@ fn states_are_connected() {
         SHORT,
         &[json!({ "is": "connect", "from": "research", "to": "research" })],
         expect![[r#"
-        refused: `research` leads to `write` already
+        refused: `research` already leads to `write`
         help: reconnect that edge, or name the branch that the new one is taken on
     "#]],
     );
@@ -244,7 +244,7 @@ fn states_are_connected() {
         LONG,
         &[json!({ "is": "connect", "from": "enough", "to": "count", "on": "perhaps" })],
         expect![[r#"
-        refused: `perhaps` is no answer to the question `enough`
+        refused: `perhaps` is not an answer to the question `enough`
         help: add it to the answers of the question first
     "#]],
     );
@@ -264,8 +264,8 @@ fn edges_are_taken_away_and_moved() {
         SHORT,
         &[json!({ "is": "disconnect", "edge": edge(SHORT, "write", "end") })],
         expect![[r#"
-        refused: a run ends at `write`, for nothing leads on from there
-        help: lead to another state
+        refused: a run ends at `write`, because no edge leads on from there
+        help: connect it to another state
     "#]],
     );
     check(
@@ -287,7 +287,7 @@ fn edges_are_taken_away_and_moved() {
         LONG,
         &[json!({ "is": "reconnect", "edge": edge(LONG, "judge", "count"), "to": "done" })],
         expect![[r#"
-        refused: an expression chooses the way there
+        refused: an expression chooses the target there
         help: change `choose`, and the states in its `to`
     "#]],
     );
@@ -324,7 +324,7 @@ fn edges_are_taken_away_and_moved() {
         &both,
         &[json!({ "is": "disconnect", "edge": edge(&both, "research", "write") })],
         expect![[r#"
-        refused: several answers to the question `research` lead the same way
+        refused: several answers to the question `research` share this edge
         help: give the answer a branch of its own first: reconnect its edge
     "#]],
     );

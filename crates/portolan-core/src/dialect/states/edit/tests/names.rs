@@ -77,8 +77,8 @@ fn a_state_is_renamed_wherever_it_is_named() {
         JSON,
         &[json!({ "is": "rename", "node": "act", "to": "output" })],
         expect![[r#"
-        refused: expressions may have something else under the name `output`
-        help: rename it in the text, and look at the expressions
+        refused: expressions may use the name `output` for something else
+        help: rename it in the text, and check the expressions
     "#]],
     );
 }
@@ -96,7 +96,7 @@ fn what_may_name_it_is_not_guessed_at() {
         &text,
         &[json!({ "is": "rename", "node": "write", "to": "draft" })],
         expect![[r#"
-        refused: `write` is perhaps named in an expression that cannot be rewritten safely: `transitions.research.choose.expr`
+        refused: `write` may be named in an expression that cannot be rewritten safely: `transitions.research.choose.expr`
         help: rewrite these expressions first, or rename it in the text
     "#]],
     );

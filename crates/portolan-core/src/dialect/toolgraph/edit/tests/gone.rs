@@ -89,8 +89,8 @@ fn what_led_to_a_node_leads_on() {
         "t",
         &[json!({ "is": "delete", "nodes": ["exit"] })],
         expect![[r#"
-        refused: a tool has an exit, and there would be none
-        help: keep the exit, and lead to it or from it otherwise
+        refused: a tool needs an exit, and none would be left
+        help: keep the exit, and change the edges to or from it
     "#]],
     );
 }
@@ -126,7 +126,7 @@ fn a_copy_has_no_edges() {
         "t",
         &[json!({ "is": "duplicate", "node": "entry" })],
         expect![[r#"
-        refused: `entry` stands for the only one of its kind there can be
+        refused: `entry` must be the only one of its kind
         help: duplicate another node; a join is copied with its `parallel`
     "#]],
     );

@@ -140,7 +140,7 @@ fn a_node_is_added_between_two_and_elsewhere() {
         &[json!({ "is": "add", "kind": "transform", "after": "exit" })],
         expect![[r#"
         refused: a run ends at `exit`
-        help: lead on from a node before it
+        help: add the edge from a node before it
     "#]],
     );
     check(
@@ -148,8 +148,8 @@ fn a_node_is_added_between_two_and_elsewhere() {
         "count",
         &[json!({ "is": "add", "kind": "transform" })],
         expect![[r#"
-        refused: a node that stands beside the tools belongs to the tool that reaches it, and nothing would reach this one
-        help: add it behind a node, or between two
+        refused: a node beside the tools belongs to the tool that reaches it, and no tool would reach this one
+        help: add it after a node, or between two
     "#]],
     );
 }
@@ -179,7 +179,7 @@ fn nodes_are_connected_where_the_field_is_free() {
         "t",
         &[json!({ "is": "connect", "from": "list", "to": "exit" })],
         expect![[r#"
-        refused: `list` leads to `which` there already
+        refused: `list` already leads to `which` there
         help: reconnect that edge, or put a `switch` or a `parallel` between them
     "#]],
     );
@@ -188,8 +188,8 @@ fn nodes_are_connected_where_the_field_is_free() {
         "t",
         &[json!({ "is": "connect", "from": "list", "to": "exit", "on": "good" })],
         expect![[r#"
-        refused: `good` is no outcome here: a node is done, or has `failed`
-        help: put a `switch` behind the node, whose edges have conditions
+        refused: `good` is not an outcome here: a node is either done or `failed`
+        help: put a `switch`, whose edges have conditions, after the node
     "#]],
     );
     check(
@@ -197,7 +197,7 @@ fn nodes_are_connected_where_the_field_is_free() {
         "t",
         &[json!({ "is": "connect", "from": "which", "to": "list", "on": "list.(" })],
         expect![[r#"
-        refused: `list.(` is no expression of JSONata
+        refused: `list.(` is not a JSONata expression
         help: write a condition such as `$.list.count > 3`
     "#]],
     );
@@ -267,8 +267,8 @@ fn an_edge_has_another_outcome() {
         "t",
         &[json!({ "is": "outcome", "edge": 1, "on": "good" })],
         expect![[r#"
-        refused: `good` is no outcome here: a node is done, or has `failed`
-        help: put a `switch` behind the node, whose edges have conditions
+        refused: `good` is not an outcome here: a node is either done or `failed`
+        help: put a `switch`, whose edges have conditions, after the node
     "#]],
     );
 }

@@ -72,9 +72,9 @@ fn a_node_is_renamed_wherever_it_is_named() {
         "t",
         &[json!({ "is": "rename", "node": "shape", "to": "list" })],
         expect![[r#"
-        refused: there is a node `list` already
-        help: give it another identifier
-    "#]],
+            refused: the node `list` already exists
+            help: give it another identifier
+        "#]],
     );
 }
 
