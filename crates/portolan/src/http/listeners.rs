@@ -1,19 +1,31 @@
 //! The sockets of a server, and its end.
 
-use std::future::IntoFuture;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use portolan_runtime::service::ServiceError;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// How long the head of a request may take to arrive, and how long a connection may be idle before it.
+const HEAD_PATIENCE: Duration = Duration::from_secs(75);
+/// The wait after the system accepted no connection because too many are open.
+const EXHAUSTED: Duration = Duration::from_secs(1);
 
 /// The sockets that a server listens on: one port of the loopback addresses.
 pub(crate) struct Listeners {
     sockets: Vec<TcpListener>,
     port: u16,
+    head_patience: Duration,
 }
 
 impl Listeners {
@@ -27,7 +39,8 @@ impl Listeners {
         let port = first.local_addr().map_err(|error| cannot_listen(port, &error))?.port();
         // Programs resolve `localhost` to either. A machine without IPv6 has only the first.
         let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await.ok();
-        Ok(Listeners { sockets: std::iter::once(first).chain(second).collect(), port })
+        let sockets = std::iter::once(first).chain(second).collect();
+        Ok(Listeners { sockets, port, head_patience: HEAD_PATIENCE })
     }
 
     /// Returns the port.
@@ -38,24 +51,58 @@ impl Listeners {
     /// Serves until `ending` becomes true, and then until the pending requests are answered.
     ///
     /// # Errors
-    /// The system accepts no more connections.
+    /// A task of the server failed.
     pub(crate) async fn serve(self, app: Router, ending: watch::Receiver<bool>) -> io::Result<()> {
-        let mut servers = JoinSet::new();
+        let connections = Arc::new(GracefulShutdown::new());
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(self.head_patience);
+        let mut accepting = JoinSet::new();
         for socket in self.sockets {
-            let mut ending = ending.clone();
-            let ended = async move {
+            let (app, http, mut ending) = (app.clone(), http.clone(), ending.clone());
+            let connections = Arc::clone(&connections);
+            accepting.spawn(async move {
                 // Without a sender no end is announced: serve until the task is dropped.
-                if ending.wait_for(|is_over| *is_over).await.is_err() {
-                    std::future::pending::<()>().await;
+                let ended = async {
+                    if ending.wait_for(|is_over| *is_over).await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                };
+                tokio::select! {
+                    () = ended => {}
+                    () = accept(&socket, &app, &http, &connections) => {}
                 }
-            };
-            servers.spawn(axum::serve(socket, app.clone()).with_graceful_shutdown(ended).into_future());
+            });
         }
-        while let Some(served) = servers.join_next().await {
-            served.map_err(io::Error::other)??;
+        while let Some(accepted) = accepting.join_next().await {
+            accepted.map_err(io::Error::other)?;
+        }
+        // The tasks that shared it have ended.
+        if let Some(connections) = Arc::into_inner(connections) {
+            connections.shutdown().await;
         }
         Ok(())
     }
+}
+
+/// Serves each connection in a task of its own, for ever.
+async fn accept(socket: &TcpListener, app: &Router, http: &http1::Builder, connections: &GracefulShutdown) {
+    loop {
+        match socket.accept().await {
+            Ok((stream, _address)) => serve_connection(stream, app, http, connections),
+            // A client that left before it was accepted is nothing to wait for.
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {
+            }
+            Err(_exhausted) => sleep(EXHAUSTED).await,
+        }
+    }
+}
+
+fn serve_connection(stream: TcpStream, app: &Router, http: &http1::Builder, connections: &GracefulShutdown) {
+    // Answers are small, and are not held back for more of them. Without this option they are only slower.
+    let _slower = stream.set_nodelay(true);
+    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
+    // A connection that ends with an error has no one to report it to.
+    tokio::spawn(connections.watch(connection));
 }
 
 fn cannot_listen(port: Option<u16>, error: &io::Error) -> ServiceError {
@@ -68,4 +115,33 @@ fn cannot_listen(port: Option<u16>, error: &io::Error) -> ServiceError {
         None => format!("cannot listen on any port: {why}"),
     };
     ServiceError::failed("no_port", message, "name another port, or none")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_head_that_does_not_end_ends_its_connection_and_no_other() {
+        let listeners = Listeners::on_loopback(None).await.expect("a port");
+        let listeners = Listeners { head_patience: Duration::from_millis(50), ..listeners };
+        let address = (Ipv4Addr::LOCALHOST, listeners.port());
+        let (end, ending) = watch::channel(false);
+        let serving = tokio::spawn(listeners.serve(Router::new().route("/", get(|| async { "here" })), ending));
+        let mut slow = TcpStream::connect(address).await.expect("connected");
+        slow.write_all(b"GET / HTTP/1.1\r\nHost: ").await.expect("sent");
+        let mut quick = TcpStream::connect(address).await.expect("connected");
+        quick.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.expect("sent");
+        let mut answer = String::new();
+        quick.read_to_string(&mut answer).await.expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("here"), "{answer}");
+        let mut rest = Vec::new();
+        slow.read_to_end(&mut rest).await.expect("closed");
+        assert!(!rest.starts_with(b"HTTP/1.1 200"), "it asked for nothing");
+        end.send_replace(true);
+        serving.await.expect("it ends").expect("without an error");
+    }
 }
