@@ -1,6 +1,7 @@
 //! `portolan serve`: the MCP server, on standard input and output or over HTTP.
 
 mod http;
+mod log;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ use super::check::{drawn, files_at, refuse, refuse_denied, refuse_files};
 use super::output::{Output, one_line};
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
+
+pub(super) use http::{HttpArgs, serve as over_http};
+pub(super) use log::LogArgs;
 
 /// Serve workflows or graphs to agents over MCP (stdio or HTTP).
 ///
@@ -56,6 +60,8 @@ pub(super) struct Serve {
     profile: ProfileArg,
     #[command(flatten)]
     over_http: http::HttpArgs,
+    #[command(flatten)]
+    log: log::LogArgs,
     /// Serve what the official conformance suite of MCP calls by name, and nothing else.
     #[arg(long, hide = true, conflicts_with_all = ["definitions", "toolset", "mcp", "model", "stateless"])]
     conformance: bool,
@@ -90,7 +96,7 @@ enum ProfileArg {
 }
 
 /// How long servers may take to end by themselves once the client has left, and again once they were asked to.
-const GRACE: Duration = Duration::from_millis(200);
+pub(super) const GRACE: Duration = Duration::from_millis(200);
 /// The most faults that are drawn, since each takes several lines.
 const MAX_DRAWN: usize = 100;
 
@@ -100,7 +106,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let port = args.over_http.port()?;
     let has = |set| toolsets.contains(&set);
     let output = common.output();
-    let notes = mcp::Notes::to(std::io::stderr());
+    let notes = args.log.notes();
     let options = Options {
         definitions: files.led,
         strictness: args.leniency.strictness(),
@@ -176,7 +182,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn named(name: &'static str, tools: mcp::ServedTools) -> mcp::NamedTools {
+/// Names a toolset by its path over HTTP.
+pub(super) fn named(name: &'static str, tools: mcp::ServedTools) -> mcp::NamedTools {
     mcp::NamedTools { name, tools }
 }
 
@@ -270,8 +277,8 @@ fn fitting(args: &Serve, toolsets: &[Toolset]) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// Returns the receiver of notes about questions to people.
-fn tell(notes: mcp::Notes) -> mcp::Tell {
+/// Returns the receiver of notes for the person who serves.
+pub(super) fn tell(notes: mcp::Notes) -> mcp::Tell {
     Arc::new(move |what| notes.note(one_line(&format!("note: {what}"))))
 }
 
@@ -304,7 +311,7 @@ fn one_file(args: &Serve, graphs: Vec<PathBuf>) -> Result<PathBuf, ServiceError>
     }
 }
 
-fn greet(output: &Output) {
+pub(super) fn greet(output: &Output) {
     if std::io::stdin().is_terminal() {
         output.remark(
             "serving MCP on standard input and output; an MCP client normally starts this, see `portolan serve --help`",

@@ -25,11 +25,15 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::{Level, info};
 
 use super::http::Metrics;
 use super::project::Project;
 use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
+
+/// The source of the events of calls in a log.
+const LOG: &str = "portolan::mcp";
 
 /// The future result of a call.
 pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
@@ -75,6 +79,11 @@ pub(super) trait Toolset: Send + Sync {
 
     /// Returns its tools, in the order in which they are listed.
     fn tools(&self) -> Vec<Tool>;
+
+    /// Checks whether it answers calls of a tool, which need not be listed.
+    fn has(&self, tool: &str) -> bool {
+        self.tools().iter().any(|known| known.name == tool)
+    }
 
     /// Returns a receiver that changes with the list of tools, or `None` if the list never changes.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
@@ -167,9 +176,11 @@ impl Face {
         Face { metrics: Some(metrics), ..Face::new(toolset, ending) }
     }
 
-    /// Counts a call. Tools that do not exist count as one.
+    /// Counts a call, and logs it. Tools that do not exist count as one.
     fn count(&self, tool: &str, answer: &Result<CallToolResponse, ErrorData>, took: Duration) {
-        let Some(metrics) = &self.metrics else { return };
+        if self.metrics.is_none() && !tracing::enabled!(target: LOG, Level::INFO) {
+            return;
+        }
         let error = match answer {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
                 let error = result.structured_content.as_ref().map(|content| &content["error"]);
@@ -180,9 +191,13 @@ impl Face {
             Err(error) => Some(error.code.0.to_string()),
         };
         // A call that succeeded named a tool. The names of others are the client's, and are not kept.
-        let is_known = error.is_none() || self.toolset.tools().iter().any(|known| known.name == tool);
+        let is_known = error.is_none() || self.toolset.has(tool);
         let tool = if is_known { tool } else { "unknown" };
-        metrics.called(tool, error.as_deref(), took);
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        info!(target: LOG, tool, code = error.as_deref(), took_ms, "call answered");
+        if let Some(metrics) = &self.metrics {
+            metrics.called(tool, error.as_deref(), took);
+        }
     }
 
     async fn end(&self) {

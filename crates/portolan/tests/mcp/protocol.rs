@@ -5,7 +5,7 @@ use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RoleClient, RunningSe
 use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, Wire};
 
 #[test]
 fn a_session_speaks_the_revision_that_was_asked_for() {
@@ -105,4 +105,29 @@ async fn the_client_of_rmcp_is_led_in_every_lifecycle() {
         assert_eq!(now["terminal"], "success");
         client.cancel().await.expect("a parting");
     }
+}
+
+#[test]
+fn a_log_is_lines_of_json_without_values() {
+    let project = Project::new();
+    let mut wire = Wire::hearing(project.command(&["serve", "--log", "json"]));
+    wire.shake_hands("2025-11-25", &json!({}));
+    let run =
+        wire.done("Init", &json!({ "workflowType": "quick-task", "description": "a s3cret task" }))["run"].clone();
+    wire.done("Start", &json!({ "run": run }));
+    wire.call("no-such-s3cret-tool", &json!({}));
+    wire.close();
+    let lines: Vec<Value> = wire.overheard().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let text = json!(lines).to_string();
+    assert!(!text.contains("s3cret"), "{text}");
+    let fields = |event: &str| {
+        let is_it = |line: &&Value| line["fields"]["message"] == event;
+        lines.iter().filter(is_it).map(|line| line["fields"].clone()).collect::<Vec<_>>()
+    };
+    let calls: Vec<(Value, Value)> =
+        fields("call answered").iter().map(|call| (call["tool"].clone(), call["code"].clone())).collect();
+    let unknown = (json!("unknown"), json!("unknown_tool"));
+    assert_eq!(calls, [(json!("Init"), Value::Null), (json!("Start"), Value::Null), unknown]);
+    assert_eq!(fields("run opened")[0]["run"], run);
+    assert!(!fields("event decided").is_empty(), "{text}");
 }

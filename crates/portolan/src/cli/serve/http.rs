@@ -21,7 +21,7 @@ const TOKEN_FILE: &str = "serve.token";
 const TOKEN_DIGITS: usize = 64;
 
 #[derive(Args)]
-pub(super) struct HttpArgs {
+pub(in crate::cli) struct HttpArgs {
     /// Serve over HTTP at this port of this machine, such as `127.0.0.1:7420`, for many clients at once.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct HttpArgs {
 
 impl HttpArgs {
     /// Returns the port to listen on, 0 for any free one. `None` if clients do not connect over HTTP.
-    pub(super) fn port(&self) -> Result<Option<u16>, ServiceError> {
+    pub(in crate::cli) fn port(&self) -> Result<Option<u16>, ServiceError> {
         let Some(given) = &self.http else { return Ok(None) };
         let refused = |message, help| Err(ServiceError::refused("usage", message, help));
         let named = given.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
@@ -55,7 +55,7 @@ impl HttpArgs {
 }
 
 /// Serves over HTTP until a signal arrives.
-pub(super) fn serve(
+pub(in crate::cli) fn serve(
     service: Arc<Service>,
     sets: Vec<NamedTools>,
     port: u16,

@@ -24,6 +24,8 @@ pub(crate) struct Notes {
     queue: SyncSender<Note>,
     left_out: Arc<AtomicU64>,
     veil: Veil,
+    /// Whether notes are events of a log, whose lines are written here.
+    is_logged: bool,
 }
 
 enum Note {
@@ -39,10 +41,23 @@ impl Notes {
         let left_out = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&left_out);
         std::thread::spawn(move || write(out, &notes, &counted));
-        Notes { queue, left_out, veil: Veil::default() }
+        Notes { queue, left_out, veil: Veil::default(), is_logged: false }
+    }
+
+    /// Does the same for the lines of a log. Notes become events of it.
+    pub(crate) fn logged(out: impl Write + Send + 'static) -> Notes {
+        Notes { is_logged: true, ..Notes::to(out) }
     }
 
     pub(crate) fn note(&self, note: String) {
+        match self.is_logged {
+            true => tracing::info!(target: "portolan::note", "{note}"),
+            false => self.line(note),
+        }
+    }
+
+    /// Writes a line as it is.
+    pub(crate) fn line(&self, note: String) {
         if let Err(TrySendError::Full(_)) = self.queue.try_send(Note::Said(note)) {
             self.left_out.fetch_add(1, Ordering::Relaxed);
         }
