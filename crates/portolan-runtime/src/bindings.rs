@@ -75,6 +75,11 @@ pub(crate) fn above() -> Vec<Process> {
     possible(lineage::ancestors().unwrap_or_default())
 }
 
+/// Returns this process.
+pub(crate) fn itself() -> Option<Process> {
+    lineage::ancestors()?.into_iter().next().map(|seen| seen.process)
+}
+
 /// Shells, and programs that open terminals, have no hooks.
 fn possible(chain: Vec<ProcessIdentity>) -> Vec<Process> {
     chain.into_iter().skip(1).filter(|seen| !seen.is_shell() && !seen.is_no_host()).map(|seen| seen.process).collect()

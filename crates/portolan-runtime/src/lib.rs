@@ -66,6 +66,8 @@ pub mod error;
 #[doc(hidden)]
 pub mod findings;
 pub mod gates;
+#[doc(hidden)]
+pub mod gateway;
 pub mod graphs;
 #[doc(hidden)]
 pub mod hook;

@@ -72,6 +72,7 @@ const ROOMS: &[&str] = &[
     "people",
     "sandbox",
     "hook",
+    "gateway",
     "author",
     "script",
     "ooda",

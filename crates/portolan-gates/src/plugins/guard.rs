@@ -48,7 +48,7 @@ pub struct DeclaredGuard {
     pub tools: Vec<String>,
     /// The files: globs, relative to the project. Empty means any, and also calls that name none.
     pub paths: Vec<String>,
-    /// The condition, over `tool`, `path`, `command`, `branch` and `phase`.
+    /// The condition, over `tool`, `path`, `command`, `arguments`, `branch` and `phase`.
     pub when: Option<Jsonata>,
     /// The decision on the call: never [`Decision::Allow`].
     pub decision: Decision,
@@ -76,6 +76,8 @@ pub struct GuardInput<'a> {
     pub phase: Option<&'a str>,
     /// Whether an undecidable call is blocked instead of asked about.
     pub strict: bool,
+    /// The arguments of the call, an object. `None` if they are not known. They are not recorded.
+    pub arguments: Option<&'a Value>,
 }
 
 impl Guard for DeclaredGuard {
@@ -102,7 +104,15 @@ impl Guard for DeclaredGuard {
     }
 }
 
+/// The name of the arguments in a condition.
+pub(super) const ARGUMENTS: &str = "arguments";
+
 impl DeclaredGuard {
+    /// Checks whether its condition reads the arguments of calls.
+    pub fn reads_arguments(&self) -> bool {
+        self.when.as_ref().is_some_and(|when| when.roots().iter().any(|root| root == ARGUMENTS))
+    }
+
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
         let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
         let data = seen(intent, around, path);
@@ -137,7 +147,8 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
         ("phase", around.phase),
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
-    Value::Object(known.collect::<Map<_, _>>())
+    let arguments = around.arguments.map(|arguments| (ARGUMENTS.to_owned(), arguments.clone()));
+    Value::Object(known.chain(arguments).collect::<Map<_, _>>())
 }
 
 /// Returns the names of the tool: its own, its kind, and that of the equivalent host tool.

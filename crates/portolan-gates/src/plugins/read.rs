@@ -3,6 +3,7 @@
 
 use core::net::IpAddr;
 
+use super::guard::ARGUMENTS;
 use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
@@ -128,7 +129,7 @@ impl Reader {
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
-        const NAMES: [&str; 5] = ["tool", "path", "command", "branch", "phase"];
+        const NAMES: [&str; 6] = ["tool", "path", "command", ARGUMENTS, "branch", "phase"];
         let text = self.text(tree, "when")?;
         let parsed = match Jsonata::parse(&text) {
             Ok(parsed) => parsed,

@@ -123,7 +123,7 @@ guards:
   - {id: servers, tools: ["mcp:github/*"], reason: not this server}
 "#,
     );
-    let around = GuardInput { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false };
+    let around = GuardInput { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false, arguments: None };
     let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
         judged.map(|said| format!("{} {:?}", said.guard, said.decision)).collect::<Vec<_>>().join(" ")

@@ -56,6 +56,9 @@ kinds! {
     GuardTamper = "flow.guard.tamper",
     /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`.
     ToolInvoked = "flow.tool.invoked",
+    /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
+    /// the tool says so, or `failed`), `ms`, and `bytes` and `resultDigest`, or `reason` if it failed.
+    ToolAnswered = "flow.tool.answered",
     /// A commit's message is not in the project's form: `sha`, `subject`, `expected`.
     CommitFormatViolation = "flow.commit.format.violation",
     /// A phase, guard, driver or notifier was replaced by another of its name: `registry`, `id`, `invariant`.

@@ -53,7 +53,7 @@ fn is_served_by(started: &Started, ours: &BTreeSet<PathBuf>) -> bool {
     let path = if path.is_absolute() { Some(path.to_owned()) } else { pins::on_path(&started.command) };
     let program = path.and_then(|path| path.canonicalize().ok());
     program.is_some_and(|program| ours.contains(&program))
-        && started.arguments.first().is_some_and(|first| first == "serve")
+        && started.arguments.first().is_some_and(|first| first == "serve" || first == "gate")
 }
 
 /// Returns this program, and the one with which hooks were installed.

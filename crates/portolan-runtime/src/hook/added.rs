@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portolan_gates::guards::{GuardContext, WorktreeHead};
-use portolan_gates::plugins::{Guard, GuardInput};
+use portolan_gates::plugins::{DeclaredGuard, Guard, GuardInput};
 use portolan_gates::{Decision, Intent, Judgement};
+use serde_json::Value;
 
 use crate::error::ServiceError;
 use crate::plugins;
@@ -20,7 +21,7 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
     })
 }
 
-/// Adds the judgements of added guards about a call: those of the project's file, and those of an embedder. A guard of
+/// Adds the judgements of added guards about a call, whose arguments are `input`, as JSON: those of the project's file, and those of an embedder. A guard of
 /// the file with the name of one of Portolan's own replaces it, which the file has to allow by name. An embedder's
 /// guard never does.
 ///
@@ -28,7 +29,7 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
 /// The file of the guards has faults. A faulty file must not count as one without guards.
 pub(super) fn judge(
     (project, registered): (Option<&Path>, &[Arc<dyn Guard>]),
-    intent: &Intent,
+    (intent, input): (&Intent, &str),
     (branch, gate, strict): (Option<&str>, &Gate, bool),
     judgements: &mut Vec<Judgement>,
 ) -> Result<(), ServiceError> {
@@ -38,7 +39,12 @@ pub(super) fn judge(
     }
     let root = project.map(Path::to_string_lossy).unwrap_or_default();
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
-    let around = GuardInput { root: &root, branch, phase, strict };
+    // They are parsed only if a guard reads them. Arguments that are no object are unknown.
+    let arguments: Option<Value> = match declared.iter().any(DeclaredGuard::reads_arguments) {
+        true => serde_json::from_str(input).ok().filter(Value::is_object),
+        false => None,
+    };
+    let around = GuardInput { root: &root, branch, phase, strict, arguments: arguments.as_ref() };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));

@@ -50,6 +50,8 @@ use portolan_core::value::Timestamp;
 use portolan_gates::guards::{self, Edit};
 use portolan_gates::plugins::Guard;
 use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use serde_json::Value;
+use tokio::runtime::Handle;
 
 use crate::audit;
 use crate::bindings::{self, BoundRun};
@@ -67,6 +69,7 @@ pub use place::project_of;
 pub use standing::{HookCheck, State, pinned, stands};
 pub use watched::{NotInTime, within};
 
+pub(crate) use record::Record as CallRecord;
 use record::Record;
 use session::Session;
 
@@ -76,7 +79,7 @@ pub const RUN: &str = "PORTOLAN_RUN";
 pub const PROJECT: &str = "PORTOLAN_PROJECT";
 
 /// Judges a tool call before it happens, and checks it afterwards.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Gatekeeper {
     /// The project, or `None` outside of any.
     project: Option<PathBuf>,
@@ -88,6 +91,8 @@ pub struct Gatekeeper {
     clock: Clock,
     /// The hook of git that asks.
     hook: Option<git::Hook>,
+    /// The service of a process that judges many calls. `None` if each call opens its own.
+    service: Option<Arc<Service>>,
 }
 
 impl Gatekeeper {
@@ -101,6 +106,7 @@ impl Gatekeeper {
             guards: Vec::new(),
             clock: Clock::System,
             hook: None,
+            service: None,
         }
     }
 
@@ -114,6 +120,13 @@ impl Gatekeeper {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Gatekeeper {
         Gatekeeper { clock, ..self }
+    }
+
+    /// Uses a service that is open, in a process that judges many calls. Runs that bind the agents of that process
+    /// count. Calls are judged outside of the runtime's asynchronous tasks.
+    #[must_use]
+    pub(crate) fn with_service(self, service: Arc<Service>) -> Gatekeeper {
+        Gatekeeper { service: Some(service), ..self }
     }
 
     /// Adds a guard beside all others; the strictest one decides. If it panics, a person is asked, or the call is
@@ -130,38 +143,70 @@ impl Gatekeeper {
     }
 
     /// Decides whether a tool may be used. `input` is the input of the call, in any form that is the same for the same
-    /// call. Only its digest is stored.
+    /// call; guards can read arguments only in JSON. Only its digest is stored.
     pub fn before_tool(&self, intent: &Intent, input: &str) -> Answerable {
         if matches!(intent.tool, Tool::Reads) && self.says_nothing_of_tools() {
             return Answerable::allowed();
         }
         let intent = &*plain(intent);
         let now = self.clock.now();
-        let input = Digest::of(format!("{}\n{}\n{input}", intent.name, intent.folder));
+        let seen = digest(intent, input);
         let mut session = self.opened_session();
-        if let Some(known) = session.as_ref().and_then(|session| session.answered(intent, &input, now)) {
+        if let Some(known) = session.as_ref().and_then(|session| session.answered(intent, &seen, now)) {
             return known;
         }
-        let (mut answer, record) = match self.judged(intent, &mut session, now) {
+        let (mut answer, record) = match self.judged(intent, input, &mut session, now) {
             Ok(judged) => judged,
             Err(error) => (Answerable::of_error(&error), self.record(None)),
         };
         if matches!(intent.tool, Tool::Reads) && answer.decision == Decision::Allow {
             return answer;
         }
-        let entries = record.of_call(intent, &input, &answer);
+        let entries = record.of_call(intent, &seen, &answer);
         answer = self.put_on_record(&entries, answer);
         if let Some(session) = &mut session {
-            session.remember(intent, &input, &answer, now);
+            session.remember(intent, &seen, &answer, now);
             session.save();
         }
         answer
+    }
+
+    /// Judges a call that is made only once, and records the judgement. Returns the context of the call for later
+    /// entries, too.
+    pub(crate) fn judge_call(&self, intent: &Intent, input: &str) -> (Answerable, CallRecord) {
+        let (answer, record) = match self.judged(intent, input, &mut None, self.clock.now()) {
+            Ok(judged) => judged,
+            Err(error) => (Answerable::of_error(&error), self.record(None)),
+        };
+        let entries = record.of_call(intent, &digest(intent, input), &answer);
+        (self.put_on_record(&entries, answer), record)
+    }
+
+    /// Returns the context of a call of which nothing is known.
+    pub(crate) fn blank_record(&self) -> CallRecord {
+        self.record(None)
+    }
+
+    /// Records something about a call that was judged.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub(crate) fn record_call(
+        &self,
+        record: &CallRecord,
+        kind: audit::Kind,
+        intent: &Intent,
+        data: Value,
+    ) -> Result<(), audit::AuditError> {
+        let Some(project) = &self.project else { return Ok(()) };
+        record::append(project, &self.clock, &[record.entry(kind, Some(intent), data)], false)
     }
 
     /// Returns the answer of all guards and of the run's step, and the record for it.
     fn judged(
         &self,
         intent: &Intent,
+        input: &str,
         session: &mut Option<Session>,
         now: Timestamp,
     ) -> Result<(Answerable, Record), ServiceError> {
@@ -180,7 +225,7 @@ impl Gatekeeper {
             context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, &rules, now));
         });
         let known = (branch.as_deref(), &gate, rules.strict);
-        added::judge((self.project(), &self.guards), intent, known, &mut judgements)?;
+        added::judge((self.project(), &self.guards), (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         Ok((answer, self.record(Some(&gate))))
@@ -252,7 +297,11 @@ impl Gatekeeper {
     /// Returns the state of the task, and of the session's runs: the one that it is attached to, and all that bind the
     /// agents of its host. Those are stored with the session, so that they bind it in another process too.
     fn gate_of(&self, session: &mut Option<Session>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
-        let mut bound = self.project().map_or_else(Vec::new, |project| bindings::of_hosts(project, hosts_above));
+        let hosts = || match &self.service {
+            Some(service) => service.binding_processes().to_vec(),
+            None => hosts_above(),
+        };
+        let mut bound = self.project().map_or_else(Vec::new, |project| bindings::of_hosts(project, hosts));
         if let Some(session) = session {
             session.kept.bound.extend(bound);
             bound = session.kept.bound.iter().cloned().collect();
@@ -273,12 +322,17 @@ impl Gatekeeper {
         if attached.is_none() && bound.is_empty() && !project.join(".portolan/flow.json").exists() {
             return Ok(Gate::default());
         }
-        let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| {
-            ServiceError::failed("no_runtime", format!("no thread is available: {error}"), "try again")
-        })?;
-        let mut gate = runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?;
+        let mut gate = match &self.service {
+            Some(service) => Handle::current().block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?,
+            None => {
+                let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = runtime.map_err(|error| {
+                    ServiceError::failed("no_runtime", format!("no thread is available: {error}"), "try again")
+                })?;
+                runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?
+            }
+        };
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
         gate.bypasses.retain(|bypass| !bypass.once || !self.is_used_up(project, task.as_deref(), bypass));
         Ok(gate)
@@ -355,6 +409,11 @@ impl Gatekeeper {
             let _unwritten = record::append(project, &self.clock, &[entry], false);
         }
     }
+}
+
+/// Returns the digest of a call's input.
+fn digest(intent: &Intent, input: &str) -> Digest {
+    Digest::of(format!("{}\n{}\n{input}", intent.name, intent.folder))
 }
 
 fn run_of(run: &str) -> Result<RunId, ServiceError> {

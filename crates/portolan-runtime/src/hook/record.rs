@@ -54,7 +54,7 @@ pub(super) fn append_unless(
 
 /// The context of a call.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     host: String,
     session: Option<String>,
     run: Option<String>,

@@ -129,7 +129,7 @@ impl People<'_> {
         let ancestors = chain.unwrap_or_default().iter().rev();
         let theirs = ancestors.filter_map(|seen| data_folder_of(seen.process.pid));
         let mut folders: Vec<PathBuf> = Vec::new();
-        for folder in self.own_folder().into_iter().chain(theirs).chain([self.data()?]) {
+        for folder in self.own_folder().into_iter().chain(theirs).chain([self.data_folder()?]) {
             if !folders.contains(&folder) {
                 folders.push(folder);
             }
@@ -142,7 +142,11 @@ impl People<'_> {
         self.service.data_folder().is_none().then(data_dir_of_account).flatten()
     }
 
-    fn data(&self) -> Result<PathBuf, ServiceError> {
+    /// Returns the user's data folder.
+    ///
+    /// # Errors
+    /// It cannot be found.
+    pub(crate) fn data_folder(&self) -> Result<PathBuf, ServiceError> {
         match self.service.data_folder() {
             Some(data) => Ok(data.to_owned()),
             None => data_dir().map_err(|error| ServiceError::failed(error.code(), error.message, error.help)),

@@ -188,7 +188,7 @@ impl People<'_> {
 
     /// Returns the folder of the passphrases and passkeys.
     pub(super) fn folder(&self) -> Result<PathBuf, ServiceError> {
-        Ok(self.data()?.join(FOLDER))
+        Ok(self.data_folder()?.join(FOLDER))
     }
 
     /// Returns the latest value of a setting in the log.
@@ -224,7 +224,7 @@ impl People<'_> {
 
     /// Reads the passphrases of all data folders. Skips a folder of another user that this account cannot read.
     fn all_kept(&self) -> Result<Vec<(PathBuf, Kept)>, ServiceError> {
-        let own = [self.own_folder(), Some(self.data()?)];
+        let own = [self.own_folder(), Some(self.data_folder()?)];
         let mut all = Vec::new();
         for folder in self.folders(lineage::ancestors().as_deref())? {
             match kept(&folder.join(FOLDER).join(FILE)) {

@@ -6,6 +6,7 @@ use portolan_core::run::{Actor, Channel};
 use super::hold::{Carrier, Held};
 use super::{Caller, Service, StoreAt};
 use crate::bindings::{self, BoundRun};
+use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::process::lineage::Process;
 
@@ -16,7 +17,7 @@ impl Service {
     /// The binding cannot be written, so that the steps would not be enforced.
     pub(super) fn bind(&self, held: &Held, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
-        bindings::bind(self.project(), &run, self.above()).map_err(|error| {
+        bindings::bind(self.project(), &run, self.binding_processes()).map_err(|error| {
             let message = format!("the binding of the run cannot be written: {error}");
             ServiceError::failed("not_bound", message, "make sure that `.portolan` of the project is writable")
         })
@@ -53,9 +54,19 @@ impl Service {
         }
     }
 
-    /// Returns the ancestors of this process. They are read once, because they do not change.
-    fn above(&self) -> &[Process] {
-        self.above.get_or_init(bindings::above)
+    /// Returns the processes whose agents are bound by runs that begin here: the ancestors of this process, and the
+    /// process itself if its clients call tools through it. They are read once, because they do not change.
+    pub(crate) fn binding_processes(&self) -> &[Process] {
+        self.above.get_or_init(|| {
+            let own = bindings::itself().filter(|_| self.options.is_gateway);
+            own.into_iter().chain(bindings::above()).collect()
+        })
+    }
+
+    /// Returns the runs that bind the agents of this process.
+    pub(crate) fn binding_runs(&self) -> Vec<Address> {
+        let bound = bindings::of_hosts(self.project(), || self.binding_processes().to_vec());
+        bound.iter().filter_map(BoundRun::address).collect()
     }
 }
 

@@ -109,6 +109,9 @@ pub struct Options {
     /// Whether clients connect from outside of the process that started this one. Whoever answers there is not known
     /// to be a person.
     pub is_remote: bool,
+    /// Whether this process stands between its clients and other servers. A run then binds the clients as well, as it
+    /// binds the agents of a host.
+    pub is_gateway: bool,
 }
 
 impl Options {
@@ -128,6 +131,7 @@ impl Options {
             environment: None,
             telemetry: None,
             is_remote: false,
+            is_gateway: false,
         }
     }
 }

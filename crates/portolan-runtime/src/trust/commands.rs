@@ -76,6 +76,13 @@ fn server_command(server: &Server) -> Option<TrustedCommand> {
     })
 }
 
+/// Returns the commands of the servers of a file that `portolan gate` stands before, in the order of their names.
+pub fn server_commands<'s>(servers: impl Iterator<Item = &'s Server>) -> Vec<TrustedCommand> {
+    let mut commands: Vec<TrustedCommand> = servers.filter_map(server_command).collect();
+    commands.sort();
+    commands
+}
+
 fn argv(transport: &Transport) -> Option<Vec<String>> {
     let pairs = |map: &IndexMap<String, String>| map.iter().map(|(name, value)| format!("{name}={value}")).collect();
     match transport {

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::digest::Digest;
 use crate::disk::{self, Fresh};
 pub(crate) use commands::stays_below;
-pub use commands::{TrustedCommand, commands, commands_digest, digest_of};
+pub use commands::{TrustedCommand, commands, commands_digest, digest_of, server_commands};
 pub use error::{TrustError, TrustFault};
 pub use phases::phases_digest;
 pub use place::data_dir;
@@ -83,13 +83,7 @@ impl Trust {
     /// The record would be inside the project, another user may write it, or a path cannot be resolved.
     pub fn open(dir: &Path, project: &Path) -> Result<Trust, TrustError> {
         let project = project.canonicalize().map_err(|error| TrustError::unreadable(project, error))?;
-        let folder = dir.join(FOLDER);
-        let real = place::resolved(&folder).map_err(|error| TrustError::unreadable(&folder, error))?;
-        if real.starts_with(&project) {
-            return Err(TrustError::inside(&folder, &project));
-        }
-        place::guarded(&real)?;
-        Ok(Trust { folder: real, project })
+        Ok(Trust { folder: outside(&dir.join(FOLDER), &project)?, project })
     }
 
     /// Checks whether a person allowed these commands in this project.
@@ -150,6 +144,20 @@ impl Trust {
     fn path(&self, key: &Digest) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }
+}
+
+/// Returns a folder for what agents must not change, with symlinks resolved. It need not exist yet.
+///
+/// # Errors
+/// The folder would be inside the project, another user may write it, or a path cannot be resolved.
+pub(crate) fn outside(folder: &Path, project: &Path) -> Result<PathBuf, TrustError> {
+    let project = project.canonicalize().map_err(|error| TrustError::unreadable(project, error))?;
+    let real = place::resolved(folder).map_err(|error| TrustError::unreadable(folder, error))?;
+    if real.starts_with(&project) {
+        return Err(TrustError::inside(folder, &project));
+    }
+    place::guarded(&real)?;
+    Ok(real)
 }
 
 fn key(project: &Path, commands: &Digest) -> Digest {

@@ -164,6 +164,14 @@ pub(super) fn is_graph(path: &Path) -> bool {
     path.is_file() && run_as(path).is_ok_and(|run_as| run_as == Some(RunAs::Calls))
 }
 
+/// Returns whether a file holds MCP servers, and no definition.
+pub(super) fn is_servers(path: &Path) -> bool {
+    let is_definition = !path.is_file() || run_as(path).is_ok_and(|run_as| run_as.is_some());
+    let tree = (!is_definition).then(|| read_definition(path).ok()).flatten().and_then(|source| parse(&source).0);
+    let Some(TreeKind::Object(entries)) = tree.map(|tree| tree.kind) else { return false };
+    entries.iter().any(|entry| matches!(entry.key.value.as_str(), "mcpServers" | "servers"))
+}
+
 /// Returns whether a file holds scripted answers of a model: they are a list, and no definition is one.
 fn is_answers(path: &Path) -> bool {
     let tree = read_definition(path).ok().and_then(|source| parse(&source).0);

@@ -14,6 +14,7 @@ mod doctor;
 mod eval;
 mod export;
 mod flow;
+mod gate;
 mod guard;
 mod heard;
 mod hook;
@@ -100,6 +101,7 @@ enum Verb {
     Test(test::Test),
     Simulate(simulate::Simulate),
     Serve(serve::Serve),
+    Gate(gate::Gate),
     Studio(studio::Studio),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
@@ -296,6 +298,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Test(args) => test::run(&args, &cli.common),
         Verb::Simulate(args) => simulate::run(&args, &cli.common),
         Verb::Serve(args) => serve::run(args, &cli.common),
+        Verb::Gate(args) => gate::run(&args, &cli.common),
         Verb::Studio(args) => studio::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),

@@ -18,13 +18,13 @@ use portolan_runtime::models::OpenError;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::trust::{
-    Digest, Trust, TrustEntry, TrustedCommand, commands, commands_digest, digest_of, phases_digest,
+    Digest, Trust, TrustEntry, TrustedCommand, commands, commands_digest, digest_of, phases_digest, server_commands,
 };
 use portolan_runtime::typecheck::{Checker, CheckerOrigin, checker};
 use portolan_runtime::{attachments, plugins, project_checks};
 use serde_json::json;
 
-use super::check::{draw_findings, is_graph, is_rules, refuse, refuse_files};
+use super::check::{draw_findings, is_graph, is_rules, is_servers, refuse, refuse_files};
 use super::output::{Output, command_line, one_line};
 use super::{Common, Exit, Leniency, person};
 use crate::install;
@@ -41,7 +41,7 @@ use crate::install;
 #[command(after_help = "No command from a repository is run before this. Trust is recorded outside the repository; a \
         changed command must be trusted again.")]
 pub(super) struct TrustArgs {
-    /// Files of workflows or of graphs, or `.portolan/guidelines.yaml`.
+    /// Files of workflows, of graphs or of MCP servers, or `.portolan/guidelines.yaml`.
     #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck"])]
     files: Vec<PathBuf>,
     /// Revoke the trust instead.
@@ -71,6 +71,8 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
     let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
         others.into_iter().partition(|path| of_project(path).is_some());
+    let (servers, others): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_servers(path));
+    let servers = servers.into_iter().map(|path| of_servers(&service, path)).collect::<Result<Vec<_>, _>>()?;
     let (graphs, files): (Vec<&PathBuf>, Vec<&PathBuf>) = others.into_iter().partition(|path| is_graph(path));
     let paths = files.iter().map(|file| one_file(file)).collect::<Result<Vec<WorkflowFile>, _>>()?;
     let given: Vec<PathBuf> = paths.iter().map(|found| found.path.clone()).collect();
@@ -125,6 +127,9 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             report.push(settle(&output, &service, &asked, args.revoke)?);
         }
     }
+    for asked in servers {
+        report.push(settle(&output, &service, &asked, args.revoke)?);
+    }
     for (source, definition) in definitions {
         let asked = TrustRequest::of(&source, &definition.workflow);
         if let Some(phases) = phases_digest(&definition.workflow, &definition.texts_digest()) {
@@ -176,6 +181,15 @@ fn own(service: &Service, path: &Path) -> Result<Vec<TrustRequest>, ServiceError
     let source = project_checks::source(project)?.unwrap_or_else(|| Source::new(file, ""));
     let checks = project_checks::load(project)?;
     Ok(vec![TrustRequest::runs(&source, project_checks::digest(&checks), project_checks::commands(&checks))])
+}
+
+/// Returns the trust request of a file of servers that `portolan gate` stands before.
+fn of_servers(service: &Service, path: &Path) -> Result<TrustRequest, ServiceError> {
+    let source = read_definition(path)?;
+    let servers = service.library().own_servers(path)?;
+    let commands = server_commands(servers.iter().map(|setup| &setup.server));
+    let digest = (!commands.is_empty()).then(|| digest_of(&commands));
+    Ok(TrustRequest::runs(&source, digest, commands))
 }
 
 /// Returns one request per entry that attaches commands to workflows, since a run keeps the entries that it began with.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-pub(super) type Input = Map<String, Value>;
+pub(crate) type Input = Map<String, Value>;
 
 /// How deep lists and objects are searched.
 const MAX_DEPTH: usize = 4;

@@ -28,6 +28,7 @@ use portolan_gates::Intent;
 pub(crate) use answer::{Answer, Reply, answer, is_denial, refuse};
 pub(crate) use gemini::shown;
 pub(crate) use read::read;
+pub(crate) use served::deed;
 pub(crate) use tools::quoted;
 
 /// The most bytes of an announcement. A longer one is unreadable.

@@ -154,7 +154,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// Returns the effect of a server's tool, if it is known.
-pub(super) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
+pub(crate) fn deed(server: &str, tool: &str, input: &Input) -> Option<Tool> {
     let mut name = snake(tool);
     if snake(server) == "git" && !name.contains("git_") {
         name = format!("git_{name}");

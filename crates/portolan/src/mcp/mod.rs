@@ -13,6 +13,7 @@ mod conformance;
 mod connection;
 mod face;
 mod gates;
+mod gateway;
 mod graph;
 mod http;
 mod leading;
@@ -32,6 +33,7 @@ pub(crate) use conformance::serving as conformance;
 #[cfg(test)]
 pub(crate) use gates::tools as gates_tools;
 pub(crate) use gates::{Tell, serving as gates};
+pub(crate) use gateway::serving as gateway;
 pub(crate) use graph::{News, Notes, awaited, serving as graph};
 pub(crate) use http::{NamedTools, PATH as HTTP_PATH, serve as serve_http};
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub(crate) struct ServedTools {
     pub(super) toolset: Arc<dyn Toolset>,
     /// The number of threads that serve calls. 0 if the thread that reads the client's messages suffices.
     pub(super) workers: usize,
+    /// Work to do before clients are served.
+    pub(super) beforehand: Option<Work>,
     /// Work to do while it is served.
     pub(super) meanwhile: Option<Work>,
     /// Work to do when the client has left.
@@ -30,9 +32,14 @@ pub(crate) struct ServedTools {
 }
 
 impl ServedTools {
+    /// Returns the names of its tools.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.toolset.tools().into_iter().map(|tool| tool.name.into_owned()).collect()
+    }
+
     /// Wraps a toolset without further requirements.
     pub(super) fn alone(toolset: Arc<dyn Toolset>) -> ServedTools {
-        ServedTools { toolset, workers: 0, meanwhile: None, afterwards: None }
+        ServedTools { toolset, workers: 0, beforehand: None, meanwhile: None, afterwards: None }
     }
 }
 
@@ -42,6 +49,7 @@ impl ServedTools {
 /// Two sets have a tool of the same name, or the client cannot be served.
 pub(crate) fn serve(mut sets: Vec<ServedTools>) -> anyhow::Result<()> {
     let runtime = runtime(sets.iter().map(|set| set.workers).max().unwrap_or_default())?;
+    sets.iter_mut().filter_map(|set| set.beforehand.take()).for_each(|work| runtime.block_on(work));
     sets.iter_mut().filter_map(|set| set.meanwhile.take()).for_each(|work| drop(runtime.spawn(work)));
     let afterwards: Vec<Work> = sets.iter_mut().filter_map(|set| set.afterwards.take()).collect();
     let toolset = combined(sets.into_iter().map(|set| set.toolset).collect())?;
@@ -89,8 +97,7 @@ impl Several {
 
     /// Returns the set with a tool. Without one, it returns the first set, which reports the unknown tool.
     fn with(&self, name: &str) -> &Arc<dyn Toolset> {
-        let has = |set: &&Arc<dyn Toolset>| set.tools().iter().any(|tool| tool.name == name);
-        self.sets.iter().find(has).unwrap_or(&self.sets[0])
+        self.sets.iter().find(|set| set.has(name)).unwrap_or(&self.sets[0])
     }
 }
 
@@ -125,7 +132,11 @@ impl Toolset for Several {
         self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
     }
 
-    /// Returns the changes of the list of graphs, the only list that can change.
+    fn has(&self, tool: &str) -> bool {
+        self.sets.iter().any(|set| set.has(tool))
+    }
+
+    /// Returns the changes of the only list that can change: that of graphs, or of other servers' tools.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         self.sets.iter().find_map(|set| set.changes())
     }

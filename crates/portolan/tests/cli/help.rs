@@ -43,8 +43,10 @@ fn the_examples_of_help_work() {
             continue;
         };
         // These have tests of their own: the demo, servers that wait for their clients, and what needs a run that was
-        // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal.
-        const OWN: [&str; 12] = [
+        // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal, a tool that is withheld.
+        const OWN: [&str; 14] = [
+            "gate --mcp",
+            "gate accept",
             "runs resume",
             "runs migrate",
             "merge-gate",

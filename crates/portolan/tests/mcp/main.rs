@@ -10,6 +10,7 @@ mod author;
 mod crash;
 mod endings;
 mod gates;
+mod gateway;
 mod graph;
 mod hostile;
 mod navigate;

@@ -27,6 +27,7 @@ fn sentence(kind: Kind) -> &'static str {
         Kind::GuardBypass => "{guardId} was bypassed: {reason}",
         Kind::GuardTamper => "{what} was tampered with: {where}",
         Kind::ToolInvoked => "{toolName} was called",
+        Kind::ToolAnswered => "{toolName} of {server} answered: {outcome}",
         Kind::CommitFormatViolation => "{sha} does not follow the commit format: {subject}",
         Kind::RegistryReplaced => "{id} of {registry} was replaced",
         Kind::QuestionSent => "asked {replyToken}: {body}",

@@ -65,7 +65,7 @@ pub(crate) fn serving(service: Arc<Service>, author: Author) -> ServedTools {
     let afterwards = async move {
         let _left_behind = timeout(CLOSING, ending.author.close()).await;
     };
-    ServedTools { toolset: server, workers, meanwhile: None, afterwards: Some(Box::pin(afterwards)) }
+    ServedTools { workers, afterwards: Some(Box::pin(afterwards)), ..ServedTools::alone(server) }
 }
 
 struct Server {

@@ -69,6 +69,7 @@ pub(crate) fn serving(
     ServedTools {
         toolset: server,
         workers: WORKERS,
+        beforehand: None,
         meanwhile: Some(Box::pin(looking.look())),
         afterwards: Some(Box::pin(async move {
             let servers = Arc::clone(&ending.listing().loaded.servers);

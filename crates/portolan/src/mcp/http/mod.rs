@@ -86,6 +86,9 @@ pub(crate) async fn serve(
     listeners: Listeners,
     access: Access,
 ) -> anyhow::Result<()> {
+    for work in sets.iter_mut().filter_map(|set| set.tools.beforehand.take()) {
+        work.await;
+    }
     sets.iter_mut().filter_map(|set| set.tools.meanwhile.take()).for_each(|work| drop(tokio::spawn(work)));
     let afterwards: Vec<_> = sets.iter_mut().filter_map(|set| set.tools.afterwards.take()).collect();
     let (end, ending) = watch::channel(false);

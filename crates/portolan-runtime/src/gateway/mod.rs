@@ -1,0 +1,411 @@
+//! Other MCP servers behind the gates. Clients without hooks, such as desktop programs and agents of one's own, call the
+//! tools of these servers through here, and every call is judged as a host's hook judges it: by the steps of the runs,
+//! and by the project's guards.
+//!
+//! ```text
+//! client ─call→ Gateway ─judge→ Gatekeeper: guards, steps, the log
+//!                       ─allowed→ the server, whose result is recorded and returned
+//! ```
+//! The credentials of the servers stay in this process.
+
+mod names;
+mod pinned;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use portolan_core::diagnostic::{clip, closest};
+use portolan_gates::{Decision, Intent, Judgement, Tool as Deed};
+use serde_json::{Map, Value, json};
+use tokio::sync::{oneshot, watch};
+use tokio::task;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use crate::audit::Kind;
+use crate::carrier::Address;
+use crate::digest::Digest;
+use crate::disk::Stamp;
+use crate::error::ServiceError;
+use crate::hook::{Answerable, CallRecord, Gatekeeper};
+use crate::servers::{CallError, Servers, Tool, ToolCall};
+use crate::service::Service;
+use crate::store::RunId;
+
+pub use pinned::{ToolPins, Withheld, WithheldTool};
+
+/// The name of the gateway among the hosts that call guards, in the log.
+pub const HOST: &str = "gate";
+/// How long clients wait at the start for servers to list their tools. Later tools are announced.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often servers are asked whether their tools have changed. A cached list costs nothing.
+const LOOK: Duration = Duration::from_secs(1);
+/// The time limit of a call if the server's entry has none.
+const CALL_TIMEOUT: Duration = Duration::from_millis(portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS);
+
+/// Receives notes for the person who serves.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The tools of other servers, each call of which is judged.
+pub struct Gateway {
+    service: Arc<Service>,
+    servers: Arc<Servers>,
+    keeper: Gatekeeper,
+    /// The run that the calls belong to, besides those that bind the clients.
+    run: Option<RunId>,
+    pins: ToolPins,
+    /// Names of other tools that clients are offered.
+    taken: BTreeSet<String>,
+    listed: Mutex<Listed>,
+    changes: watch::Sender<u64>,
+    tell: Tell,
+}
+
+/// The tools of all servers, as last listed.
+#[derive(Default)]
+struct Listed {
+    /// The tools of each server, in the order of the server, with the reason for those that are withheld.
+    servers: BTreeMap<String, Vec<(Tool, Option<Withheld>)>>,
+    /// The tools by the names under which they are offered.
+    offered: BTreeMap<String, Arc<OfferedTool>>,
+    /// The state of each server as last reported, so that it is reported once.
+    told: BTreeMap<String, ServerState>,
+}
+
+/// What is reported about a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum ServerState {
+    #[default]
+    Well,
+    /// It does not list its tools. The reasons change with each attempt to start it.
+    Away,
+    /// Some of its tools are withheld, or all.
+    Withheld(String),
+}
+
+/// A tool that clients are offered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfferedTool {
+    /// The name under which it is offered.
+    pub name: String,
+    /// The server.
+    pub server: String,
+    /// The tool as the server describes it.
+    pub tool: Tool,
+}
+
+/// A call of an offered tool.
+#[derive(Clone, Debug)]
+pub struct GatewayCall {
+    /// The tool.
+    pub tool: Arc<OfferedTool>,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// The client, by the name that it gives itself.
+    pub client: String,
+    /// The equivalent tool of a coding agent's host, if the name and the arguments show one.
+    pub does: Option<Box<Deed>>,
+}
+
+/// A call that has been judged. Its judgement is on record.
+pub struct JudgedCall {
+    call: GatewayCall,
+    intent: Intent,
+    record: CallRecord,
+    /// The decision.
+    pub answer: Answerable,
+}
+
+impl Gateway {
+    /// Creates a gateway before `servers`. `run` is the run that all calls belong to; runs that clients begin through
+    /// this process bind them as well.
+    ///
+    /// # Errors
+    /// The run is not stored, or the record of accepted tools cannot be used.
+    pub async fn new(
+        service: Arc<Service>,
+        servers: Arc<Servers>,
+        run: Option<RunId>,
+        taken: BTreeSet<String>,
+        tell: Tell,
+    ) -> Result<Gateway, ServiceError> {
+        if let Some(run) = &run {
+            service.history(&Address::Stored(run.clone())).await?;
+        }
+        let keeper = Gatekeeper::of(Some(service.project().to_owned()), HOST, None, service.project())
+            .attached_to(run.as_ref().map(ToString::to_string))
+            .with_clock(service.clock().clone())
+            .with_service(Arc::clone(&service));
+        let pins = ToolPins::of(&service)?;
+        let (listed, changes) = (Mutex::default(), watch::Sender::new(0));
+        Ok(Gateway { service, servers, keeper, run, pins, taken, listed, changes, tell })
+    }
+
+    /// Asks all servers for their tools, and continues to follow their lists in the background. Returns when all have
+    /// answered, or after a time limit.
+    pub async fn begin(self: &Arc<Self>) {
+        let mut first = Vec::new();
+        for server in self.servers.names() {
+            let (listed, is_listed) = oneshot::channel();
+            tokio::spawn(Arc::clone(self).follow(server.to_owned(), listed));
+            first.push(is_listed);
+        }
+        let all = async {
+            for is_listed in first {
+                // A task that failed lists nothing.
+                let _ended = is_listed.await;
+            }
+        };
+        let _late = timeout(PATIENCE, all).await;
+    }
+
+    /// Follows the list of a server.
+    async fn follow(self: Arc<Self>, server: String, listed: oneshot::Sender<()>) {
+        let mut last = None;
+        self.list(&server, &mut last).await;
+        // The caller may wait no longer.
+        let _late = listed.send(());
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.list(&server, &mut last).await;
+        }
+    }
+
+    /// Lists the tools of a server. If that fails, the last list stays: calls report why the server is not available.
+    /// Nothing is done if neither its list nor the record of accepted tools has changed since `last`.
+    async fn list(&self, server: &str, last: &mut Option<(Arc<[Tool]>, Option<Stamp>)>) {
+        let stamp = self.pins.stamp();
+        let found = match self.servers.tools(server).await {
+            Ok(tools) if last.as_ref().is_some_and(|(known, at)| Arc::ptr_eq(known, &tools) && *at == stamp) => return,
+            Ok(tools) => self.pins.compare(server, &tools).map(|withheld| (tools, withheld)),
+            Err(error) => {
+                return self.report(server, ServerState::Away, &format!("{}; {}", error.message, error.help));
+            }
+        };
+        match found {
+            Ok((tools, mut withheld)) => {
+                *last = Some((Arc::clone(&tools), stamp));
+                let names: Vec<String> =
+                    withheld.iter().map(|(name, why)| format!("`{}` ({})", clip(name), why.said())).collect();
+                let tools = tools.iter().map(|tool| (tool.clone(), withheld.remove(&tool.name))).collect();
+                self.replace(server, tools);
+                if names.is_empty() {
+                    return self.report(server, ServerState::Well, "");
+                }
+                let what = format!(
+                    "tools of `{}` are withheld: {}; a person can see them with `portolan gate diff`",
+                    clip(server),
+                    names.join(", ")
+                );
+                self.report(server, ServerState::Withheld(what.clone()), &what);
+            }
+            // What cannot be compared is not offered.
+            Err(error) => {
+                self.replace(server, Vec::new());
+                let what = format!("no tool of `{}` is offered: {error}", clip(server));
+                self.report(server, ServerState::Withheld(what.clone()), &what);
+            }
+        }
+    }
+
+    /// Reports the state of a server to the person, unless it was reported last.
+    fn report(&self, server: &str, state: ServerState, what: &str) {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = listed.told.entry(server.to_owned()).or_default();
+        if *last != state {
+            if state != ServerState::Well {
+                (self.tell)(what);
+            }
+            *last = state;
+        }
+    }
+
+    fn replace(&self, server: &str, tools: Vec<(Tool, Option<Withheld>)>) {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if listed.servers.get(server) == Some(&tools) {
+            return;
+        }
+        listed.servers.insert(server.to_owned(), tools);
+        let all: Vec<(&str, &Tool)> = listed
+            .servers
+            .iter()
+            .flat_map(|(server, tools)| tools.iter().map(|(tool, why)| (server.as_str(), tool, why)))
+            .filter(|(_, _, why)| why.is_none())
+            .map(|(server, tool, _)| (server, tool))
+            .collect();
+        let pairs: Vec<(&str, &str)> = all.iter().map(|(server, tool)| (*server, tool.name.as_str())).collect();
+        let named = names::names(&pairs, &self.taken).into_iter().zip(all);
+        let offered = named.filter_map(|(name, (server, tool))| {
+            let name = name?;
+            Some((name.clone(), Arc::new(OfferedTool { name, server: server.to_owned(), tool: tool.clone() })))
+        });
+        let offered: BTreeMap<String, Arc<OfferedTool>> = offered.collect();
+        if offered != listed.offered {
+            listed.offered = offered;
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Returns the tools that clients are offered, sorted by name.
+    pub fn offered(&self) -> Vec<Arc<OfferedTool>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).offered.values().cloned().collect()
+    }
+
+    /// Returns a receiver that changes with the list of tools.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Returns the tool of a name. The name with the server before it is understood as well.
+    ///
+    /// # Errors
+    /// There is no such tool, or it is withheld until a person has accepted it.
+    pub fn find(&self, name: &str) -> Result<Arc<OfferedTool>, ServiceError> {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |tool: &&Arc<OfferedTool>| names::full(&tool.server, &tool.tool.name) == name;
+        if let Some(tool) = listed.offered.get(name).or_else(|| listed.offered.values().find(is_full)) {
+            return Ok(Arc::clone(tool));
+        }
+        let mut withheld = listed.servers.iter().flat_map(|(server, tools)| {
+            tools.iter().filter_map(move |(tool, why)| Some((server.as_str(), tool, (*why)?)))
+        });
+        let is_meant = |server: &str, tool: &Tool| tool.name == name || names::full(server, &tool.name) == name;
+        if let Some((server, tool, why)) = withheld.find(|(server, tool, _)| is_meant(server, tool)) {
+            let message = format!("the tool `{}` of `{}` is withheld: {}", clip(&tool.name), clip(server), why.said());
+            let help = "a person must see it with `portolan gate diff`, and can then accept it";
+            return Err(ServiceError::refused("withheld", message, help));
+        }
+        let near = closest(name, listed.offered.keys().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+        let message = format!("there is no tool `{}`", clip(name));
+        Err(ServiceError::refused("unknown_tool", message, format!("{near}tools/list returns them all")))
+    }
+
+    /// Judges a call. The judgement is on record when this returns.
+    pub async fn judge(self: &Arc<Self>, call: GatewayCall) -> JudgedCall {
+        let intent = self.intent(&call);
+        let input = serde_json::to_string(&call.arguments).expect("JSON");
+        let (keeper, asked) = (self.keeper.clone(), intent.clone());
+        // Guards read files, and wait for locks.
+        let judged = task::spawn_blocking(move || keeper.judge_call(&asked, &input)).await;
+        let (answer, record) = judged.unwrap_or_else(|_panicked| {
+            (Answerable::blocked("it cannot be judged: a guard failed"), self.keeper.blank_record())
+        });
+        JudgedCall { call, intent, record, answer }
+    }
+
+    /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it.
+    ///
+    /// # Errors
+    /// The server did not answer. What it answered is no error, whatever it says.
+    pub async fn perform(self: &Arc<Self>, judged: JudgedCall, meta: Map<String, Value>) -> Result<Value, CallError> {
+        let JudgedCall { call: GatewayCall { tool, arguments, .. }, intent, record, .. } = judged;
+        let limit = self.servers.timeout_ms(&tool.server).map_or(CALL_TIMEOUT, Duration::from_millis);
+        let begun = Instant::now();
+        let call =
+            ToolCall { server: &tool.server, tool: &tool.tool.name, arguments, timeout: limit, in_all: None, meta };
+        let result = self.servers.call(call).await;
+        let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let data = answered(&tool, &result, took);
+        let keeper = self.keeper.clone();
+        let written =
+            task::spawn_blocking(move || keeper.record_call(&record, Kind::ToolAnswered, &intent, data)).await;
+        if !matches!(written, Ok(Ok(()))) {
+            (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
+        }
+        result
+    }
+
+    /// Records that a person allowed a call about which they were asked.
+    ///
+    /// # Errors
+    /// It cannot be recorded, so the call must not be performed.
+    pub async fn allowed_by_person(&self, judged: &JudgedCall, person: &str) -> Result<(), ServiceError> {
+        let data = json!({ "guardId": "person", "reason": format!("{person} allowed it: {}", judged.answer.reason) });
+        let (keeper, record, intent) = (self.keeper.clone(), judged.record.clone(), judged.intent.clone());
+        let written = task::spawn_blocking(move || keeper.record_call(&record, Kind::GuardAllow, &intent, data)).await;
+        match written {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(ServiceError::failed("not_recorded", error.message, error.help)),
+            Err(_panicked) => Err(ServiceError::failed("not_recorded", "the answer cannot be recorded", "try again")),
+        }
+    }
+
+    /// Returns the runs whose steps restrict the calls, the given one first.
+    ///
+    /// # Errors
+    /// The note of the project's task cannot be read.
+    pub async fn runs(&self) -> Result<Vec<Address>, ServiceError> {
+        let mut found: Vec<Address> = self.run.iter().cloned().map(Address::Stored).collect();
+        found.extend(self.service.flow().active().await?.map(|active| Address::Stored(active.run)));
+        found.extend(self.service.binding_runs());
+        let mut seen = BTreeSet::new();
+        found.retain(|address| seen.insert(address.to_string()));
+        Ok(found)
+    }
+
+    /// Ends the servers.
+    pub async fn close(&self) {
+        self.servers.close().await;
+    }
+
+    /// Returns the call as guards see it: under the name that hosts give to tools of servers.
+    fn intent(&self, call: &GatewayCall) -> Intent {
+        let GatewayCall { tool: offered, arguments, client, does } = call;
+        let OfferedTool { server, tool, .. } = &**offered;
+        Intent {
+            session: None,
+            call: Some(RunId::random().to_string()),
+            agent: Some(clip(client)),
+            folder: self.service.project().to_string_lossy().into_owned(),
+            name: format!("mcp__{server}__{}", tool.name),
+            tool: Deed::Mcp { server: server.clone(), tool: tool.name.clone(), does: does.clone() },
+            arguments: arguments.keys().cloned().collect(),
+        }
+    }
+}
+
+impl JudgedCall {
+    /// Returns the tool.
+    pub fn tool(&self) -> &OfferedTool {
+        &self.call.tool
+    }
+
+    /// Returns the judgements that ask a person, or that refuse.
+    pub fn objections(&self) -> impl Iterator<Item = &Judgement> {
+        self.answer.judgements.iter().filter(|judgement| judgement.decision != Decision::Allow)
+    }
+
+    /// Returns a text that identifies the call with its arguments.
+    pub fn about(&self) -> String {
+        let OfferedTool { server, tool, .. } = &*self.call.tool;
+        let arguments = serde_json::to_string(&self.call.arguments).expect("JSON");
+        format!("{server}/{} {}", tool.name, Digest::of(arguments).as_str())
+    }
+
+    /// Returns the arguments.
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.call.arguments
+    }
+}
+
+/// Returns the record of how a call ended. The result itself may be confidential, so only its digest is recorded.
+fn answered(tool: &OfferedTool, result: &Result<Value, CallError>, took: u64) -> Value {
+    let mut data = json!({ "server": tool.server, "toolName": tool.tool.name, "ms": took });
+    match result {
+        Ok(result) => {
+            let text = serde_json::to_string(result).expect("JSON");
+            let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
+            data["outcome"] = json!(if is_error { "error" } else { "result" });
+            data["bytes"] = json!(text.len());
+            data["resultDigest"] = json!(Digest::of(text).as_str());
+        }
+        Err(error) => {
+            data["outcome"] = json!("failed");
+            data["reason"] = json!(clip(&error.message));
+        }
+    }
+    data
+}

@@ -1,0 +1,313 @@
+//! `portolan gate`: other MCP servers behind the gates.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+use portolan_core::diagnostic::clip;
+use portolan_runtime::audit::{self, Filter, Line, project_log, time_of};
+use portolan_runtime::clock::{Clock, rfc3339};
+use portolan_runtime::gateway::{Gateway, HOST, ToolPins, WithheldTool};
+use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
+use portolan_runtime::service::{Options, Service, ServiceError};
+use portolan_runtime::store::RunId;
+use portolan_runtime::trust::{digest_of, server_commands};
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use super::output::{safe, table};
+use super::serve::{GRACE, HttpArgs, LogArgs, greet, named, over_http, tell};
+use super::{Common, Exit, person};
+use crate::mcp;
+
+/// Offer the tools of other MCP servers, and judge each call.
+///
+/// A call that the present step of a run does not allow is refused. Calls and results are recorded; a tool whose
+/// description changes is withheld until a person has seen it.
+///
+/// Example: portolan gate --mcp servers.json
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    after_help = "Runs that are begun through it bind its clients; `--run` names one more run. Credentials in the \
+        file of servers stay in this process."
+)]
+pub(super) struct Gate {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+#[derive(Args)]
+struct Serve {
+    /// The file of MCP servers whose tools are offered, with `mcpServers` as in other clients.
+    #[arg(long, value_name = "FILE", required = true)]
+    mcp: Option<PathBuf>,
+    /// The run whose steps decide about all calls.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// The tools of Portolan's own that are offered too, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SET", default_value = "tasks")]
+    toolset: Vec<OwnTools>,
+    #[command(flatten)]
+    over_http: HttpArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OwnTools {
+    /// Navigator's eleven: Init, Start, Current, Next and the tools that manage workflows.
+    Tasks,
+    /// Seven that lead an agent one step at a time: start_workflow, get_position, complete_step and others.
+    Navigate,
+    /// Seven that lead the project's task through its phases: flow_status, flow_tick and others.
+    Gates,
+    /// None.
+    None,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Log(Log),
+    Diff(Diff),
+    Accept(Accept),
+}
+
+/// List the calls, with their decisions and results.
+///
+/// Example: portolan gate log --since 12h
+#[derive(Args)]
+struct Log {
+    /// Only calls of a run.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Only entries since a time.
+    /// `2026-11-22T10:00:00Z`, `2026-11-22`, or `12h` for how long ago.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// The most entries, the newest ones.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    limit: u32,
+}
+
+/// Show the tools that are withheld: those that are new, have changed, or hide characters.
+///
+/// Exit code 1 if there are any.
+///
+/// Example: portolan gate diff
+#[derive(Args)]
+struct Diff {}
+
+/// Accept withheld tools as they are described now.
+///
+/// Example: portolan gate accept database
+#[derive(Args)]
+struct Accept {
+    /// Servers, or tools as `server/tool`.
+    #[arg(value_name = "SERVER|SERVER/TOOL", required = true)]
+    which: Vec<String>,
+    /// Do not ask for confirmation.
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Gate, common: &Common) -> anyhow::Result<Exit> {
+    match &args.verb {
+        None => serve(&args.serve, common),
+        Some(Verb::Log(args)) => log(args, common),
+        Some(Verb::Diff(Diff {})) => diff(common),
+        Some(Verb::Accept(args)) => accept(args, common),
+    }
+}
+
+fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
+    let port = args.over_http.port()?;
+    let output = common.output();
+    let notes = args.log.notes();
+    let options = Options { is_remote: port.is_some(), is_gateway: true, ..common.options()? };
+    let service = Arc::new(Service::new(options)?);
+    let file = args.mcp.as_deref().expect("clap requires it");
+    let setups = service.library().own_servers(file)?;
+    if setups.is_empty() {
+        let message = format!("`{}` names no servers", file.display());
+        return Err(ServiceError::refused("no_servers", message, "add some under `mcpServers`").into());
+    }
+    trusted(&service, file, &setups)?;
+    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    let servers = Arc::new(Servers::new(setups, pool));
+    let mut sets = Vec::new();
+    let mut chosen = args.toolset.clone();
+    chosen.dedup();
+    for own in &chosen {
+        let service = Arc::clone(&service);
+        match own {
+            OwnTools::Tasks => sets.push(named("tasks", mcp::tasks(service, true))),
+            OwnTools::Navigate => sets.push(named("navigate", mcp::navigate(service, mcp::Profile::Strict))),
+            OwnTools::Gates => sets.push(named("gates", mcp::gates(service, tell(notes.clone())))),
+            OwnTools::None if chosen.len() == 1 => {}
+            OwnTools::None => {
+                let message = "`--toolset none` excludes all others, but others are named";
+                return Err(ServiceError::refused("usage", message, "leave `none` out, or the others").into());
+            }
+        }
+    }
+    let taken: BTreeSet<String> = sets.iter().flat_map(|set| set.tools.names()).collect();
+    let run = args.run.as_deref().map(run_of).transpose()?;
+    let gateway = super::block_on(Gateway::new(Arc::clone(&service), servers, run, taken, tell(notes.clone())))??;
+    sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
+    match port {
+        Some(port) => over_http(service, sets, port, &args.over_http, &output)?,
+        None => {
+            greet(&output);
+            mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;
+        }
+    }
+    notes.flush();
+    Ok(Exit::Done)
+}
+
+/// Refuses a file in the project that nobody has trusted: whoever can write there could start any program.
+fn trusted(service: &Service, file: &Path, setups: &[ServerSetup]) -> Result<(), ServiceError> {
+    let is_inside = file.canonicalize().is_ok_and(|file| file.starts_with(service.project()));
+    let commands = server_commands(setups.iter().map(|setup| &setup.server));
+    if !is_inside || commands.is_empty() || service.trust().is_trusted(&digest_of(&commands)).unwrap_or(false) {
+        return Ok(());
+    }
+    let message = format!("`{}` starts or contacts servers that are not trusted yet", file.display());
+    let help = format!("read it, then run `portolan trust {}`, or keep it outside of the project", file.display());
+    Err(ServiceError::refused("not_trusted", message, help))
+}
+
+fn run_of(run: &str) -> Result<RunId, ServiceError> {
+    RunId::parse(run).ok_or_else(|| {
+        let message = format!("`{}` is not a valid run id", clip(run));
+        ServiceError::refused("bad_id", message, "`portolan runs list` shows the runs")
+    })
+}
+
+fn log(args: &Log, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let since = args.since.as_deref().map(|text| time_of(text, Clock::System.now())).transpose();
+    let since =
+        since.map_err(|why| ServiceError::refused("usage", why, "write a time, or a duration such as `12h`"))?;
+    let filter = Filter { run: args.run.clone(), since, ..Filter::default() };
+    let mut lines = Vec::new();
+    for line in audit::read(&project_log(&common.project()?), &filter).map_err(ServiceError::from)? {
+        let line = line.map_err(ServiceError::from)?;
+        if line.data["host"] == HOST {
+            lines.push(line);
+        }
+    }
+    lines.drain(..lines.len().saturating_sub(args.limit as usize));
+    if output.is_json() {
+        let lines: Vec<Value> = lines.iter().map(entry).collect();
+        output.json(&json!({ "entries": lines }))?;
+        return Ok(Exit::Done);
+    }
+    if lines.is_empty() {
+        output.line("no calls are recorded")?;
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| {
+            let call = line.data["call"].as_str().unwrap_or_default().to_owned();
+            vec![rfc3339(line.at), line.run.clone().unwrap_or_default(), call, said(line)]
+        })
+        .collect();
+    output.line(table(&rows).trim_end())?;
+    Ok(Exit::Done)
+}
+
+fn entry(line: &Line) -> Value {
+    json!({ "at": rfc3339(line.at), "type": line.kind, "run": line.run, "phase": line.phase, "data": line.data })
+}
+
+/// Returns an entry in words.
+fn said(line: &Line) -> String {
+    let text = |name: &str| line.data[name].as_str().unwrap_or_default().to_owned();
+    match line.kind.as_str() {
+        "flow.tool.invoked" => format!("{} was called: {}", text("toolName"), text("decision")),
+        "flow.tool.answered" if line.data["outcome"] == "failed" => {
+            format!("{} of {} failed: {}", text("toolName"), text("server"), text("reason"))
+        }
+        "flow.tool.answered" => format!(
+            "{} of {} answered: {}, {} bytes in {} ms",
+            text("toolName"),
+            text("server"),
+            text("outcome"),
+            line.data["bytes"],
+            line.data["ms"]
+        ),
+        _ => format!("{}: {}", text("guardId"), text("reason")),
+    }
+}
+
+fn diff(common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let withheld = ToolPins::of(&Service::new(common.options()?)?)?.withheld()?;
+    if output.is_json() {
+        let tools: Vec<Value> = withheld
+            .iter()
+            .map(|tool| {
+                json!({ "server": tool.server, "tool": tool.described.name, "reason": tool.why().said(),
+                    "accepted": tool.accepted, "described": tool.described })
+            })
+            .collect();
+        output.json(&json!({ "withheld": tools }))?;
+    } else {
+        for tool in &withheld {
+            output.line(shown(tool))?;
+        }
+        match withheld.is_empty() {
+            true => output.line("no tools are withheld")?,
+            false => output.remark("`portolan gate accept SERVER/TOOL` accepts a tool as it is described now"),
+        }
+    }
+    Ok(if withheld.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Returns a withheld tool as a person reads it: the difference from what was accepted, with invisible characters
+/// escaped.
+fn shown(tool: &WithheldTool) -> String {
+    let text = |tool: &_| format!("{}\n", serde_json::to_string_pretty(tool).expect("a tool is JSON"));
+    let (old, new) = (tool.accepted.as_ref().map(text).unwrap_or_default(), text(&tool.described));
+    let changes = TextDiff::from_lines(&old, &new);
+    let difference = changes.unified_diff().context_radius(3).to_string();
+    safe(&format!("{}: {}\n{difference}", tool.name(), tool.why().said()))
+}
+
+fn accept(args: &Accept, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    let service = Service::new(common.options()?)?;
+    person::confirmed(&service, "may accept the tools of servers")?;
+    let pins = ToolPins::of(&service)?;
+    let withheld = pins.withheld()?;
+    let is_meant = |tool: &WithheldTool, word: &str| {
+        word == tool.server
+            || word.strip_prefix(tool.server.as_str()).and_then(|rest| rest.strip_prefix('/'))
+                == Some(&tool.described.name)
+    };
+    if let Some(word) = args.which.iter().find(|word| !withheld.iter().any(|tool| is_meant(tool, word))) {
+        let message = format!("no tool of `{}` is withheld", clip(word));
+        return Err(ServiceError::refused("not_withheld", message, "`portolan gate diff` shows those that are").into());
+    }
+    let wanted: Vec<WithheldTool> =
+        withheld.into_iter().filter(|tool| args.which.iter().any(|word| is_meant(tool, word))).collect();
+    for tool in &wanted {
+        output.remark(shown(tool));
+    }
+    if !person::consented("Accept these tools?", args.yes)? {
+        return Ok(Exit::Refused);
+    }
+    pins.accept(&wanted)?;
+    let names: Vec<String> = wanted.iter().map(WithheldTool::name).collect();
+    match output.is_json() {
+        true => output.json(&json!({ "accepted": names }))?,
+        false => output.line(safe(&format!("accepted: {}", names.join(", "))))?,
+    }
+    Ok(Exit::Done)
+}

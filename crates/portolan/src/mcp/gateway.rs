@@ -1,0 +1,216 @@
+//! The tools of other servers, for clients of `portolan gate`: each call is judged, then performed or refused with the
+//! present situation.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use portolan_core::diagnostic::clip;
+use portolan_core::run::Actor;
+use portolan_gates::Decision;
+use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool};
+use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ResultType, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::ask::{self, Asking, PendingQuestions, Question};
+use super::face::{Answer, Manners, Toolset, result};
+use super::graph::CLOSING;
+use super::leading;
+use super::several::ServedTools;
+use super::transport::Bounds;
+use crate::hook;
+use crate::words::tasks;
+
+/// The instructions for a client.
+const INSTRUCTIONS: &str = "The tools of other servers are offered through Portolan, which decides about each call. A \
+        call that the present step does not allow is refused, with the situation and what continues from there.";
+
+/// The most characters of the arguments that a person is shown.
+const MAX_SHOWN: usize = 2_000;
+/// The beginning of the fields of a request's `_meta` that the protocol defines. They concern this connection only.
+const PROTOCOL: &str = "io.modelcontextprotocol/";
+/// The answer that allows a call.
+const ALLOW: &str = "allow";
+
+/// Returns the tools of the servers behind a gateway. The servers end with the toolset.
+pub(crate) fn serving(service: Arc<Service>, gateway: Arc<Gateway>) -> ServedTools {
+    let (beginning, ending) = (Arc::clone(&gateway), Arc::clone(&gateway));
+    ServedTools {
+        toolset: Arc::new(Server { service, gateway, asked: PendingQuestions::default() }),
+        workers: 1,
+        beforehand: Some(Box::pin(async move { beginning.begin().await })),
+        meanwhile: None,
+        afterwards: Some(Box::pin(async move {
+            let _left_behind = timeout(CLOSING, ending.close()).await;
+        })),
+    }
+}
+
+struct Server {
+    service: Arc<Service>,
+    gateway: Arc<Gateway>,
+    asked: PendingQuestions,
+}
+
+impl Server {
+    async fn perform(
+        &self,
+        mut request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ServiceError> {
+        let tool = self.gateway.find(&request.name)?;
+        let caller = leading::caller(&self.service, context);
+        let arguments = request.arguments.take().unwrap_or_default();
+        let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
+        let call = GatewayCall { tool, arguments, client: name(&caller).to_owned(), does };
+        let judged = self.gateway.judge(call).await;
+        match judged.answer.decision {
+            Decision::Allow => {}
+            Decision::Block => return Ok(self.refused(&judged, &caller).await),
+            Decision::Ask => match self.ask(&judged, &caller, &request, context).await? {
+                Asking::Answered(said) if said.word.as_str() == ALLOW => {
+                    self.gateway.allowed_by_person(&judged, name(&said.caller)).await?;
+                }
+                Asking::Answered(_) | Asking::Declined => return Ok(self.refused(&judged, &caller).await),
+                Asking::Pending(question) => return Ok(question.into()),
+            },
+        }
+        let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
+        let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
+        let meta: Map<String, Value> = meta.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let done = self.gateway.perform(judged, meta).await;
+        let done = done.map_err(|error| ServiceError::failed("server_failed", error.message, error.help))?;
+        let mut done: CallToolResult = serde_json::from_value(done).map_err(|error| {
+            let message = format!("the result of `{}` is not one of MCP: {error}", clip(&request.name));
+            ServiceError::failed("server_failed", message, "report this to the author of the server")
+        })?;
+        // Servers of earlier revisions do not say it, and clients of 2026-07-28 require it.
+        done.result_type.get_or_insert(ResultType::COMPLETE);
+        Ok(done.into())
+    }
+
+    /// Asks the person at the client about a call. Declined if only another person could answer.
+    async fn ask(
+        &self,
+        judged: &JudgedCall,
+        caller: &Caller,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Asking, ServiceError> {
+        if !caller.can_ask || self.service.people().client_may_ask("portolan gate log").is_err() {
+            return Ok(Asking::Declined);
+        }
+        let OfferedTool { server, tool, .. } = judged.tool();
+        let arguments = serde_json::to_string(judged.arguments()).expect("JSON");
+        let arguments: String = arguments.chars().take(MAX_SHOWN).collect();
+        let message = format!(
+            "The agent wants to call {} of {} with {arguments}. {}",
+            clip(&tool.name),
+            clip(server),
+            judged.answer.reason
+        );
+        let answers = [(ALLOW, "Allow this call, on record"), ("refuse", "Refuse it")];
+        let question = Question {
+            about: judged.about(),
+            message,
+            answers: answers.map(|(word, does)| (word.to_owned(), does.to_owned())).to_vec(),
+        };
+        ask::ask(&self.asked, &question, request, context).await
+    }
+
+    /// Returns the refusal of a call, with the situations of the runs that decide about it.
+    async fn refused(&self, judged: &JudgedCall, caller: &Caller) -> CallToolResponse {
+        let views = self.views(caller).await;
+        let answer = &judged.answer;
+        let mut text = format!("Refused: {}", answer.reason);
+        for remedy in &answer.remedies {
+            let _written = write!(text, "\n- {remedy}");
+        }
+        for view in &views {
+            let _written = write!(text, "\n\nRun `{}`:\n{}", view.address, tasks::told(view).message);
+        }
+        let guards: Vec<&str> = judged.objections().map(|judgement| judgement.guard.as_str()).collect();
+        let situations: Vec<Value> =
+            views.iter().map(|view| json!({ "run": view.address.to_string(), "situation": view.situation })).collect();
+        let error = json!({ "code": "refused", "message": answer.reason, "help": answer.remedies.join("; "), "guards": guards });
+        let mut refused = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+        refused.structured_content = Some(json!({ "error": error, "situations": situations }));
+        refused.into()
+    }
+
+    /// Returns the situations of the runs that restrict calls. One that cannot be read has been named in the reason.
+    async fn views(&self, caller: &Caller) -> Vec<View> {
+        let mut views = Vec::new();
+        for address in self.gateway.runs().await.unwrap_or_default() {
+            views.extend(self.service.view(&Request::of(address), caller).await.ok());
+        }
+        views
+    }
+}
+
+/// Returns the caller's name: a program's, or a person's.
+fn name(caller: &Caller) -> &str {
+    match &caller.by {
+        Actor::Agent(name) | Actor::Person { name, .. } => name,
+        Actor::Engine => "portolan",
+    }
+}
+
+/// Returns a call's error, as a result that models read.
+fn failed(error: &ServiceError) -> CallToolResponse {
+    let why = json!({ "code": error.code, "message": error.message, "help": error.help });
+    result(json!({ "error": why }), true).into()
+}
+
+/// Returns a tool as clients are shown it. `None` if its server describes it in a form that MCP does not know.
+fn shown(offered: &OfferedTool) -> Option<Tool> {
+    let mut tool: Value = serde_json::to_value(&offered.tool).ok()?;
+    tool["name"] = json!(offered.name);
+    if !tool["inputSchema"].is_object() {
+        tool["inputSchema"] = json!({ "type": "object" });
+    }
+    serde_json::from_value(tool).ok()
+}
+
+impl Toolset for Server {
+    fn manners(&self) -> Manners {
+        Manners { bounds: Bounds { line: 16 << 20, values: 500_000 }, ..Manners::default() }
+    }
+
+    fn about(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.gateway.offered().iter().filter_map(|tool| shown(tool)).collect()
+    }
+
+    /// Checks whether a server has the tool, withheld or not.
+    fn has(&self, tool: &str) -> bool {
+        !matches!(self.gateway.find(tool), Err(error) if error.code == "unknown_tool")
+    }
+
+    fn changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.gateway.changes())
+    }
+
+    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
+        Box::pin(async move {
+            match self.perform(request, &context).await {
+                Ok(answer) => Ok(answer),
+                Err(error) if error.code == "unknown_tool" => Err(ErrorData::invalid_params(error.to_string(), None)),
+                Err(error) => Ok(failed(&error)),
+            }
+        })
+    }
+}
