@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{Decision, Intent, Judgement, Tool, pattern};
 use portolan_core::expr::{Expr, Jsonata, Scope};
@@ -48,7 +48,7 @@ pub struct DeclaredGuard {
     pub tools: Vec<String>,
     /// The files: globs, relative to the project. Empty means any, and also calls that name none.
     pub paths: Vec<String>,
-    /// The condition, over `tool`, `path`, `command`, `arguments`, `branch` and `phase`.
+    /// The condition, over `tool`, `path`, `command`, `arguments`, `calls`, `branch` and `phase`.
     pub when: Option<Jsonata>,
     /// The decision on the call: never [`Decision::Allow`].
     pub decision: Decision,
@@ -78,6 +78,17 @@ pub struct GuardInput<'a> {
     pub strict: bool,
     /// The arguments of the call, an object. `None` if they are not known. They are not recorded.
     pub arguments: Option<&'a Value>,
+    /// The calls that the run has made before, if it is known which run this call belongs to.
+    pub earlier: Option<&'a [EarlierCall]>,
+}
+
+/// A call that was made earlier in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierCall {
+    /// The names of its tool, as [`tool_names`] returns them.
+    pub names: Vec<String>,
+    /// Whether it was made at the present step, since the run reached it.
+    pub is_of_step: bool,
 }
 
 impl Guard for DeclaredGuard {
@@ -86,9 +97,7 @@ impl Guard for DeclaredGuard {
     }
 
     fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
-        let names = names(intent);
-        let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
-        if !self.tools.is_empty() && !self.tools.iter().any(is_meant) {
+        if !self.is_about(&tool_names(intent)) {
             return None;
         }
         let paths = paths(intent, around.root);
@@ -104,18 +113,43 @@ impl Guard for DeclaredGuard {
     }
 }
 
-/// The name of the arguments in a condition.
+/// The names in a condition of what is not known without further work.
 pub(super) const ARGUMENTS: &str = "arguments";
+pub(super) const CALLS: &str = "calls";
 
 impl DeclaredGuard {
     /// Checks whether its condition reads the arguments of calls.
     pub fn reads_arguments(&self) -> bool {
-        self.when.as_ref().is_some_and(|when| when.roots().iter().any(|root| root == ARGUMENTS))
+        self.reads(ARGUMENTS)
+    }
+
+    /// Checks whether its condition reads how often the run has made such calls.
+    pub fn reads_calls(&self) -> bool {
+        self.reads(CALLS)
+    }
+
+    fn reads(&self, name: &str) -> bool {
+        self.when.as_ref().is_some_and(|when| when.roots().iter().any(|root| root == name))
+    }
+
+    /// Checks whether it is about a tool with these names.
+    fn is_about(&self, names: &[String]) -> bool {
+        let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
+        self.tools.is_empty() || self.tools.iter().any(is_meant)
+    }
+
+    /// Returns how often the run has made calls that the guard is about: since its start, and at the present step.
+    fn counted(&self, earlier: &[EarlierCall]) -> Value {
+        let of_guard = || earlier.iter().filter(|call| self.is_about(&call.names));
+        json!({ "run": of_guard().count(), "step": of_guard().filter(|call| call.is_of_step).count() })
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
         let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
-        let data = seen(intent, around, path);
+        let mut data = seen(intent, around, path);
+        if let Some(earlier) = around.earlier {
+            data[CALLS] = self.counted(earlier);
+        }
         let why = match Expr::Jsonata(when.clone()).eval(&Scope::of(&data)) {
             Ok(Some(Value::Bool(true))) => return Some(self.said(self.decision, self.reason.clone())),
             Ok(None | Some(Value::Bool(false) | Value::Null)) => return None,
@@ -151,8 +185,8 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     Value::Object(known.chain(arguments).collect::<Map<_, _>>())
 }
 
-/// Returns the names of the tool: its own, its kind, and that of the equivalent host tool.
-fn names(intent: &Intent) -> Vec<String> {
+/// Returns the names of the tool that patterns can match: its own, its kind, and that of the equivalent host tool.
+pub fn tool_names(intent: &Intent) -> Vec<String> {
     let kinds = [Some(&intent.tool), Some(intent.tool.deed()).filter(|deed| **deed != intent.tool)];
     std::iter::once(intent.name.clone()).chain(kinds.into_iter().flatten().filter_map(kind)).collect()
 }

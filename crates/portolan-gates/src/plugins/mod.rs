@@ -6,7 +6,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use guard::{DeclaredGuard, Guard, GuardInput};
+pub use guard::{DeclaredGuard, EarlierCall, Guard, GuardInput, tool_names};
 pub use read::is_loopback_name;
 
 use super::supervisor::Budget;

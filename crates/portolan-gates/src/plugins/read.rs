@@ -3,7 +3,7 @@
 
 use core::net::IpAddr;
 
-use super::guard::ARGUMENTS;
+use super::guard::{ARGUMENTS, CALLS};
 use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
@@ -129,7 +129,7 @@ impl Reader {
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
-        const NAMES: [&str; 6] = ["tool", "path", "command", ARGUMENTS, "branch", "phase"];
+        const NAMES: [&str; 7] = ["tool", "path", "command", ARGUMENTS, CALLS, "branch", "phase"];
         let text = self.text(tree, "when")?;
         let parsed = match Jsonata::parse(&text) {
             Ok(parsed) => parsed,

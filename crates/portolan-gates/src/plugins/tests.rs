@@ -3,6 +3,7 @@ use expect_test::expect;
 use super::*;
 use crate::{Decision, Intent, Tool};
 use portolan_core::source::Source;
+use serde_json::json;
 
 fn read(text: &str) -> Plugins {
     let (plugins, faults) = Plugins::read(&Source::new("plugins.yaml", text));
@@ -121,9 +122,18 @@ guards:
   - {id: paths, tools: [edit], paths: ["secrets/**"], reason: these are secrets}
   - {id: when, tools: [shell], when: '$contains(command, "deploy") and phase != "merge"', decision: ask, reason: too early}
   - {id: servers, tools: ["mcp:github/*"], reason: not this server}
+  - {id: large, tools: ["mcp:pay/*"], when: 'arguments.amount > 100', decision: ask, reason: too much}
+  - {id: often, tools: ["mcp:pay/*"], when: 'calls.step >= 2 or calls.run >= 3', reason: too often}
 "#,
     );
-    let around = GuardInput { root: "/p", branch: Some("main"), phase: Some("qa"), strict: false, arguments: None };
+    let around = GuardInput {
+        root: "/p",
+        branch: Some("main"),
+        phase: Some("qa"),
+        strict: false,
+        arguments: None,
+        earlier: None,
+    };
     let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
         judged.map(|said| format!("{} {:?}", said.guard, said.decision)).collect::<Vec<_>>().join(" ")
@@ -139,6 +149,27 @@ guards:
     assert_eq!(said(&shell("make test"), &around), "");
     let mcp = Tool::Mcp { server: "github".to_owned(), tool: "create_issue".to_owned(), does: None };
     assert_eq!(said(&intent("mcp__github__create_issue", mcp), &around), "servers Block");
+    let pay = intent("mcp__pay__send", Tool::Mcp { server: "pay".to_owned(), tool: "send".to_owned(), does: None });
+    for (amount, expected) in
+        [(json!(100), ""), (json!(101), "large Ask"), (json!("much"), "large Ask"), (json!(null), "large Ask")]
+    {
+        let arguments = json!({ "amount": amount });
+        assert_eq!(said(&pay, &GuardInput { arguments: Some(&arguments), ..around }), expected, "{arguments}");
+    }
+    let earlier = |names: &[&str], is_of_step| EarlierCall {
+        names: names.iter().map(|&name| name.to_owned()).collect(),
+        is_of_step,
+    };
+    let (here, before) = (earlier(&["mcp__pay__send", "mcp:pay/send"], true), earlier(&["mcp:pay/send"], false));
+    let other = earlier(&["mcp:bank/send"], true);
+    for (calls, expected) in [
+        (vec![here.clone(), other.clone(), other], ""),
+        (vec![here.clone(), before.clone()], ""),
+        (vec![here.clone(), here.clone()], "often Block"),
+        (vec![before.clone(), before, here], "often Block"),
+    ] {
+        assert_eq!(said(&pay, &GuardInput { earlier: Some(&calls), ..around }), expected, "{calls:?}");
+    }
 }
 
 #[test]

@@ -54,7 +54,8 @@ kinds! {
     GuardBypass = "flow.guard.bypass",
     /// Guards, their hooks or their rules were changed or removed: `what`, `where`, `expected`, `found`.
     GuardTamper = "flow.guard.tamper",
-    /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`.
+    /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`, `decision`; in a run also
+    /// `toolKinds` (its names in rules) and `step` (with the revision at which the run reached it).
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
     /// the tool says so, or `failed`), `ms`, and `bytes` and `resultDigest`, or `reason` if it failed.

@@ -27,7 +27,7 @@ use crate::carrier::Address;
 use crate::digest::Digest;
 use crate::disk::Stamp;
 use crate::error::ServiceError;
-use crate::hook::{Answerable, CallRecord, Gatekeeper};
+use crate::hook::{Answerable, CallRecord, Gatekeeper, PERSON};
 use crate::servers::{CallError, Servers, Tool, ToolCall};
 use crate::service::Service;
 use crate::store::RunId;
@@ -57,6 +57,8 @@ pub struct Gateway {
     /// Names of other tools that clients are offered.
     taken: BTreeSet<String>,
     listed: Mutex<Listed>,
+    /// Held while a call is judged: the next one counts it.
+    turn: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
     tell: Tell,
 }
@@ -137,8 +139,8 @@ impl Gateway {
             .with_clock(service.clock().clone())
             .with_service(Arc::clone(&service));
         let pins = ToolPins::of(&service)?;
-        let (listed, changes) = (Mutex::default(), watch::Sender::new(0));
-        Ok(Gateway { service, servers, keeper, run, pins, taken, listed, changes, tell })
+        let (listed, turn, changes) = (Mutex::default(), tokio::sync::Mutex::default(), watch::Sender::new(0));
+        Ok(Gateway { service, servers, keeper, run, pins, taken, listed, turn, changes, tell })
     }
 
     /// Asks all servers for their tools, and continues to follow their lists in the background. Returns when all have
@@ -288,6 +290,7 @@ impl Gateway {
         let intent = self.intent(&call);
         let input = serde_json::to_string(&call.arguments).expect("JSON");
         let (keeper, asked) = (self.keeper.clone(), intent.clone());
+        let _turn = self.turn.lock().await;
         // Guards read files, and wait for locks.
         let judged = task::spawn_blocking(move || keeper.judge_call(&asked, &input)).await;
         let (answer, record) = judged.unwrap_or_else(|_panicked| {
@@ -323,7 +326,7 @@ impl Gateway {
     /// # Errors
     /// It cannot be recorded, so the call must not be performed.
     pub async fn allowed_by_person(&self, judged: &JudgedCall, person: &str) -> Result<(), ServiceError> {
-        let data = json!({ "guardId": "person", "reason": format!("{person} allowed it: {}", judged.answer.reason) });
+        let data = json!({ "guardId": PERSON, "reason": format!("{person} allowed it: {}", judged.answer.reason) });
         let (keeper, record, intent) = (self.keeper.clone(), judged.record.clone(), judged.intent.clone());
         let written = task::spawn_blocking(move || keeper.record_call(&record, Kind::GuardAllow, &intent, data)).await;
         match written {

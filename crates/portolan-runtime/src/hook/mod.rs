@@ -73,6 +73,8 @@ pub(crate) use record::Record as CallRecord;
 use record::Record;
 use session::Session;
 
+pub(crate) use added::PERSON;
+
 /// The variable with which a host attaches its sessions to a run.
 pub const RUN: &str = "PORTOLAN_RUN";
 /// The variable with which a host names the project of its sessions.

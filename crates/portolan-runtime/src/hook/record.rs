@@ -5,6 +5,7 @@ use std::path::Path;
 
 use portolan_core::run::BypassSource;
 use portolan_core::value::Timestamp;
+use portolan_gates::plugins::tool_names;
 use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::{Map, Value, json};
 
@@ -60,6 +61,8 @@ pub(crate) struct Record {
     run: Option<String>,
     task: Option<String>,
     phase: Option<String>,
+    /// The step of the run, with the revision at which the run reached it.
+    step: Option<String>,
 }
 
 impl Record {
@@ -71,6 +74,7 @@ impl Record {
             run: gate.and_then(|gate| gate.run.as_ref()).map(ToString::to_string),
             task: flow.map(|flow| flow.task.clone()),
             phase: flow.map(|flow| flow.phase.clone()),
+            step: gate.and_then(|gate| gate.step.clone()),
         }
     }
 
@@ -109,8 +113,12 @@ impl Record {
         }
         if !matches!(intent.tool, Tool::Reads) {
             let names: Vec<&String> = intent.arguments.iter().take(MAX_NAMES).collect();
-            let data = json!({ "toolName": intent.name, "toolInputKeys": names, "inputDigest": input.as_str(),
+            let mut data = json!({ "toolName": intent.name, "toolInputKeys": names, "inputDigest": input.as_str(),
                 "decision": answer.decision });
+            if let Some(step) = &self.step {
+                data["toolKinds"] = json!(&tool_names(intent)[1..]);
+                data["step"] = json!(step);
+            }
             entries.push(self.entry(Kind::ToolInvoked, Some(intent), data));
         }
         entries

@@ -302,6 +302,41 @@ fn a_guard_reads_the_arguments() {
     assert_eq!(made(&project), ["write", "query"]);
 }
 
+const SELDOM: &str = "
+guards:
+  - id: seldom
+    tools: ['mcp:db/write']
+    when: calls.step >= 2 or calls.run >= 3
+    reason: two writes at a step and three in a run are enough
+";
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_guard_counts_the_calls_of_the_run_and_of_the_step() {
+    let project = usual();
+    project.write(".portolan/plugins.yaml", SELDOM);
+    project.write(".flow/workflows/review.json", &REVIEW.replace("mcp:db/write", "mcp:db/drop"));
+    let mut wire = client(&project, &[]);
+    let now = begun(&mut wire);
+    let writes = |wire: &mut Wire, wanted: usize| {
+        (0..wanted).filter(|_| call(wire, "write", json!({}))["isError"] == false).count()
+    };
+    assert_eq!(writes(&mut wire, 4), 2);
+    assert_eq!(call(&mut wire, "query", json!({}))["isError"], false);
+    wire.done("Next", &now["actions"]["required"][0]["arguments"]);
+    assert_eq!(writes(&mut wire, 3), 1);
+    let refused = call(&mut wire, "write", json!({}));
+    assert!(text(&refused).starts_with("Refused: two writes at a step and three in a run"), "{refused}");
+    assert_eq!(made(&project), ["write", "write", "query", "write"]);
+    // Calls that arrive together count each other.
+    let mut other = client(&project, &[]);
+    std::fs::remove_dir_all(project.path().join(".portolan/bindings")).expect("the earlier run bound it");
+    begun(&mut other);
+    let asked: Vec<u64> = (0..8).map(|_| other.ask_tool("write", &json!({}))).collect();
+    let answers = asked.into_iter().map(|id| other.response(id).expect("an answer"));
+    assert_eq!(answers.filter(|answer| answer["result"]["isError"] == false).count(), 2);
+}
+
 /// What `write` comes to for the client of rmcp, whose user gives this answer.
 async fn paid(command: Command, answer: &'static str) -> Value {
     let client = Willing(answer).meets(command, ClientLifecycleMode::Initialize).await;
@@ -343,7 +378,14 @@ fn without_a_session_the_question_comes_back_with_its_answer() {
     other["arguments"]["amount"] = json!(501);
     assert_eq!(wire.request("tools/call", other)["result"]["resultType"], "input_required");
     assert!(made(&project).is_empty());
-    assert_eq!(wire.request("tools/call", wanted)["result"]["isError"], false);
+    wanted["_meta"] = json!({ "traceparent": "00-1-2-03" });
+    let done = wire.request("tools/call", wanted)["result"].clone();
+    assert_eq!((&done["isError"], &done["resultType"]), (&json!(false), &json!("complete")));
+    // What the protocol says of this connection is not passed on; the rest is.
+    assert!(
+        text(&done).contains(r#""traceparent": "00-1-2-03""#) && !text(&done).contains("modelcontextprotocol"),
+        "{done}"
+    );
     assert_eq!(made(&project), ["write"]);
 }
 

@@ -24,6 +24,8 @@ use crate::store::RunId;
 pub struct Gate {
     /// The run at which the agent works, or the first of several that bind it. `None` if there is none.
     pub run: Option<RunId>,
+    /// Its step, with the revision at which the run reached it.
+    pub step: Option<String>,
     /// The project's task.
     pub flow: Option<FlowContext>,
     /// The bypasses of the task, except used ones that count only once.
@@ -154,7 +156,10 @@ impl Gate {
     fn step(&mut self, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
-        self.run = self.run.take().or_else(|| id.clone());
+        if self.run.is_none() {
+            let first = run.positions().first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
+            (self.run, self.step) = (id.clone(), first);
+        }
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {
             let edits = intent.filter(|intent| may_edit(intent));
