@@ -2,6 +2,7 @@
 
 use clap::Args;
 use portolan_runtime::gates::review;
+use portolan_runtime::gateway::ToolPins;
 use portolan_runtime::pins::Pins;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
@@ -70,6 +71,21 @@ fn reviewer(common: &Common) -> Option<Finding> {
     }
 }
 
+/// Checks whether the gate withholds tools of other servers, if it is used in the project.
+fn withheld(common: &Common) -> Option<Finding> {
+    let finding = |state, message: String| Some(Finding { about: "gate".to_owned(), state, message });
+    // The finding about the task reports an error of the service.
+    let service = common.options().and_then(Service::new).ok()?;
+    match ToolPins::of(&service).and_then(|pins| pins.withheld()) {
+        Ok(tools) if tools.is_empty() => None,
+        Ok(tools) => {
+            let message = format!("{} tools are withheld: `portolan gate diff` shows them", tools.len());
+            finding(State::Doubtful, message)
+        }
+        Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    }
+}
+
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let here = common.project()?;
@@ -85,6 +101,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     findings.extend(people::findings(common));
     findings.extend(task(common));
     findings.extend(reviewer(common));
+    findings.extend(withheld(common));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;
