@@ -1,7 +1,8 @@
-//! How many steps checking a value takes, reckoned before it is done.
+//! Estimates the number of steps that checking a value takes, before it is checked.
 //!
-//! References make a small schema a large one: alternatives that refer to alternatives take steps without end in sight,
-//! though each is met only a few times. Here each pair of a referred schema and a value is reckoned once.
+//! References can make a small schema expensive: alternatives that refer to alternatives can take an exponential number
+//! of steps, although each is used only a few times. The estimate computes each pair of a referenced schema and a value
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +11,14 @@ use serde_json::{Map, Value};
 use super::{MAX_FAULTS, SchemaFault, resolve};
 use crate::diagnostic::clip;
 
-/// The most steps that a check may take.
+/// The maximum number of steps of a check.
 const MAX_STEPS: u64 = 2_000_000;
-/// How deep schemas may be applied inside of each other: the checker has a stack.
+/// The maximum depth of schemas that are applied inside each other, because the checker is recursive.
 const MAX_NESTING: usize = 300;
-/// What a pattern that looks around may cost, in steps.
+/// The estimated cost of a pattern with lookaround, in steps.
 const LOOKING_AROUND: u64 = 5_000;
 
-/// The steps that checking `value` takes; nothing when they are more than are made.
+/// Returns the number of steps that checking `value` takes, or `None` if it exceeds the maximum.
 pub(super) fn of(schema: &Value, value: &Value) -> Option<u64> {
     let mut reckoning = Reckoning { root: schema, known: BTreeMap::new(), made: 0 };
     reckoning.apply(schema, value, 0)
@@ -25,7 +26,7 @@ pub(super) fn of(schema: &Value, value: &Value) -> Option<u64> {
 
 struct Reckoning<'s> {
     root: &'s Value,
-    /// What a referred schema costs at a value, both by their addresses; one step while it is being reckoned.
+    /// The cost of a referenced schema at a value, both by their addresses. One step while it is being computed.
     known: BTreeMap<(usize, usize), u64>,
     made: u64,
 }
@@ -114,7 +115,7 @@ impl<'s> Reckoning<'s> {
         }
         for (pattern, schema) in named(members, "patternProperties") {
             for (name, field) in fields {
-                // That it matches is reckoned with, although it may not.
+                // Assumes that it matches, although it may not.
                 sum += matching(pattern, name) + self.apply(schema, field, nesting)?;
             }
         }
@@ -131,7 +132,7 @@ impl<'s> Reckoning<'s> {
     }
 }
 
-/// What the keywords cost that hold no schema.
+/// Returns the cost of the keywords that contain no schema.
 fn own(members: &Map<String, Value>, value: &Value) -> u64 {
     let choices = schemas(members, "enum").len() as u64;
     let composite = if value.is_object() || value.is_array() { 4 } else { 1 };
@@ -145,12 +146,12 @@ fn own(members: &Map<String, Value>, value: &Value) -> u64 {
 fn matching(pattern: &str, text: &str) -> u64 {
     let around = ["(?=", "(?!", "(?<", "(?>"].iter().any(|group| pattern.contains(group));
     let back = pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit());
-    // A pattern that repeats is as long as it is with the repetition written out.
+    // A repetition counts as if it were written out.
     let counted = if pattern.contains('{') { 8 } else { 1 };
     1 + text.len() as u64 * counted + if around || back { LOOKING_AROUND } else { 0 }
 }
 
-/// What is wrong with the references of a schema: those that lead out of it, and those that lead nowhere.
+/// Returns the faults of the references in a schema: those to other documents, and those without a target.
 pub(super) fn references(root: &Value) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
     let mut sound = BTreeSet::new();

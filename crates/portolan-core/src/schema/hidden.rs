@@ -1,4 +1,4 @@
-//! Which values a schema marks `writeOnly`: they are handed on, and never shown.
+//! Finds the values that a schema marks `writeOnly`: they are passed on, and never shown.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::resolve;
 
-/// The most places that are listed.
+/// The maximum number of listed places.
 const MAX_PLACES: usize = 1_000;
-/// The most schemas that are looked at for them.
+/// The maximum number of schemas that are searched for them.
 const MAX_LOOKS: usize = 100_000;
 
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -18,7 +18,7 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-/// The schemas that apply to the same value, the given ones included.
+/// Returns the schemas that apply to the same value, including the given ones.
 fn applied<'s>(root: &'s Value, schemas: Vec<&'s Value>) -> Vec<&'s Map<String, Value>> {
     let mut seen = BTreeSet::new();
     let mut waiting = schemas;
@@ -42,13 +42,13 @@ fn is_marked(members: &Map<String, Value>) -> bool {
     members.get("writeOnly") == Some(&Value::Bool(true))
 }
 
-/// The schemas of what stands under `segment`.
+/// Returns the schemas of the value under `segment`.
 fn below<'s>(members: &'s Map<String, Value>, segment: &str) -> Vec<&'s Value> {
     let mut found = Vec::new();
     let named = members.get("properties").and_then(|properties| properties.get(segment));
     let listed = segment.parse::<usize>().ok().and_then(|index| members.get("prefixItems")?.get(index));
     found.extend(named.into_iter().chain(listed));
-    // Too much is hidden rather than too little: a pattern may match, and no item is only an additional one.
+    // In doubt a value is hidden: a pattern may match, and an item may be an additional one.
     let patterns = members.get("patternProperties").and_then(Value::as_object);
     found.extend(patterns.into_iter().flat_map(Map::values));
     if named.is_none() {
@@ -80,7 +80,7 @@ pub(super) fn write_only(root: &Value) -> Vec<String> {
 struct Walk<'s> {
     root: &'s Value,
     looks: usize,
-    /// The schemas on the way here: one that contains itself is not walked again.
+    /// The schemas on the path to here, so that one that contains itself is not searched again.
     inside: Vec<usize>,
     found: BTreeSet<String>,
 }

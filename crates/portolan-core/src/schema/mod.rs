@@ -1,7 +1,7 @@
-//! JSON Schemas (2020-12) of what goes into a workflow and comes out of it.
+//! JSON Schemas (2020-12) of the inputs and outputs of workflows.
 //!
-//! A schema stands by itself: nothing is fetched. Schemas and values come from outside, so that both compiling and
-//! checking are bounded, and a fault never repeats more than a few words of what it is about.
+//! A schema is self-contained: nothing is fetched. Schemas and values come from outside, so both compiling and checking
+//! are bounded, and a fault never quotes more than a few words of a value.
 
 mod cost;
 mod hidden;
@@ -16,20 +16,20 @@ use serde_json::Value;
 
 pub use sample::sample;
 
-/// The most faults that are told of one value.
+/// The maximum number of faults that are reported for one value.
 pub const MAX_FAULTS: usize = 50;
-/// How deep a schema, and a value that is checked, may nest.
+/// The maximum nesting of a schema, and of a value that is checked.
 const MAX_DEPTH: usize = 128;
-/// The most values that a schema may be made of.
+/// The maximum number of values that a schema consists of.
 const MAX_SCHEMA_NODES: usize = 50_000;
-/// Above how many steps only the first fault is told: making all of them takes memory for each.
+/// The number of steps above which only the first fault is reported, because each fault takes memory.
 const MAX_THOROUGH_STEPS: u64 = 200_000;
-/// How large a compiled pattern may be, in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 200_000;
-/// How often a pattern that looks around may try again.
+/// The maximum number of times that a pattern with lookaround may backtrack.
 const MAX_BACKTRACKS: usize = 20_000;
 
-/// A compiled schema. Cloning it is cheap; two are equal when their texts are.
+/// A compiled schema. Cloning it is cheap. Two are equal if their texts are.
 #[derive(Clone)]
 pub struct Schema(Arc<Inner>);
 
@@ -38,10 +38,10 @@ struct Inner {
     validator: Validator,
 }
 
-/// What is wrong with a value, or with a schema.
+/// A fault of a value or of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaFault {
-    /// Where: a JSON pointer into what was looked at, empty for the whole of it.
+    /// Its place: a JSON pointer into the checked value, empty for the value as a whole.
     pub path: String,
     /// One lower-case sentence without a subject: `must be a string, but is 12`.
     pub message: String,
@@ -91,7 +91,7 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// Everything that is wrong with it, up to [`MAX_FAULTS`].
+    /// All its faults, up to [`MAX_FAULTS`].
     pub fn compile(value: &Value) -> Result<Schema, Vec<SchemaFault>> {
         let fault =
             |path: &str, message: &str| vec![SchemaFault { path: path.to_owned(), message: message.to_owned() }];
@@ -104,7 +104,7 @@ impl Schema {
         }
         let mut faults: Vec<SchemaFault> =
             rules(value).iter_errors(value).take(MAX_FAULTS).map(|error| words::of_schema(&error)).collect();
-        // A draft is described in several parts, and each part says it.
+        // The metaschema of a draft has several parts, and each part reports the fault.
         faults.dedup();
         let faults = if faults.is_empty() { cost::references(value) } else { faults };
         if !faults.is_empty() {
@@ -119,12 +119,12 @@ impl Schema {
         Ok(Schema(Arc::new(Inner { value: value.clone(), validator })))
     }
 
-    /// The schema as it was written.
+    /// Returns the schema as it was written.
     pub fn value(&self) -> &Value {
         &self.0.value
     }
 
-    /// Everything that is wrong with a value, up to [`MAX_FAULTS`]; of a very large value, the first fault alone.
+    /// Returns all faults of a value, up to [`MAX_FAULTS`]. For a very large value, it returns only the first one.
     pub fn check(&self, value: &Value) -> Vec<SchemaFault> {
         let whole = |message: String| vec![SchemaFault { path: String::new(), message }];
         if size(value, MAX_DEPTH).is_none() {
@@ -147,19 +147,20 @@ impl Schema {
         faults
     }
 
-    /// Whether what stands at `pointer` in a value is marked `writeOnly`, or lies inside of what is: it is never shown.
+    /// Checks whether the value at `pointer` is marked `writeOnly`, or is inside of a value that is. It is never shown.
     pub fn hides(&self, pointer: &str) -> bool {
         hidden::hides(&self.0.value, pointer)
     }
 
-    /// Where values are marked `writeOnly`: JSON pointers, with `*` for every item of an array and every other field of
-    /// an object. Of a schema that contains itself, each place once; [`Schema::hides`] knows all of them.
+    /// Returns the places of values that are marked `writeOnly`: JSON pointers, with `*` for every item of an array and
+    /// every other field of an object. A schema that contains itself yields each place once; [`Schema::hides`] detects
+    /// all.
     pub fn write_only(&self) -> Vec<String> {
         hidden::write_only(&self.0.value)
     }
 }
 
-/// What the draft that a schema names says of schemas; without a name, that of 2020-12.
+/// Returns the metaschema of the draft that a schema names, or that of 2020-12 if it names none.
 fn rules(schema: &Value) -> jsonschema::meta::MetaValidator<'static> {
     let named = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     match ["draft-04", "draft-06", "draft-07", "2019-09"].iter().position(|draft| named.contains(draft)) {
@@ -171,7 +172,7 @@ fn rules(schema: &Value) -> jsonschema::meta::MetaValidator<'static> {
     }
 }
 
-/// How many values a value is made of; nothing when it nests deeper than `depth`.
+/// Returns the number of values that a value consists of, or `None` if it nests deeper than `depth`.
 fn size(value: &Value, depth: usize) -> Option<usize> {
     let depth = depth.checked_sub(1)?;
     match value {
@@ -181,7 +182,7 @@ fn size(value: &Value, depth: usize) -> Option<usize> {
     }
 }
 
-/// What a local reference refers to.
+/// Returns the target of a local reference.
 fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let fragment = reference.strip_prefix('#')?;
     if fragment.is_empty() || fragment.starts_with('/') {
@@ -190,7 +191,7 @@ fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     anchored(root, fragment)
 }
 
-/// A pointer in a reference is part of an address, in which `%` begins two hexadecimal digits.
+/// Decodes a pointer in a reference: it is part of an address, in which `%` begins two hexadecimal digits.
 fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();

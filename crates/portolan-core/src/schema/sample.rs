@@ -1,15 +1,15 @@
-//! A value that fits a schema, made of what the schema says in plain words.
+//! Makes a value that fits a schema, from the simple keywords of the schema.
 
 use serde_json::{Map, Value, json};
 
 use super::{MAX_DEPTH, Schema};
 
-/// The longest array and the longest text that are made.
+/// The maximum length of an array and of a text.
 const MOST: u64 = 1_000;
-/// Of how many values one is made at most.
+/// The maximum number of values of a sample.
 const MOST_VALUES: usize = 10_000;
 
-/// A small value that fits a schema; nothing where none is found, for what a schema may say has no end.
+/// Returns a small value that fits a schema, or `None` if none is found, because schemas can be arbitrarily complex.
 ///
 /// ```
 /// use portolan_core::schema::sample;
@@ -62,7 +62,7 @@ fn made(schema: &Value, depth: usize, left: &mut usize) -> Option<Value> {
     }
 }
 
-/// What is required of it, and of the first of its branches.
+/// Makes an object with the required fields of a schema and of the first of its alternatives.
 fn object(schema: &Value, depth: usize, left: &mut usize) -> Option<Value> {
     let branch = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(key)?.get(0));
     let required = [Some(schema), branch].into_iter().flatten().filter_map(|part| part.get("required")?.as_array());

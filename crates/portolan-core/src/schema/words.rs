@@ -1,4 +1,4 @@
-//! The faults that the checker finds, in words: short ones, and without what is not to be shown.
+//! Words the faults that the checker finds: briefly, and without hidden values.
 
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
@@ -76,7 +76,8 @@ fn said(error: &ValidationError<'_>, hides: bool) -> String {
     }
 }
 
-/// What none of the alternatives fits: of those that differ in type the types, else the one that came nearest.
+/// Words the fault that no alternative fits: with the types if the alternatives differ in type, or else with the fault
+/// of the nearest alternative.
 fn alternatives(context: &[Vec<ValidationError<'_>>], whole: &ValidationError<'_>, hides: bool) -> String {
     let at = |error: &ValidationError<'_>| error.instance_path() == whole.instance_path();
     let mut wanted = Vec::new();
@@ -99,7 +100,7 @@ fn alternatives(context: &[Vec<ValidationError<'_>>], whole: &ValidationError<'_
     let nearest = context.iter().filter(of_type).min_by_key(|branch| branch.len()).and_then(|branch| branch.first());
     let count = context.len();
     match nearest {
-        // Alternatives inside of alternatives: the outermost is said, and one step towards the cause.
+        // Of nested alternatives, the outermost is reported, and one step towards the cause.
         Some(error) if !matches!(error.kind(), Kind::AnyOf { .. } | Kind::OneOfNotValid { .. }) => {
             let path = error.instance_path().as_str();
             let place = path.strip_prefix(whole.instance_path().as_str()).unwrap_or(path);
@@ -123,7 +124,7 @@ fn types(kind: &TypeKind) -> String {
     }
 }
 
-/// A value as a message shows it: what is not to be shown, and what has parts, only by its kind.
+/// Returns a value as messages show it: a hidden one, and one with parts, only by its kind.
 fn shown(value: &Value, hides: bool) -> String {
     match value {
         Value::Null => "null".to_owned(),

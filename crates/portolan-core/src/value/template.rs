@@ -1,19 +1,20 @@
-//! Texts that name variables in braces: `{name}`, `{name.of.a.part}`.
+//! Texts with variables in braces: `{name}`, `{name.of.a.part}`.
 
 use serde_json::Value;
 
-/// The path that a text names, where it is nothing else.
+/// Returns the path of a text that consists of one variable.
 pub(crate) fn whole(text: &str) -> Option<&str> {
     let path = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     is_path(path).then_some(path)
 }
 
-/// The paths that a text names.
+/// Returns the paths of all variables in a text.
 pub(crate) fn paths(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|part| part.find('}').map(|end| &part[..end])).filter(|path| is_path(path))
 }
 
-/// The text with the values of its variables; nothing where one has no value, or a longer one than `most` bytes.
+/// Returns the text with the values of its variables. `None` if one has no value, or one of more than `most`
+/// bytes.
 pub(crate) fn filled(text: &str, variables: &[(&str, &Value)], most: usize) -> Option<String> {
     let mut parts = text.split('{');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -37,7 +38,7 @@ pub(crate) fn filled(text: &str, variables: &[(&str, &Value)], most: usize) -> O
     Some(out)
 }
 
-/// The value at a path.
+/// Returns the value at a path.
 pub(crate) fn found<'v>(path: &str, variables: &[(&str, &'v Value)]) -> Option<&'v Value> {
     let mut segments = path.split('.');
     let first = segments.next()?;
@@ -45,12 +46,12 @@ pub(crate) fn found<'v>(path: &str, variables: &[(&str, &'v Value)]) -> Option<&
     segments.try_fold(root, |value, segment| value.as_object()?.get(segment))
 }
 
-/// The name that a path begins with.
+/// Returns the first name of a path.
 pub(crate) fn root(path: &str) -> &str {
     path.split('.').next().unwrap_or(path)
 }
 
-/// Whether a text is a name, or names with dots between.
+/// Checks whether a text is a name, or names separated by dots.
 pub(crate) fn is_path(text: &str) -> bool {
     let segment = |segment: &str| {
         segment.starts_with(|c: char| c.is_alphabetic() || c == '_')

@@ -1,5 +1,5 @@
-//! The questions that only `git` can answer. Paths go to it on its standard input, so that none is taken for an option; a
-//! git that does not answer in time has not answered.
+//! The questions that only `git` can answer. Paths are passed on its standard input, so that none is taken for an
+//! option. If git does not answer in time, there is no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,12 +15,12 @@ use portolan_gates::guards::WorktreeHead;
 use crate::pins;
 use crate::program::own;
 
-/// A hook that waits longer is late for its host.
+/// The maximum wait for git. A hook that waits longer would miss its host's time limit.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A longer answer is none.
+/// The maximum length of an answer, in bytes. A longer one is discarded.
 const MAX_ANSWER: u64 = 1024 * 1024;
 
-/// Which of `paths`, seen from the root of their worktree, git ignores. None where it does not say.
+/// Returns the ones of `paths`, relative to the root of their worktree, that git ignores. Empty if it does not answer.
 pub(super) fn ignored(root: &Path, paths: &[String]) -> BTreeSet<String> {
     let mut input = Vec::new();
     for path in paths {
@@ -33,7 +33,7 @@ pub(super) fn ignored(root: &Path, paths: &[String]) -> BTreeSet<String> {
         .unwrap_or_default()
 }
 
-/// The aliases of git in a folder.
+/// Returns the git aliases that apply in a folder.
 pub(super) fn aliases(folder: &Path) -> BTreeMap<String, String> {
     let Some((_, text)) = ask_as_given(folder, &["config", "--null", "--get-regexp", r"^alias\."], Vec::new()) else {
         return BTreeMap::new();
@@ -45,7 +45,7 @@ pub(super) fn aliases(folder: &Path) -> BTreeMap<String, String> {
     text.split('\0').filter_map(alias).collect()
 }
 
-/// What is checked out where references are kept in tables.
+/// Returns what is checked out in a repository whose references are in tables.
 pub(super) fn head(root: &Path) -> WorktreeHead {
     let Some((code, name)) = ask(root, &["symbolic-ref", "-q", "HEAD"], Vec::new()) else {
         return WorktreeHead::Unknown;
@@ -60,8 +60,8 @@ pub(super) fn head(root: &Path) -> WorktreeHead {
     }
 }
 
-/// The exit status of git, and what it printed, in an environment that cannot make it say anything else; nothing where it
-/// did not answer.
+/// Returns the exit status and the output of git, in an environment that cannot change its answer. `None` if it did not
+/// answer.
 pub(crate) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut command = git(folder, arguments)?;
@@ -69,10 +69,10 @@ pub(crate) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(
     run(command, input, PATIENCE)
 }
 
-/// The same, as the environment and the `-c` of whoever runs git would have it: what they configure is the question.
+/// Does the same with the environment and the `-c` options of the caller: their configuration is what is asked for.
 pub(crate) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let mut command = git(folder, arguments)?;
-    // Where this runs as a hook of git itself, they would name another repository than the one that is asked about.
+    // If this runs as a hook of git itself, they would name another repository than the requested one.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
         command.env_remove(name);
     }
@@ -80,27 +80,27 @@ pub(crate) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) ->
     run(command, input, PATIENCE)
 }
 
-/// What a remote says that one of its references is at, without asking anybody for a password.
+/// Returns the commit of a reference according to a remote, without a prompt for a password.
 pub(crate) fn ask_remote(folder: &Path, address: &str, reference: &str, patience: Duration) -> Option<(i32, String)> {
     let mut command = git(folder, &["ls-remote", "--", address, reference])?;
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     run(command, Vec::new(), patience)
 }
 
-/// Nothing where the one that is pinned is gone: it does not answer, and no other one is asked.
+/// Returns `None` if the pinned program does not exist: no other one is used.
 fn git(folder: &Path, arguments: &[&str]) -> Option<Command> {
     let mut command = Command::new(pins::program(folder, "git").ok()?);
     command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
     Some(command)
 }
 
-/// The exit status of a program, and what it printed; nothing where it did not answer in time.
+/// Returns the exit status and the output of a program, or `None` if it did not answer in time.
 pub(crate) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let answer = answer(&mut child, input, patience);
     if answer.is_none() {
-        // It may have ended by itself meanwhile, and then there is nothing to stop.
+        // It may have ended by itself in the meantime.
         drop(child.kill());
     }
     let status = child.wait().ok()?;
@@ -109,13 +109,13 @@ pub(crate) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> O
 
 fn answer(child: &mut Child, input: Vec<u8>, patience: Duration) -> Option<String> {
     let (mut stdin, stdout) = (child.stdin.take()?, child.stdout.take()?);
-    // It may answer before it has read everything: both at once, so that neither waits for the other.
+    // It may answer before it has read everything, so its input is written at the same time.
     thread::spawn(move || drop(stdin.write_all(&input)));
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = stdout.take(MAX_ANSWER).read_to_end(&mut bytes).is_ok();
-        // Nobody listens any more once the time is up.
+        // After the time limit, the receiver no longer exists.
         drop(send.send(bytes).map(|()| read));
     });
     let bytes = receive.recv_timeout(patience).ok()?;

@@ -1,7 +1,7 @@
-//! The configuration of one repository, as far as guards look at it. Files that it includes, and those of the user, are
-//! not read: what they would add only makes the guards stricter when it is missing.
+//! The configuration of one repository, as far as guards need it. Included files and the user's own are not read:
+//! without their values, the guards are only stricter.
 
-/// The values of a file of configuration, in order: section and key in lower case, a subsection as it is written.
+/// The values of a configuration file, in order: section and key in lower case, a subsection as it is written.
 pub(super) struct Config {
     values: Vec<(String, String)>,
 }
@@ -29,12 +29,12 @@ impl Config {
         Config { values }
     }
 
-    /// The last value of a key.
+    /// Returns the last value of a key.
     pub(super) fn last(&self, key: &str) -> Option<&str> {
         self.values.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// The subsections that have `key`, and its values.
+    /// Returns the subsections that have `key`, and its values.
     pub(super) fn each<'a>(&'a self, section: &str, key: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let (before, after) = (format!("{section}."), format!(".{key}"));
         self.values.iter().filter_map(move |(known, value)| {
@@ -44,7 +44,7 @@ impl Config {
     }
 }
 
-/// `section "sub"] rest`, behind its bracket.
+/// Parses `section "sub"] rest`, after its bracket.
 fn header(line: &str) -> Option<(String, &str)> {
     let Some((name, rest)) = line.split_once('"') else {
         let (name, rest) = line.split_once(']')?;
@@ -65,7 +65,7 @@ fn header(line: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A value without its quotes, escapes and comment.
+/// Returns a value without its quotes, escapes and comment.
 fn value(raw: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;

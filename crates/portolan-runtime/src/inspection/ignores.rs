@@ -1,5 +1,5 @@
-//! Whether git may ignore a path, by the files that say what is ignored. Whether it does, git is asked; but most paths are
-//! written like no pattern, and then nobody has to be.
+//! Checks whether git may ignore a path, according to the files with ignore patterns. Only git knows whether it does,
+//! but most paths resemble no pattern, so git need not be started.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use portolan_gates::guards::Worktree;
 use super::config::Config;
 use crate::disk;
 
-/// What is longer is not read, and may say anything.
+/// The largest file that is read, in bytes. A larger one may contain any pattern.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Whether a path, seen from the root of its worktree, may be one that git ignores. No pattern matches where this says no.
+/// Checks whether git may ignore a path, relative to the root of its worktree. If not, no pattern matches it.
 pub(super) fn may_be(worktree: &Worktree, inside: &str) -> bool {
     let Some(named) = named(worktree) else { return true };
     let root = Path::new(&worktree.root);
@@ -24,7 +24,7 @@ pub(super) fn may_be(worktree: &Worktree, inside: &str) -> bool {
     })
 }
 
-/// The files that configurations name, and the one that counts unless they do; nothing where it cannot be told.
+/// Returns the ignore files that configurations name, or the default one. `None` if they cannot be determined.
 fn named(worktree: &Worktree) -> Option<Vec<PathBuf>> {
     let home = std::env::home_dir()?;
     let own = std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from).join("git");
@@ -52,7 +52,7 @@ fn named(worktree: &Worktree) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// Whether a line of such a file may match a path, which has a `/` at both ends: what is literal in it must be there.
+/// Checks whether a line of such a file may match a path, which has a `/` at both ends: its literal parts must occur.
 fn may_match(line: &str, path: &str) -> bool {
     let line = line.trim_start_matches('\u{feff}').trim().to_ascii_lowercase();
     if line.is_empty() || line.starts_with(['#', '!']) {
@@ -65,7 +65,7 @@ fn may_match(line: &str, path: &str) -> bool {
     if !pattern.contains(['*', '?', '[']) {
         return path.contains(&format!("/{}/", pattern.trim_start_matches('/')));
     }
-    // Behind the first bracket it depends on what is in it.
+    // The text after the first bracket depends on the bracket.
     let literal = pattern.split('[').next().unwrap_or_default();
     literal.split(['*', '?']).all(|piece| path.contains(piece))
 }

@@ -1,5 +1,5 @@
-//! Paths as the system takes them: symlinks are followed one by one, so that `..` means what it means there, and what does
-//! not exist yet lies where it would be made.
+//! Resolves paths as the system does: symlinks are followed one by one, so that `..` has its real meaning, and a file
+//! that does not exist yet is at the place where it would be created.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -10,24 +10,24 @@ use portolan_gates::guards::Worktree;
 #[cfg(unix)]
 use portolan_gates::{PROTECTED, is_protected};
 
-/// How many symlinks a path may lead through, as for the system.
+/// The maximum number of symlinks in a path, as in the system.
 const MAX_LINKS: usize = 40;
 
-/// The symlinks that one look at the world has met. Most of the paths that it asks about lie in the same few folders.
+/// The symlinks found during one inspection. Most of its paths are in the same few folders.
 #[derive(Default)]
 pub(super) struct Links {
-    /// Where each path leads that was asked about; nothing for one that is no symlink.
+    /// The target of each inspected path, or `None` if it is not a symlink.
     known: BTreeMap<PathBuf, Option<PathBuf>>,
 }
 
 impl Links {
-    /// The path that an absolute path leads to; `last` says whether its last part is followed as well. Nothing for one that
-    /// is no path, or leads on and on.
+    /// Returns the target of an absolute path. `last` tells whether its last part is followed as well. Returns `None`
+    /// if it is not a path, or its symlinks form a circle.
     pub(super) fn resolve(&mut self, path: &str, last: bool) -> Option<PathBuf> {
         self.followed(path, last, &mut Vec::new())
     }
 
-    /// Every symlink on the way of an absolute path, and where it leads: whoever changes one of them changes what is found.
+    /// Returns every symlink in an absolute path, and its target: a change of one of them changes which file is found.
     pub(super) fn way(&mut self, path: &str) -> Option<Vec<PathBuf>> {
         let mut links = Vec::new();
         let end = self.followed(path, true, &mut links)?;
@@ -63,14 +63,14 @@ impl Links {
                         waiting.push_front(part);
                     }
                 }
-                // No link, or nothing that exists.
+                // Not a link, or it does not exist.
                 Some(_) | None => found = next,
             }
         }
         Some(found)
     }
 
-    /// What a symlink says; nothing for what is none.
+    /// Returns the content of a symlink, or `None` if it is not one.
     fn target(&mut self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
@@ -81,8 +81,8 @@ impl Links {
     }
 }
 
-/// The file that holds the gates whose other name `path` is, by a hard link. It is looked for where the gates of the
-/// project and of the person are.
+/// Returns the file of the gates of which `path` is a hard link, if any. It is searched for in the folders that contain
+/// the gates of the project and of the person.
 #[cfg(unix)]
 pub(crate) fn twin(path: &Path, worktree: Option<&Worktree>) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
@@ -108,11 +108,11 @@ pub(crate) fn twin(_path: &Path, _worktree: Option<&Worktree>) -> Option<PathBuf
     None
 }
 
-/// The files in a folder that are there for the gates.
+/// Returns the files in a folder that belong to the gates.
 #[cfg(unix)]
 fn protected_files(root: &Path) -> Vec<PathBuf> {
     let files = PROTECTED.iter().flat_map(|pattern| match pattern.rsplit_once('/') {
-        // The repository's own folder is looked at by itself.
+        // The repository's own folder is searched separately.
         Some((".git", _)) => Vec::new(),
         Some((folder, last)) if last.contains('*') => entries(&root.join(folder)),
         _ => vec![root.join(pattern)],
@@ -120,7 +120,7 @@ fn protected_files(root: &Path) -> Vec<PathBuf> {
     files.filter(|file| file.strip_prefix(root).ok().and_then(Path::to_str).is_some_and(is_protected)).collect()
 }
 
-/// What is in a folder, up to a bound.
+/// Returns the entries of a folder, up to a limit.
 #[cfg(unix)]
 fn entries(folder: &Path) -> Vec<PathBuf> {
     const MAX: usize = 128;

@@ -1,4 +1,4 @@
-//! A repository as its files tell it: where it is, what is checked out, and what was begun.
+//! Reads a repository from its files: its location, what is checked out, and unfinished operations.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,22 +11,22 @@ use super::ask;
 use super::config::Config;
 use crate::disk;
 
-/// Files of git's own that are larger than this are not read.
+/// The largest file of git that is read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
-/// All references of a repository, in one file.
+/// The file with all packed references of a repository.
 const MAX_REFERENCES: u64 = 64 * 1024 * 1024;
 
-/// Where a repository was found.
+/// The location of a repository.
 pub(super) struct RepositoryPlace {
-    /// The folder of the worktree; nothing where the path leads into the repository itself.
+    /// The folder of the worktree. `None` if the path is inside the repository itself.
     root: Option<PathBuf>,
-    /// Where the worktree's state is.
+    /// The folder with the worktree's state.
     pub(super) git_dir: PathBuf,
-    /// The path lies in the repository's own folder.
+    /// Whether the path is in the repository's own folder.
     pub(super) of_git: bool,
 }
 
-/// The repository around a path, which need not exist.
+/// Returns the repository that contains a path, which need not exist.
 pub(super) fn around(path: &Path) -> Option<RepositoryPlace> {
     for folder in path.ancestors() {
         if let Some(git_dir) = entry(&folder.join(".git")) {
@@ -39,7 +39,7 @@ pub(super) fn around(path: &Path) -> Option<RepositoryPlace> {
     None
 }
 
-/// What `.git` leads to: itself, or the folder that it names.
+/// Returns the git folder of a `.git`: itself, or the folder that it names.
 fn entry(path: &Path) -> Option<PathBuf> {
     let meta = fs::metadata(path).ok()?;
     if meta.is_dir() {
@@ -56,7 +56,7 @@ fn is_git_dir(folder: &Path) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-/// What the files of a repository tell. Nothing where one of its folders has no text for a name.
+/// Reads the files of a repository. Returns `None` if the name of one of its folders is not text.
 pub(super) fn worktree(found: &RepositoryPlace) -> Option<Worktree> {
     let git_dir = &found.git_dir;
     let common = disk::text(&git_dir.join("commondir"), MAX_FILE);
@@ -96,7 +96,8 @@ pub(super) fn worktree(found: &RepositoryPlace) -> Option<Worktree> {
     })
 }
 
-/// The worktree of a repository's own folder: beside it, where the folder of a linked one says, or where a submodule is.
+/// Returns the worktree of a repository's own folder: the folder that contains it, or the one that it names if it
+/// belongs to a linked worktree or a submodule.
 fn own_root(git_dir: &Path, config: &Config) -> Option<PathBuf> {
     if let Some(named) = disk::text(&git_dir.join("gitdir"), MAX_FILE) {
         return Path::new(named.trim()).parent().and_then(|root| fs::canonicalize(root).ok());
@@ -111,7 +112,7 @@ fn own_root(git_dir: &Path, config: &Config) -> Option<PathBuf> {
 
 fn head(git_dir: &Path, common_dir: &Path) -> WorktreeHead {
     let path = git_dir.join("HEAD");
-    // Old repositories have a symlink.
+    // In old repositories it is a symlink.
     let text = match fs::read_link(&path) {
         Ok(target) => format!("ref: {}", target.display()),
         Err(_) => disk::text(&path, MAX_FILE).unwrap_or_default(),
@@ -132,8 +133,8 @@ fn is_oid(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a reference has a commit: in a file of its own, or in the one for all. What cannot be read counts as one, so
-/// that nothing passes for the birth of a branch that is none.
+/// Checks whether a reference has a commit: in a file of its own, or in the packed ones. One that cannot be read counts
+/// as having one, so that a commit on it is not mistaken for the first commit of a branch.
 fn exists(common_dir: &Path, reference: &str) -> bool {
     if fs::symlink_metadata(common_dir.join(reference)).is_ok_and(|meta| !meta.is_dir()) {
         return true;
