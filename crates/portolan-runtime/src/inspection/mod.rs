@@ -15,7 +15,7 @@ mod repository;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -112,7 +112,13 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
         reading = shell::expand(&reading, &search.aliases(&wanted));
         wanted = guards::wanted(intent, &reading);
     }
-    let own = own::around(Path::new(&intent.folder), &mut search.links);
+    // A tool whose effect is unknown names no path that could be one of them.
+    let own = match intent.tool.deed() {
+        Tool::Mcp { .. } | Tool::Other => BTreeSet::new(),
+        Tool::Edit { .. } | Tool::Shell { .. } | Tool::Reads => {
+            own::around(Path::new(&intent.folder), &mut search.links)
+        }
+    };
     let mut scene = GuardContext { environment: environment(), own, ..GuardContext::default() };
     for path in wanted.paths.iter().chain(&wanted.folders).chain(&wanted.named).take(MAX_PATHS) {
         if let Some(place) = search.place(path) {
