@@ -231,7 +231,8 @@ fn a_pending_call_is_answered_before_the_end_and_no_new_one_is_begun() {
     let action = now["result"]["structuredContent"]["actions"]["required"][0]["arguments"].clone();
     let answer = std::thread::scope(|scope| {
         let pending = scope.spawn(|| server.call("Next", &action));
-        drop(begun.opened());
+        // A shell that writes after its reader has closed ends at once.
+        let _begun = begun.opened();
         let pid = server.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` is there").success());
         let host = server.host();
