@@ -299,6 +299,11 @@ impl Gateway {
         JudgedCall { call, intent, record, answer }
     }
 
+    /// Judges a call again, after a person was asked about it: the run may have moved while they thought.
+    pub async fn judge_again(self: &Arc<Self>, judged: &JudgedCall) -> JudgedCall {
+        self.judge(judged.call.clone()).await
+    }
+
     /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it.
     ///
     /// # Errors

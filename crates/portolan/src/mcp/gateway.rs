@@ -70,12 +70,16 @@ impl Server {
         let arguments = request.arguments.take().unwrap_or_default();
         let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
         let call = GatewayCall { tool, arguments, client: name(&caller).to_owned(), does };
-        let judged = self.gateway.judge(call).await;
+        let mut judged = self.gateway.judge(call).await;
         match judged.answer.decision {
             Decision::Allow => {}
             Decision::Block => return Ok(self.refused(&judged, &caller).await),
             Decision::Ask => match self.ask(&judged, &caller, &request, context).await? {
                 Asking::Answered(said) if said.word.as_str() == ALLOW => {
+                    judged = self.gateway.judge_again(&judged).await;
+                    if judged.answer.decision == Decision::Block {
+                        return Ok(self.refused(&judged, &caller).await);
+                    }
                     self.gateway.allowed_by_person(&judged, name(&said.caller)).await?;
                 }
                 Asking::Answered(_) | Asking::Declined => return Ok(self.refused(&judged, &caller).await),

@@ -365,6 +365,24 @@ async fn a_person_is_asked_in_the_dialog_of_the_client() {
 }
 
 #[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn what_is_denied_while_a_person_thinks_is_refused() {
+    let project = usual();
+    project.write(".portolan/plugins.yaml", PAYMENTS);
+    let mut wire = Wire::to(project.command(&GATE));
+    wire.shake_hands("2025-11-25", &json!({ "elicitation": {} }));
+    let id = wire.ask_tool("write", &json!({ "amount": 500 }));
+    let question = wire.next().expect("a question");
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    begun(&mut wire);
+    let answer = json!({ "action": "accept", "content": { "answer": "allow" } });
+    wire.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
+    let refused = wire.response(id).expect("an answer")["result"].clone();
+    assert!(text(&refused).starts_with("Refused: at `look`"), "{refused}");
+    assert!(made(&project).is_empty());
+}
+
+#[test]
 fn without_a_session_the_question_comes_back_with_its_answer() {
     let project = usual();
     project.write(".portolan/plugins.yaml", PAYMENTS);
