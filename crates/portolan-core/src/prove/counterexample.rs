@@ -14,7 +14,7 @@ use super::explore::{Explored, sample};
 use super::model::{MISSING, Mask, Model, is_copied, sets};
 use super::picks::{PassKind, Pick};
 use super::pump::pumped;
-use super::state::{is_at, normalise};
+use super::state::is_covered;
 use super::steps::{Act, Step, failure, steps};
 use crate::engine::{EffectKind, decide, open};
 use crate::graph::{Kind, Node, Workflow};
@@ -74,7 +74,16 @@ type Given = BTreeMap<usize, Map<String, Value>>;
 
 impl Story<'_> {
     /// Returns the run that ends with a step.
-    pub(super) fn told(&self, edge: u32) -> Counterexample {
+    pub(super) fn told(&self, edge: u32, out_of_time: &mut dyn FnMut() -> bool) -> Counterexample {
+        let built = self.built(edge);
+        // Conditions that no event brings about are not found by a search either.
+        let is_done = built.is_replayed || !built.assumes.is_empty();
+        let searched = if is_done { None } else { self.searched(edge, out_of_time) };
+        searched.unwrap_or(built)
+    }
+
+    /// Builds the run from the steps of the analysis that lead there.
+    fn built(&self, edge: u32) -> Counterexample {
         let mut way = vec![edge];
         let mut state = self.found.edges[edge as usize].from;
         while let Some(edge) = self.found.reached_by[state as usize] {
@@ -102,10 +111,9 @@ impl Story<'_> {
         told
     }
 
-    /// Checks whether a run is at the same place as the abstract one on the same path.
-    fn is_there(&self, mut run: Run, way: &[u32]) -> bool {
-        normalise(self.model, &mut run);
-        self.abstractly(way).is_some_and(|wanted| is_at(&self.model.workflow, run, wanted))
+    /// Checks whether a run is where the abstract one on the same path is.
+    fn is_there(&self, run: Run, way: &[u32]) -> bool {
+        self.abstractly(way).is_some_and(|wanted| is_covered(self.model, run, &wanted))
     }
 
     /// Returns the abstract run at the end of a path.
@@ -197,7 +205,7 @@ impl Story<'_> {
         is_loop.then(|| passes.get(&step.frame.join(&step.node)).copied().unwrap_or(1))
     }
 
-    fn opening(&self, given: Option<&Map<String, Value>>) -> Opening {
+    pub(super) fn opening(&self, given: Option<&Map<String, Value>>) -> Opening {
         let flow = self.workflow.root();
         let mut opening = self.found.opening.clone();
         let mut input: Map<String, Value> = Map::new();
@@ -266,7 +274,7 @@ impl Story<'_> {
     }
 
     /// Returns the events of a step in the current run.
-    fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
+    pub(super) fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
         let frame = run.frame(&step.frame)?;
         let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
         let agent = || Actor::Agent("agent".to_owned());
@@ -354,7 +362,7 @@ fn wanted(node: &Node) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// Describes the actor and the action in words.
-fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
+pub(super) fn words(step: &Step, given: Option<&Map<String, Value>>) -> String {
     let with = given.map_or_else(String::new, |given| {
         let values: Vec<String> = given.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();
         format!(", with {}", values.join(", "))

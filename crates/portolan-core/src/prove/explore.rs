@@ -316,6 +316,6 @@ fn opened(model: &Model, run: &mut Run) {
 }
 
 /// Checks whether an opening may set a variable.
-fn is_given(variable: &Variable) -> bool {
+pub(super) fn is_given(variable: &Variable) -> bool {
     variable.required || variable.keeper != VariableOwner::Person
 }

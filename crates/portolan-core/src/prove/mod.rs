@@ -12,6 +12,7 @@ mod model;
 mod picks;
 mod pump;
 mod report;
+mod search;
 mod state;
 mod steps;
 #[cfg(test)]
@@ -225,13 +226,13 @@ fn undecided(bound: Bound) -> Proof {
 
 fn concluded(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Proof {
     let found = story.found;
-    let traps = traps(story);
+    let traps = traps(story, out_of_time);
     let round: Vec<Trap> = traps.iter().filter(|trap| trap.goes_round).cloned().collect();
     let astray = found
         .astray
         .iter()
         .take(MAX_TRAPS)
-        .map(|(site, edge)| BlockedChoice { run: story.told(*edge), at: place(site) })
+        .map(|(site, edge)| BlockedChoice { run: story.told(*edge, out_of_time), at: place(site) })
         .collect();
     let dead = if found.bound.is_some() { Vec::new() } else { dead(story.workflow, found) };
     Proof {
@@ -250,7 +251,7 @@ fn place((flow, node): &Site) -> NodeRef {
 }
 
 /// Finds the cycles that trap runs, each with the step that reaches it first.
-fn traps(story: &Story<'_>) -> Vec<Trap> {
+fn traps(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Vec<Trap> {
     let found = story.found;
     let finishes = verdict::finishing(found);
     let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == StateKind::Open;
@@ -269,7 +270,7 @@ fn traps(story: &Story<'_>) -> Vec<Trap> {
         }
         if !traps.iter().any(|trap| trap.round == round) {
             let goes_round = verdict::goes_round(found, circle, &|_| true);
-            traps.push(Trap { run: story.told(edge), at, round, goes_round });
+            traps.push(Trap { run: story.told(edge, out_of_time), at, round, goes_round });
         }
     }
     traps

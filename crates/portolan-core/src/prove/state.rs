@@ -163,10 +163,41 @@ pub(super) fn key(workflow: &Workflow, run: &Run) -> Box<[u8]> {
 }
 
 /// Checks whether two states are at the same places, regardless of their variables.
-pub(super) fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
+fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
     forget(&mut run.root);
     forget(&mut other.root);
     key(workflow, &run) == key(workflow, &other)
+}
+
+/// Checks whether a run of the engine is one of those that an abstract run stands for.
+pub(super) fn is_covered(model: &Model, mut run: Run, of_analysis: &Run) -> bool {
+    normalise(model, &mut run);
+    if !is_at(&model.workflow, run.clone(), of_analysis.clone()) {
+        return false;
+    }
+    let mut wanted: Vec<Option<&Data>> = Vec::new();
+    frames_and_data(&of_analysis.root, &mut |_, data| wanted.push(data));
+    let mut wanted = wanted.into_iter();
+    let mut is_covered = true;
+    frames_and_data(&run.root, &mut |_, data| is_covered &= wanted.next().is_some_and(|wanted| may_be(data, wanted)));
+    is_covered
+}
+
+/// Checks whether each variable may have its value by the cells of the other data.
+fn may_be(data: Option<&Data>, wanted: Option<&Data>) -> bool {
+    let names = [data, wanted].into_iter().flatten().flat_map(|data| data.variables.keys());
+    let mask = |data: Option<&Data>, name: &str| data.map_or(MISSING, |data| mask_in(data, name));
+    let skipped = |data: Option<&Data>| data.map(|data| data.skipped.clone()).unwrap_or_default();
+    skipped(data) == skipped(wanted) && names.into_iter().all(|name| mask(data, name) & mask(wanted, name) != 0)
+}
+
+/// Calls `visit` for the data of each frame, and for those of each branch, which have no frame once it is done.
+pub(super) fn frames_and_data<'r>(frame: &'r Frame, visit: &mut dyn FnMut(Option<&'r Frame>, Option<&'r Data>)) {
+    visit(Some(frame), frame.data.as_deref());
+    if let Place::Forked { branches, .. } = &frame.place {
+        branches.iter().for_each(|branch| visit(None, branch.data.as_deref()));
+    }
+    frame.inner().for_each(|(_, inner)| frames_and_data(inner, visit));
 }
 
 fn forget(frame: &mut Frame) {

@@ -361,3 +361,79 @@ fn a_persons_answer_that_renews_a_budget_has_it_left() {
     // The exploration assumed again and again that its budget is spent, and ran out of memory.
     assert_eq!(proof("story.json", text).finishes, Conclusion::Proved);
 }
+
+#[test]
+fn passes_are_counted_only_in_workflows_of_few_states() {
+    // The second pass never ends, so `b` is never reached. Each variable doubles the states of another activity.
+    let text = |count: usize| {
+        let each = |line: &dyn Fn(usize) -> String, end: &str| (0..count).map(line).collect::<Vec<_>>().join(end);
+        let variables = each(&|at| format!("{{ name: v{at}, type: boolean }}"), ", ");
+        let names = each(&|at| format!("v{at}"), ", ");
+        let read = |id: &str| each(&|at| format!("      - {{ id: {id}{at}, kind: step, when: v{at} == true }}\n"), "");
+        format!(
+            "variables: [{{ name: n, type: number, default: 2 }}, {variables}]
+activities:
+  - id: which
+    steps:
+      - {{ id: ask, kind: checkpoint, message: Where to?, options: [{{ id: one, label: One, effect: {{ transitionTo: a }} }}, {{ id: other, label: Other, effect: {{ transitionTo: many }} }}] }}
+    transitions: [{{ to: a }}]
+  - id: a
+    steps:
+      - id: round
+        kind: loop
+        loopType: doWhile
+        condition: n <= 1
+        maxIterations: 2
+        atLimit: continue
+        steps:
+          - {{ id: back, kind: checkpoint, message: Back?, options: [{{ id: 'yes', label: 'Yes', effect: {{ transitionTo: a }} }}], when: n <= 1 }}
+          - {{ id: work, kind: step, actions: [{{ action: set, target: n, value: 0 }}] }}
+    transitions: [{{ to: b }}]
+  - {{ id: b, steps: [{{ id: more, kind: step }}], transitions: [{{ to: done }}] }}
+  - id: many
+    steps:
+      - {{ id: set, kind: step, outputs: [{names}] }}
+{}{}    transitions: [{{ to: done }}]
+  - {{ id: done, steps: [{{ id: end, kind: step }}] }}
+",
+            read("r"),
+            read("s")
+        )
+    };
+    let (few, many) = (activities(&text(2)), activities(&text(14)));
+    assert_eq!((few.bound(), many.bound()), (None, None));
+    assert!(few.states < 16_384 && many.states > 16_384, "{} and {}", few.states, many.states);
+    assert!(never(&few).contains(&"b.more"), "{:?}", never(&few));
+    assert!(!never(&many).contains(&"b.more"), "{:?}", never(&many));
+}
+
+#[test]
+fn a_run_that_values_and_rounds_do_not_give_is_searched_for() {
+    // The value that the person sets is read in the other flow first, and sends the run back there.
+    let called = graph(
+        "called.yaml",
+        "id: called
+variables: [{ name: list, default: [] }]
+activities:
+  - id: a
+    steps: [{ loopType: doWhile, condition: b, atLimit: continue, steps: [{ outputs: [b] }] }]
+    transitions: [{ to: c }]
+  - { id: c, steps: [{ loopType: doWhile, condition: b || c == true, steps: [{}], when: b }] }
+",
+    );
+    let text = "id: story
+activities:
+  - id: a
+    steps: [{ triggers: [{ workflow: called }] }]
+    transitions: [{ to: a, when: b == true }, { to: a }]
+modes: [{ id: quick, activationVariable: c, skipActivities: [a] }]
+";
+    let library = |id: &str| (id == "called").then_some(&called);
+    let (workflow, faults) = validate::validate(&graph("story.yaml", text), &library, Strictness::Lenient);
+    let workflow = workflow.unwrap_or_else(|| panic!("{faults:#?}"));
+    let proof = prove(&workflow, &AnalysisLimits::default(), &mut || false);
+    assert!(!proof.finishes.refutations().is_empty());
+    for trap in proof.finishes.refutations() {
+        assert!(trap.run.is_replayed, "{:#?}", trap.run.lines);
+    }
+}

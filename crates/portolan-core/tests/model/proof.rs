@@ -497,7 +497,7 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
         println!("the shortest run that the engine does not go:\n{shortest}");
     }
     assert!(wrong.is_empty(), "{} of {compared_with} differ; the shortest:\n{}", wrong.len(), wrong[0]);
-    assert!(untold.len() * 100 <= compared_with, "{} runs lead nowhere; the shortest:\n{}", untold.len(), untold[0]);
+    assert!(untold.is_empty(), "{} runs lead nowhere; the shortest:\n{}", untold.len(), untold[0]);
     assert!(undecided * 100 <= compared_with, "{undecided} of {compared_with} are not decided");
 }
 
