@@ -1,5 +1,7 @@
-//! The maximum costs of a run: its moves, checks, calls and answers.
+//! The costs of a run: its moves, checks, calls and answers, at least and at most, and the limits that are declared.
 //!
+//! The least is that of the shortest path to an end, for each count by itself. The most is harder, because states count
+//! nothing.
 //! Between two steps that use a budget or begin another pass, a run does not return to a state. The longest such path
 //! is found backwards from the ends. Each step that uses a budget may add the path between its target and its source,
 //! as often as the budget allows. A budget that is renewed in a cycle counts anew in each round, and the bound of the
@@ -11,18 +13,32 @@ use indexmap::IndexMap;
 
 use super::budgets::{Budget, passes, renews};
 use super::explore::{Edge, Explored};
+use super::least::least;
 use super::model::Model;
 use super::steps::{Act, Step};
 use super::verdict::{Membership, circles, rounds};
-use crate::graph::{Kind, Workflow};
+use crate::graph::{Bounds, Flow, Kind, Workflow};
+use crate::value::{NodeId, WorkflowId};
 
 /// The maximum number of steps between states; with more the costs are unknown.
 const MAX_EDGES: usize = 400_000;
 
-/// The maximum counts in a run that repeats no cycle that only decisions bound, and in which no person is asked to
-/// help.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The costs of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
+    /// The minimum of each count in a run that reaches an end; zeros if none does.
+    pub least: RunCounts,
+    /// The maximum of each count in a run that repeats no cycle that only decisions bound, and in which no person is
+    /// asked to help.
+    pub most: RunCounts,
+    /// The limits that the definition declares for a whole run: its own, or the sum of those of its states if each of
+    /// them has one. Where a limit is reached, a person is asked.
+    pub declared: Bounds,
+}
+
+/// The counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunCounts {
     /// Reports of agents.
     pub moves: u64,
     /// Answers of persons.
@@ -36,11 +52,11 @@ pub struct Costs {
 }
 
 /// The counts in the order of the fields.
-type Counts = [u64; 5];
+pub(super) type Counts = [u64; 5];
 
-impl Costs {
-    fn of([moves, answers, checks, calls, attempts]: Counts) -> Costs {
-        Costs { moves, answers, checks, calls, attempts }
+impl RunCounts {
+    fn of([moves, answers, checks, calls, attempts]: Counts) -> RunCounts {
+        RunCounts { moves, answers, checks, calls, attempts }
     }
 
     fn counts(self) -> Counts {
@@ -67,12 +83,51 @@ pub(super) fn costs(
     search.cut(out_of_time)?;
     let each: Vec<Counts> = found.edges.iter().map(|edge| cost(workflow, edge).counts()).collect();
     let order = circles(found, &|_| true, &|edge| search.is_on(edge));
-    Some(Costs::of(search.most(&each, order.states())))
+    let most = RunCounts::of(search.most(&each, order.states()));
+    Some(Costs {
+        least: RunCounts::of(least(model, found, &each, out_of_time)),
+        most,
+        declared: declared(workflow, found, &most),
+    })
+}
+
+/// Returns the limits that hold for a whole run.
+fn declared(workflow: &Workflow, found: &Explored, most: &RunCounts) -> Bounds {
+    let own = workflow.root().interface.as_ref().map(|interface| interface.bounds).unwrap_or_default();
+    let is_entered = |id: &WorkflowId, flow: &Flow| found.nodes.contains(&(id.clone(), flow.start.clone()));
+    // Flows that tools and items run are not explored: each of their states may be reached.
+    let nodes = workflow.flows().flat_map(|(id, flow)| {
+        let may_be_reached =
+            move |node: &NodeId| !is_entered(id, flow) || found.nodes.contains(&(id.clone(), node.clone()));
+        flow.steps.iter().filter(move |(node, _)| may_be_reached(node)).map(|(_, step)| &step.node)
+    });
+    let (mut states, mut others) = (Vec::new(), false);
+    for node in nodes {
+        match &node.kind {
+            Kind::State(state) => states.push(state.limits),
+            Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Call(_) | Kind::Each(_) => others = true,
+            _ => {}
+        }
+    }
+    let whole = |own: Option<u64>, of: fn(&Bounds) -> Option<u64>, more: Option<u64>| {
+        let sum =
+            more.and_then(|more| states.iter().map(of).try_fold(more, |sum, limit| Some(sum.saturating_add(limit?))));
+        own.into_iter().chain(sum.filter(|_| !states.is_empty())).min()
+    };
+    Bounds {
+        model_calls: whole(own.model_calls, |limits| limits.model_calls, Some(0)),
+        tool_calls: whole(own.tool_calls, |limits| limits.tool_calls, Some(most.calls)),
+        tokens: whole(own.tokens, |limits| limits.tokens, Some(0)),
+        microdollars: whole(own.microdollars, |limits| limits.microdollars, Some(0)),
+        // Only a run that does nothing else takes no longer than its states.
+        ms: whole(own.ms, |limits| limits.ms, (!others).then_some(0)),
+        ..own
+    }
 }
 
 /// Returns the costs of a step.
-fn cost(workflow: &Workflow, edge: &Edge) -> Costs {
-    let mut costs = Costs::default();
+fn cost(workflow: &Workflow, edge: &Edge) -> RunCounts {
+    let mut costs = RunCounts::default();
     let step = workflow.find(edge.step.flow.as_str()).and_then(|flow| flow.steps.get(&edge.step.node));
     let kind = step.map(|step| &step.node.kind);
     match (&edge.step.act, kind) {
@@ -255,7 +310,7 @@ impl Search<'_> {
 }
 
 /// Returns the budgets that a step uses, each with its maximum.
-fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, u32)> + use<'s> {
+pub(super) fn taken<'s>(model: &'s Model, step: &'s Step) -> impl Iterator<Item = (Budget, u32)> + use<'s> {
     let retried = step.retried.iter().map(|retried| {
         let (frame, node) = (retried.frame.clone(), retried.gate.clone());
         (Budget { frame, node, is_passes: false, renews: retried.renews }, retried.budget)

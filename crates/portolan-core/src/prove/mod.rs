@@ -8,6 +8,7 @@ mod budgets;
 mod costs;
 mod counterexample;
 mod explore;
+mod least;
 mod model;
 mod picks;
 mod pump;
@@ -24,7 +25,7 @@ use std::collections::BTreeSet;
 use crate::graph::{Kind, Workflow};
 use crate::value::{NodeId, Outcome, WorkflowId};
 use budgets::Unspent;
-pub use costs::Costs;
+pub use costs::{Costs, RunCounts};
 use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, StateKind, explore};
@@ -157,7 +158,7 @@ pub struct Proof {
     pub ends: Conclusion<Trap>,
     /// The cycles that only the decisions in them bound.
     pub cycles: Vec<Cycle>,
-    /// The maximum costs of a run that repeats none of these cycles; `None` if unknown.
+    /// The costs of a run; `None` if unknown.
     pub costs: Option<Costs>,
     /// The number of explored states.
     pub states: usize,

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Bound, Conclusion, Costs, Counterexample, Dead, NodeRef, Proof, Trap};
+use super::{Bound, Conclusion, Counterexample, Dead, NodeRef, Proof, RunCounts, Trap};
 use crate::diagnostic::{Code, Diagnostic, clip, list};
 use crate::expr::condition_names;
-use crate::graph::{Kind, LoopKind, Node, Step, Workflow};
+use crate::graph::{Bounds, Kind, LoopKind, Node, Step, Workflow};
 use crate::source::Span;
 use crate::value::{NodeId, WorkflowId};
 
@@ -70,7 +70,12 @@ impl Proof {
             (said(&self.has_ways), "always a way"),
         ];
         parts.extend(verdicts.iter().filter(|(is, _)| *is == Some(true)).map(|(_, text)| (*text).to_owned()));
-        parts.extend(self.costs.map(at_most).filter(|text| !text.is_empty()));
+        if let Some(costs) = &self.costs {
+            let counted = [("at least", counts(&costs.least)), ("at most", counts(&costs.most))];
+            let limits = [("limits:", limits(&costs.declared))];
+            let told = counted.into_iter().chain(limits).filter(|(_, texts)| !texts.is_empty());
+            parts.extend(told.map(|(what, texts)| format!("{what} {}", texts.join(", "))));
+        }
         let cycles: Vec<String> = self.cycles.iter().take(MAX_TOLD).map(cycle).collect();
         if !cycles.is_empty() {
             let more = self.cycles.len() - cycles.len();
@@ -118,19 +123,30 @@ fn said<T>(verdict: &Conclusion<T>) -> Option<bool> {
     }
 }
 
-/// Describes the maximum costs of a run, in the order of the fields.
-fn at_most(costs: Costs) -> String {
+/// Describes the counts of a run that are not 0, in the order of the fields.
+fn counts(counts: &RunCounts) -> Vec<String> {
     let counted = [
-        (costs.moves, "move"),
-        (costs.answers, "answer"),
-        (costs.checks, "check"),
-        (costs.calls, "call"),
-        (costs.attempts, "attempt"),
+        (counts.moves, "move"),
+        (counts.answers, "answer"),
+        (counts.checks, "check"),
+        (counts.calls, "call"),
+        (counts.attempts, "attempt"),
     ];
-    let told = counted.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> =
-        told.map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" })).collect();
-    if told.is_empty() { String::new() } else { format!("at most {}", told.join(", ")) }
+    counted.iter().filter(|(count, _)| *count > 0).map(|(count, word)| several(*count, word)).collect()
+}
+
+/// Describes the declared limits of a run.
+fn limits(declared: &Bounds) -> Vec<String> {
+    let counted =
+        [(declared.model_calls, "model call"), (declared.tool_calls, "tool call"), (declared.tokens, "token")];
+    let counted = counted.iter().filter_map(|(limit, word)| limit.map(|limit| several(limit, word)));
+    let money = declared.microdollars.map(|limit| format!("${}", limit as f64 / 1e6));
+    let time = declared.ms.map(|limit| format!("{} s", limit as f64 / 1e3));
+    counted.chain(money).chain(time).collect()
+}
+
+fn several(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Describes a loop by its first node, and whether a person decides to leave it.

@@ -296,7 +296,7 @@ fn what_a_person_may_begin_again_leaves_the_retries_around_it_counted() {
               {"from": "ask", "to": "work", "on": "passed"},
               {"from": "test", "to": "work", "on": "failed"}, {"from": "test", "to": "given-up", "on": "failed"}, {"from": "test", "to": "e", "on": "passed"}]}"#,
     );
-    let costs = proof.costs.expect("it is small");
+    let costs = proof.costs.as_ref().expect("it is small").most;
     assert_eq!((costs.moves, costs.answers), (6, 0), "{proof:#?}");
 }
 
@@ -436,4 +436,44 @@ modes: [{ id: quick, activationVariable: c, skipActivities: [a] }]
     for trap in proof.finishes.refutations() {
         assert!(trap.run.is_replayed, "{:#?}", trap.run.lines);
     }
+}
+
+#[test]
+fn the_least_counts_are_those_of_the_shortest_way_to_an_end() {
+    // Each step has three attempts. The good end is two moves and a check away.
+    let text = r#"{"nodes": {"s": {"type": "start"}, "plan": {"type": "task"}, "work": {"type": "gate", "maxRetries": 2, "accept": [{"id": "made", "file": "made"}]},
+          "e": {"type": "end", "result": "success"}, "given-up": {"type": "end", "result": "failure"}},
+        "edges": [{"from": "s", "to": "plan"}, {"from": "plan", "to": "work"},
+          {"from": "work", "to": "work", "on": "failed"}, {"from": "work", "to": "given-up", "on": "failed"}, {"from": "work", "to": "e", "on": "passed"}]}"#;
+    let proof = proof("least.json", text);
+    let costs = proof.costs.as_ref().expect("it is small");
+    assert_eq!((costs.least.moves, costs.most.moves, costs.most.checks), (2, 7, 3), "{proof:#?}");
+    assert_eq!(costs.least.checks, 0, "an agent may report three failures, which nothing checks");
+    let told = proof.summary();
+    assert!(told.contains("at least 2 moves · at most 7 moves, 1 answer, 3 checks"), "{told}");
+}
+
+#[test]
+fn limits_are_those_of_the_run_or_of_all_its_states() {
+    let limits = |run: &str, one: &str, other: &str| {
+        let state = |limits: &str| format!("{{ objective: Do it, limits: {{{limits}}}, is_final: true }}");
+        let proof = proof(
+            "states.yaml",
+            &format!(
+                "objective: All\nlimits: {{{run}}}\nstates:\n  one: {}\n  other: {}\ntransitions: {{ one: other }}\n",
+                state(one).replace(", is_final: true", ""),
+                state(other)
+            ),
+        );
+        let told = proof.summary();
+        told.split(" · ").find_map(|part| part.strip_prefix("limits: ")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(limits("", "", ""), "");
+    assert_eq!(limits("model_calls: 30, usd: 0.50", "", ""), "30 model calls, $0.5");
+    assert_eq!(
+        limits("", "model_calls: 2, usd: 1, seconds: 3", "model_calls: 4, seconds: 1.5"),
+        "6 model calls, 4.5 s"
+    );
+    assert_eq!(limits("model_calls: 5, tokens: 9", "model_calls: 2", "model_calls: 4"), "5 model calls, 9 tokens");
+    assert_eq!(limits("", "tool_calls: 1", "tool_calls: 0"), "1 tool call");
 }

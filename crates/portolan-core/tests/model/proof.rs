@@ -32,13 +32,23 @@ type Site = (WorkflowId, NodeId);
 
 /// What was found by going everywhere.
 #[derive(Debug, Default)]
-struct Everything {
+pub(crate) struct Everything {
     seen: BTreeSet<Site>,
     astray: BTreeSet<Site>,
     /// Whether an end can be reached from every state.
     finishes: bool,
     /// How many moves a run takes at most in which nobody helps; nothing where there is no such number.
     moves: Option<u64>,
+    /// How many moves a run takes at least that comes to an end.
+    least: Option<u64>,
+}
+
+/// Where a state leads.
+#[derive(Clone, Copy)]
+struct Ahead {
+    to: usize,
+    moves: u64,
+    helps: bool,
 }
 
 struct Search<'w> {
@@ -47,8 +57,8 @@ struct Search<'w> {
     read: BTreeSet<String>,
     known: BTreeMap<String, usize>,
     before: Vec<Vec<usize>>,
-    /// Where each state leads without anybody's help, and whether by a move of the agent.
-    ahead: Vec<Vec<(usize, u64)>>,
+    /// Where each state leads, and whether by a move of the agent and by somebody's help.
+    ahead: Vec<Vec<Ahead>>,
     begins: usize,
     ends: Vec<usize>,
     over: BTreeSet<usize>,
@@ -89,6 +99,7 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
     }
     search.found.finishes = (0..finishes.len()).all(|at| finishes[at] || search.over.contains(&at));
     search.found.moves = search.most_moves();
+    search.found.least = search.least_moves();
     Some(search.found)
 }
 
@@ -167,8 +178,8 @@ impl Search<'_> {
         let mut waiting: Vec<usize> = (0..self.begins).collect();
         while let Some(at) = waiting.pop() {
             if !std::mem::replace(&mut reached[at], true) {
-                self.ahead[at].iter().for_each(|(to, _)| before[*to] += 1);
-                waiting.extend(self.ahead[at].iter().map(|(to, _)| to));
+                self.unaided(at).for_each(|ahead| before[ahead.to] += 1);
+                waiting.extend(self.unaided(at).map(|ahead| ahead.to));
             }
         }
         let mut most = vec![0_u64; self.ahead.len()];
@@ -176,13 +187,39 @@ impl Search<'_> {
         let mut done = 0;
         while let Some(at) = waiting.pop() {
             done += 1;
-            for (to, cost) in &self.ahead[at] {
-                most[*to] = most[*to].max(most[at] + cost);
-                before[*to] -= 1;
-                waiting.extend((before[*to] == 0).then_some(*to));
+            for Ahead { to, moves, .. } in self.unaided(at) {
+                most[to] = most[to].max(most[at] + moves);
+                before[to] -= 1;
+                waiting.extend((before[to] == 0).then_some(to));
             }
         }
         (done == reached.iter().filter(|is| **is).count()).then(|| most.into_iter().max().unwrap_or(0))
+    }
+
+    /// Where a state leads without anybody's help.
+    fn unaided(&self, at: usize) -> impl Iterator<Item = Ahead> {
+        self.ahead[at].iter().copied().filter(|ahead| !ahead.helps)
+    }
+
+    /// The fewest moves from where a run begins to an end; nothing where there is no way to one.
+    fn least_moves(&self) -> Option<u64> {
+        let mut done = vec![false; self.ahead.len()];
+        let mut waiting: VecDeque<(usize, u64)> = (0..self.begins).map(|at| (at, 0)).collect();
+        while let Some((at, moves)) = waiting.pop_front() {
+            if std::mem::replace(&mut done[at], true) {
+                continue;
+            }
+            if self.ends.contains(&at) {
+                return Some(moves);
+            }
+            for ahead in &self.ahead[at] {
+                match ahead.moves {
+                    0 => waiting.push_front((ahead.to, moves)),
+                    more => waiting.push_back((ahead.to, moves + more)),
+                }
+            }
+        }
+        None
     }
 
     fn reach(&mut self, from: Option<usize>, run: Run) -> usize {
@@ -246,7 +283,7 @@ impl Search<'_> {
         let to = self.reach(Some(at), next);
         let helps = matches!(frame.place, Place::Waiting { on: WaitingFor::Budget | WaitingFor::Progress, .. });
         let is_move = matches!((&event.by, &event.what), (Actor::Agent(_), EventKind::Reported { .. }));
-        self.ahead[at].extend((!helps).then_some((to, u64::from(is_move))));
+        self.ahead[at].push(Ahead { to, moves: u64::from(is_move), helps });
     }
 
     fn events(&self, run: &Run, path: &FramePath, frame: &Frame) -> Vec<Event> {
@@ -381,11 +418,11 @@ fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut 
 }
 
 /// What the analysis says against what is.
-pub(crate) fn compared(workflow: &Workflow) -> Option<(Proof, Option<u64>, Result<(), String>)> {
+pub(crate) fn compared(workflow: &Workflow) -> Option<(Proof, Everything, Result<(), String>)> {
     let is = everything(workflow)?;
     let proof = prove(workflow, &AnalysisLimits::default(), &mut || false);
     let came = agree(workflow, &is, &proof);
-    Some((proof, is.moves, came))
+    Some((proof, is, came))
 }
 
 fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), String> {
@@ -416,7 +453,11 @@ fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), Stri
     if astray != is.astray {
         return Err(format!("astray: {:?}, said to be: {astray:?}", is.astray));
     }
-    match (is.moves, proof.costs) {
+    let least = proof.costs.as_ref().map(|costs| costs.least.moves);
+    if least.is_some_and(|least| is.least.is_some_and(|is| is < least)) {
+        return Err(format!("a run takes {:?} moves at least, and is said to take {least:?}", is.least));
+    }
+    match (is.moves, proof.costs.as_ref().map(|costs| costs.most)) {
         (None, _) if proof.cycles.is_empty() => Err("a run may go round, and no circle is told".to_owned()),
         (Some(moves), Some(costs)) if moves > costs.moves => {
             Err(format!("a run takes {moves} moves, and is said to take at most {}", costs.moves))
@@ -461,11 +502,12 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
     let mut runner = runner();
     let (mut compared_with, mut large, mut refuted, mut undecided) = (0, 0, 0, 0);
     let (mut least, mut most) = (0, 0);
+    let (mut ending, mut exact) = (0, 0);
     let (mut wrong, mut untold) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let files = crate::current(&files, &mut runner);
         let Some(workflow) = repaired(&files.0) else { continue };
-        let Some((proof, moves, came)) = compared(&workflow) else {
+        let Some((proof, is, came)) = compared(&workflow) else {
             large += 1;
             continue;
         };
@@ -478,16 +520,20 @@ fn all_agree(what: &str, files: impl Strategy<Value = Files>) {
             lines.collect::<String>()
         };
         untold.extend(astray_runs(&proof).map(|run| format!("{}{}", lines(run), text())));
-        if let (Some(moves), Some(costs), true) = (moves, proof.costs, proof.cycles.is_empty()) {
+        if let (Some(moves), Some(costs), true) = (is.moves, &proof.costs, proof.cycles.is_empty()) {
             least += moves;
-            most += costs.moves;
+            most += costs.most.moves;
+        }
+        if let (Some(fewest), Some(costs)) = (is.least, &proof.costs) {
+            exact += usize::from(fewest == costs.least.moves);
+            ending += 1;
         }
         if let Err(why) = came {
             wrong.push(format!("{why}\n{}", text()));
         }
     }
     println!(
-        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {} runs that the engine does not go, {least} moves at most where {most} are said, {} wrong",
+        "{what}: {compared_with} compared, {refuted} cannot finish, {large} too large for brute force, {undecided} undecided, {} runs that the engine does not go, {least} moves at most where {most} are said, the fewest exact for {exact} of {ending}, {} wrong",
         untold.len(),
         wrong.len()
     );

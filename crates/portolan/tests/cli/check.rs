@@ -22,7 +22,7 @@ const MISSPELT: &str = r#"{
 fn what_is_sound_is_counted() {
     let project = Project::small();
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -50,7 +50,7 @@ fn a_project_is_its_flow_folder() {
     project.write("package.json", "{}");
     let whole = project.says("check .");
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         1 file checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -68,9 +68,9 @@ fn a_folder_may_hold_graphs_in_yaml_and_their_tests() {
     project.write("all/mcp.json", "{}");
     project.write("all/small.json", SMALL);
     expect![[r#"
-        small: proved: can always finish · nothing dead · always a way · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
-        sum: proved: can always finish · nothing dead · always a way · at most 1 call
-        sum: proved: can always finish · nothing dead · always a way · at most 1 call
+        small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        sum: proved: can always finish · nothing dead · always a way · at least 1 call · at most 1 call
+        sum: proved: can always finish · nothing dead · always a way · at least 1 call · at most 1 call
         3 files checked: 0 errors, 0 warnings
         exit: 0
     "#]]
@@ -170,7 +170,7 @@ fn every_path_is_looked_at_whatever_becomes_of_the_others() {
         1 | {"nodes": 
           |           ^
 
-        small: proved: can always finish · nothing dead · always a way · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings; 3 paths not read
         stderr: error: `missing.json` cannot be read: no such file or directory
         stderr: help: check the path and its permissions
@@ -247,7 +247,7 @@ fn two_files_of_one_id_are_told_apart() {
          |
         help: rename one of the files
 
-        small: proved: can always finish · nothing dead · always a way · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
+        small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
         2 files checked: 1 error, 0 warnings
         exit: 3
     "#]]
@@ -477,7 +477,7 @@ fn a_run_that_refutes_something_is_shown_and_written() {
            |
         help: correct the conditions on the path to it, or remove it
 
-        trapped: proved: always a way · at most 2 moves · loops: again (unbounded) · checked: 0 of 3 steps
+        trapped: proved: always a way · at least 2 moves · at most 2 moves · loops: again (unbounded) · checked: 0 of 3 steps
 
         cannot-finish in trapped:
             1  start: the work begins
