@@ -186,10 +186,12 @@ pub struct TypecheckRules {
 }
 
 /// The reviewer of an agent's changes, for workflows that require another reviewer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewRules {
     /// The model, as `provider:name`. `None` means a person.
     pub model: Option<String>,
+    /// The time limit of a review by a model, with all attempts, in seconds.
+    pub timeout_seconds: u64,
 }
 
 /// The branch prefixes of [`Guidelines::default`].
@@ -255,7 +257,7 @@ impl Default for Guidelines {
                 open_at_stop: false,
             },
             typecheck: TypecheckRules { commands: None, max_age_seconds: None, timeout_seconds: 30 },
-            review: ReviewRules::default(),
+            review: ReviewRules { model: None, timeout_seconds: 300 },
             levels: BTreeMap::new(),
             bypass: BTreeMap::new(),
             bypass_unnamed: Who::HumanOnly,

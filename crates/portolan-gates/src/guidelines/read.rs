@@ -18,6 +18,8 @@ pub(super) const ISSUES: &str = ".portolan/issues";
 pub(super) const REVIEWS: &str = ".portolan/reviews";
 /// The longest time limit of a type check, in seconds.
 const MAX_TIMEOUT: u32 = 600;
+/// The longest time limit of a review by a model, in seconds: an hour.
+const MAX_REVIEW: u32 = 3_600;
 /// The longest age limit of a verdict, in seconds: a year.
 const MAX_AGE: u32 = 31_536_000;
 
@@ -61,6 +63,9 @@ fn whole(fields: &mut Fields<'_>, rules: &mut Guidelines, faults: &mut FaultList
     section(fields, "typecheck", faults, |fields, faults| typecheck(fields, &mut rules.typecheck, faults));
     section(fields, "review", faults, |fields, faults| {
         rules.review.model = one_text(fields, "model", words::model, faults);
+        if let Some(seconds) = fields.count("timeoutSeconds", 1..=MAX_REVIEW, faults) {
+            rules.review.timeout_seconds = u64::from(seconds.value);
+        }
     });
     rules.levels = fields
         .optional("policies")

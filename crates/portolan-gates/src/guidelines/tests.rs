@@ -54,7 +54,7 @@ typecheck:
   commands: [[cargo, check, --locked], [npx, --no-install, tsc, "--noEmit"]]
   maxAgeSeconds: 300
   timeoutSeconds: 20
-review: {model: "openai:m@http://127.0.0.1:8080/v1"}
+review: {model: "openai:m@http://127.0.0.1:8080/v1", timeoutSeconds: 60}
 policies: {branchMatchesPrefix: off, I-6: warn, no-verify: warn, removalsMatchIntent: block}
 bypass: {I-3: never, commit-must-reference-issue: human-only, I-13: never, I-6: agent, others: never}
 "#;
@@ -75,6 +75,7 @@ fn every_rule_can_be_written_down() {
     assert_eq!(read.typecheck.commands.as_ref().map(Vec::len), Some(2));
     assert_eq!((read.typecheck.max_age_seconds, read.typecheck.timeout_seconds), (Some(300), 20));
     assert_eq!(read.review.model.as_deref(), Some("openai:m@http://127.0.0.1:8080/v1"));
+    assert_eq!(read.review.timeout_seconds, 60);
     assert_eq!(read.level(&["branchMatchesPrefix"]), Level::Off);
     assert_eq!((read.who("I-3"), read.who("commit-must-reference-issue")), (Who::Never, Who::HumanOnly));
 }
@@ -216,9 +217,10 @@ fn commands_are_words_and_no_lines() {
         "#]],
     );
     says(
-        "review: {model: gpt-4o}",
+        "review: {model: gpt-4o, timeoutSeconds: 0}",
         expect![[r#"
             1:17 bad-value: `model` contains the invalid value `gpt-4o`; write it as `provider:model`, such as `anthropic:claude-sonnet-4-5`
+            1:41 wrong-type: `timeoutSeconds` of `review` must be a whole number from 1 to 3600, but is `0`; -
         "#]],
     );
     says(

@@ -18,8 +18,7 @@ pub fn write(rules: &Guidelines) -> String {
     text.section("commits", commits(rules, &usual));
     text.section("pullRequests", requests(rules, &usual));
     text.section("typecheck", typecheck(rules, &usual));
-    let model = rules.review.model.as_ref().map(|model| ("model".to_owned(), word(model)));
-    text.section("review", model.into_iter().collect());
+    text.section("review", review(rules, &usual));
     let named = |map: Vec<(&String, &'static str)>| {
         map.into_iter().map(|(name, said)| (name.clone(), said.to_owned())).collect()
     };
@@ -118,6 +117,15 @@ fn typecheck(rules: &Guidelines, usual: &Guidelines) -> Lines {
     let lines = [
         commands.and_then(|commands| line(true, "commands", commands)),
         rules.max_age_seconds.and_then(|most| line(true, "maxAgeSeconds", most.to_string())),
+        line(rules.timeout_seconds != usual.timeout_seconds, "timeoutSeconds", rules.timeout_seconds.to_string()),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+fn review(rules: &Guidelines, usual: &Guidelines) -> Lines {
+    let (rules, usual) = (&rules.review, &usual.review);
+    let lines = [
+        rules.model.as_ref().and_then(|model| line(true, "model", word(model))),
         line(rules.timeout_seconds != usual.timeout_seconds, "timeoutSeconds", rules.timeout_seconds.to_string()),
     ];
     lines.into_iter().flatten().collect()

@@ -18,8 +18,6 @@ use crate::repository::{ChangedFile, FileSnapshot, Repository};
 use crate::rules;
 use crate::trust::{self, Digest, TrustedCommand};
 
-/// The time limit of a reviewer for all attempts, in seconds.
-const SECONDS: u64 = 300;
 /// The maximum number of attempts on temporary errors.
 const ATTEMPTS: u32 = 3;
 /// The maximum size of an answer, in bytes.
@@ -47,7 +45,7 @@ pub fn commands(guidelines: &Guidelines) -> Vec<TrustedCommand> {
         node: "review".to_owned(),
         check: "model".to_owned(),
         argv: vec!["ask".to_owned(), model.clone()],
-        timeout_seconds: SECONDS,
+        timeout_seconds: guidelines.review.timeout_seconds,
     };
     guidelines.review.model.iter().map(command).collect()
 }
@@ -62,7 +60,8 @@ pub fn digest(guidelines: &Guidelines) -> Option<Digest> {
 pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
     let EvidenceContext { repository, before, wanted, guidelines, .. } = *seen;
     let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
-    let model = opened(name, repository)?;
+    let total = Duration::from_secs(guidelines.review.timeout_seconds);
+    let model = opened(name, repository, total)?;
     if !repository.typechecks().is_allowed(&digest)? {
         let help = format!("a person must run `portolan trust {}`", rules::FILE);
         return Err(for_person(format!("showing changes to {} has not been allowed yet ({help})", shown(name))));
@@ -118,14 +117,12 @@ pub fn may_look(name: &str) -> Result<(), OpenError> {
     }
 }
 
-fn opened(name: &str, repository: &Repository) -> Result<Retrying, ForPerson> {
+fn opened(name: &str, repository: &Repository, total: Duration) -> Result<Retrying, ForPerson> {
     let refused = |error: OpenError| for_person(format!("{} ({})", error.message, error.help));
     may_look(name).map_err(refused)?;
-    let limits =
-        ResponseLimits { whole: Duration::from_secs(SECONDS), max_bytes: MOST_BYTES, ..ResponseLimits::default() };
+    let limits = ResponseLimits { whole: total, max_bytes: MOST_BYTES, ..ResponseLimits::default() };
     let setup = ModelSetup { variables: variables(repository), limits, ..ModelSetup::of(repository.project()) };
     let model = models::open(name, &setup).map_err(refused)?;
-    let total = Duration::from_secs(SECONDS);
     Ok(Retrying::new(model, RetryPolicy { attempts: ATTEMPTS, attempt: total, total, ..RetryPolicy::default() }))
 }
 

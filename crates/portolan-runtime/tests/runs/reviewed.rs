@@ -201,6 +201,27 @@ fn an_answer_that_is_none_passes_nothing_and_a_person_is_asked() {
     }
 }
 
+#[test]
+fn a_model_that_does_not_answer_in_its_time_passes_nothing() {
+    let provider = FakeProvider::new([Turn::Silence, Turn::Silence, Turn::Silence]);
+    let world = project("\"reviewed-by-another\"", &provider);
+    let model = format!("openai:m@{}/v1", provider.origin);
+    world.write(".portolan/guidelines.yaml", format!("review: {{model: \"{model}\", timeoutSeconds: 1}}\n"));
+    allow(&world);
+    let run = begun(&world, false);
+    world.write("a.txt", "b\n");
+    let (told, _) = report(&world, &run);
+    assert!(told.starts_with("asks: ") && told.contains("did not answer"), "{told}");
+    assert!(told.ends_with("; a person must say whether someone other than the author has reviewed it"), "{told}");
+    // The limit is a part of what a person has allowed.
+    world.write(".portolan/guidelines.yaml", format!("review: {{model: \"{model}\", timeoutSeconds: 2}}\n"));
+    let run = begun(&world, false);
+    world.write("a.txt", "c\n");
+    let (told, _) = report(&world, &run);
+    assert!(told.contains("has not been allowed yet"), "{told}");
+    assert_eq!(provider.seen().len(), 1);
+}
+
 /// What is done before the report, and what the person is told in place of an answer.
 type Case = (&'static str, fn(&World), &'static str);
 
