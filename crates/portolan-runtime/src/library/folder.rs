@@ -63,12 +63,13 @@ fn with_endings(stem: PathBuf) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Checks whether a file's name is that of a definition. Tests of graphs and lists of servers have the same extensions,
-/// and are excluded.
+/// Checks whether a file's name is that of a definition. Tests of graphs, JSON schemas and lists of servers have the same
+/// extensions, and are excluded.
 pub(super) fn is_definition(path: &Path) -> bool {
     let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
     let stem = path.file_stem().unwrap_or_default();
-    let is_other = Path::new(stem).extension().is_some_and(|inner| inner == "test") || stem == "mcp" || stem == ".mcp";
+    let inner = Path::new(stem).extension();
+    let is_other = inner.is_some_and(|inner| inner == "test" || inner == "schema") || stem == "mcp" || stem == ".mcp";
     path.extension().is_some_and(is_ending) && !is_other
 }
 

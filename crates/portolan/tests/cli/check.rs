@@ -66,6 +66,7 @@ fn a_folder_may_hold_graphs_in_yaml_and_their_tests() {
     project.write("all/b/workflow.yml", SUM);
     project.write("all/a.test.yaml", "mock: {}");
     project.write("all/mcp.json", "{}");
+    project.write("all/order.schema.json", r#"{"type": "object"}"#);
     project.write("all/small.json", SMALL);
     expect![[r#"
         small: proved: can always finish · nothing dead · always a way · at least 2 moves · at most 10 moves, 2 answers · loops: stuck (unbounded, a person's) · checked: 0 of 2 steps
