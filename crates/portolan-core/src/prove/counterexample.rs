@@ -77,7 +77,7 @@ impl Story<'_> {
     pub(super) fn told(&self, edge: u32, out_of_time: &mut dyn FnMut() -> bool) -> Counterexample {
         let built = self.built(edge);
         // Conditions that no event brings about are not found by a search either.
-        let is_done = built.is_replayed || !built.assumes.is_empty();
+        let is_done = built.is_replayed || !built.assumes.is_empty() || out_of_time();
         let searched = if is_done { None } else { self.searched(edge, out_of_time) };
         searched.unwrap_or(built)
     }
