@@ -238,7 +238,16 @@ impl Story<'_> {
             }
             _ => None,
         };
-        step.picks.iter().filter_map(text).collect()
+        // The run does not contain what a model, a function or an item answers.
+        let is_opaque = matches!(of.node.kind, Kind::State(_) | Kind::Each(_));
+        let result = match &step.act {
+            Act::Report(outcome) => Some(outcome.as_str()),
+            Act::Return(true) => Some("passed"),
+            Act::Return(false) => Some("failed"),
+            _ => None,
+        };
+        let result = result.filter(|_| is_opaque).map(|result| format!("`{}` ends with `{result}`", step.node));
+        step.picks.iter().filter_map(text).chain(result).collect()
     }
 
     /// Describes the assignments of a step from other variables, whose values are not tracked.
@@ -264,17 +273,36 @@ impl Story<'_> {
         for (at, step) in steps.iter().enumerate() {
             let given = given.get(&(at + 1));
             told.lines.push(Line { node: step.node.clone(), what: words(step, given) });
-            for event in self.events(&run, step, given)? {
-                let changes = decide(self.workflow, &run, &event).ok()?;
-                changes.iter().for_each(|change| run.apply(change));
-                told.events.push(event);
-            }
+            told.events.extend(self.performed(&mut run, step, given)?);
         }
         Some(run)
     }
 
+    /// Takes a step in the engine and returns its events; `None` if the engine refuses one. A call that fails for good
+    /// is repeated as often as its retries allow.
+    pub(super) fn performed(
+        &self,
+        run: &mut Run,
+        step: &Step,
+        given: Option<&Map<String, Value>>,
+    ) -> Option<Vec<Event>> {
+        let mut events = Vec::new();
+        loop {
+            for event in self.events(run, step, given)? {
+                let changes = decide(self.workflow, run, &event).ok()?;
+                changes.iter().for_each(|change| run.apply(change));
+                events.push(event);
+            }
+            let place = run.frame(&step.frame).map(|frame| &frame.place);
+            let is_retried = matches!(place, Some(Place::Calling { node, .. }) if *node == step.node);
+            if step.act != Act::Return(false) || !is_retried {
+                return Some(events);
+            }
+        }
+    }
+
     /// Returns the events of a step in the current run.
-    pub(super) fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
+    fn events(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<Vec<Event>> {
         let frame = run.frame(&step.frame)?;
         let by = |by: Actor, what: EventKind| Event { at: Timestamp(0), by, what };
         let agent = || Actor::Agent("agent".to_owned());
@@ -309,7 +337,12 @@ impl Story<'_> {
                 checks.enumerate().map(|(at, check)| by(Actor::Engine, check.id.settled(verdict(at), 0))).collect()
             }
             Act::Advance | Act::Return(_) => {
-                self.engine_events(run, step)?.into_iter().map(|what| by(Actor::Engine, what)).collect()
+                let at = match &frame.place {
+                    Place::Calling { not_before: Some(at), .. } => *at,
+                    _ => Timestamp(0),
+                };
+                let event = |what| Event { at, ..by(Actor::Engine, what) };
+                self.engine_events(run, step)?.into_iter().map(event).collect()
             }
         })
     }

@@ -14,7 +14,7 @@ use super::explore::is_given;
 use super::model::{MISSING, Mask, Model, Names};
 use super::state::{frames_and_data, is_covered};
 use super::steps::{Act, Step, steps};
-use crate::engine::{decide, open};
+use crate::engine::open;
 use crate::run::{Event, Frame, Opening, Place, Run};
 
 /// The maximum number of events that are tried.
@@ -145,7 +145,8 @@ impl Search<'_> {
             for given in self.story.values_at(&edge.step) {
                 self.tried += 1;
                 let given = (!given.is_empty()).then_some(&given);
-                let Some((next, events)) = self.taken(&run, &edge.step, given) else { continue };
+                let mut next = run.clone();
+                let Some(events) = self.story.performed(&mut next, &edge.step, given) else { continue };
                 if !is_covered(self.story.model, next.clone(), &of_analysis) {
                     continue;
                 }
@@ -159,17 +160,6 @@ impl Search<'_> {
             }
         }
         None
-    }
-
-    /// Takes a step in the engine; `None` if the engine does not.
-    fn taken(&self, run: &Run, step: &Step, given: Option<&Map<String, Value>>) -> Option<(Run, Vec<Event>)> {
-        let mut run = run.clone();
-        let events = self.story.events(&run, step, given)?;
-        for event in &events {
-            let changes = decide(self.story.workflow, &run, event).ok()?;
-            changes.iter().for_each(|change| run.apply(change));
-        }
-        Some((run, events))
     }
 
     /// Returns the run as a counterexample.

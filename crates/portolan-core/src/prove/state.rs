@@ -171,6 +171,7 @@ fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
 
 /// Checks whether a run of the engine is one of those that an abstract run stands for.
 pub(super) fn is_covered(model: &Model, mut run: Run, of_analysis: &Run) -> bool {
+    as_modelled(model, &mut run.root);
     normalise(model, &mut run);
     if !is_at(&model.workflow, run.clone(), of_analysis.clone()) {
         return false;
@@ -181,6 +182,19 @@ pub(super) fn is_covered(model: &Model, mut run: Run, of_analysis: &Run) -> bool
     let mut is_covered = true;
     frames_and_data(&run.root, &mut |_, data| is_covered &= wanted.next().is_some_and(|wanted| may_be(data, wanted)));
     is_covered
+}
+
+/// Replaces the places at states and items by those of the call or the report that the model has there.
+fn as_modelled(model: &Model, frame: &mut Frame) {
+    let node = frame.place.node().clone();
+    let kind = &model.workflow.flow(&frame.flow).step(&node).node.kind;
+    match (&frame.place, kind) {
+        (Place::Conversing { .. } | Place::Passing { .. }, Kind::Work { .. }) => frame.place = Place::Ready { node },
+        (Place::Conversing { .. } | Place::Each { .. }, Kind::Call(_)) => {
+            frame.place = Place::Calling { node, arguments: Arc::default(), retries: 0, not_before: None };
+        }
+        _ => frame.inner_frames_mut().into_iter().for_each(|inner| as_modelled(model, inner)),
+    }
 }
 
 /// Checks whether each variable may have its value by the cells of the other data.

@@ -1,5 +1,6 @@
 use crate::dialect::{Strictness, parse};
 use crate::graph::{Graph, Workflow};
+use crate::run::{EffectResult, Event, EventKind, Reply};
 use crate::source::Source;
 use crate::validate;
 
@@ -476,4 +477,31 @@ fn limits_are_those_of_the_run_or_of_all_its_states() {
     );
     assert_eq!(limits("model_calls: 5, tokens: 9", "model_calls: 2", "model_calls: 4"), "5 model calls, 9 tokens");
     assert_eq!(limits("", "tool_calls: 1", "tool_calls: 0"), "1 tool call");
+}
+
+#[test]
+fn a_call_that_fails_for_good_is_repeated_as_often_as_it_is_retried() {
+    let proof = proof(
+        "graph.yaml",
+        "version: '1.0'
+server: { name: s, version: 1.0.0 }
+mcpServers: { s: { command: server } }
+tools:
+  - name: all
+    description: It goes round where the call fails
+    inputSchema: { type: object }
+    outputSchema: {}
+    nodes:
+      - { id: in, type: entry, next: call }
+      - { id: call, type: mcp, server: s, tool: t, args: {}, idempotent: true, retry: { max: 2, backoff: 1ms }, onError: round, next: out }
+      - { id: round, type: mcp, server: s, tool: t, args: {}, onError: round, next: round }
+      - { id: out, type: exit }
+",
+    );
+    let [trap] = proof.finishes.refutations() else { panic!("{proof:#?}") };
+    assert!(trap.run.is_replayed, "{:#?}", trap.run);
+    let failed = |event: &&Event| {
+        matches!(&event.what, EventKind::Settled { result: EffectResult::Reply(Reply::Failed(_)), .. })
+    };
+    assert_eq!(trap.run.events.iter().filter(failed).count(), 3, "{:#?}", trap.run.events);
 }

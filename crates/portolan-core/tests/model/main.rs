@@ -11,6 +11,7 @@ mod closure;
 mod deep;
 mod draw;
 mod generate;
+mod graphs;
 mod mutations;
 mod original;
 mod picture;

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use portolan_core::engine::{EffectKind, decide, open};
+use portolan_core::engine::{Effect, EffectKind, decide, open};
 use portolan_core::graph::{Flow, Kind, Variable, VariableKind, VariableOwner, Workflow};
 use portolan_core::prove::{AnalysisLimits, Conclusion as Proven, Counterexample, Dead, Proof, prove};
 use portolan_core::run::EffectResult;
 use portolan_core::run::{
-    Actor, BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor,
-    moves,
+    Actor, BranchState, Change, Completion, Event, EventKind, Fault, Frame, FramePath, Move, Opening, Place, Reply,
+    Run, Verdict, WaitingFor, moves,
 };
 use portolan_core::value::{NodeId, Outcome, WorkflowId};
 use proptest::strategy::Strategy;
@@ -23,6 +23,7 @@ use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::generate::Files;
+use crate::graphs::{BAD, BRANCHES, RESULTS};
 use crate::walk::{by_agent, by_engine, by_person, repaired};
 
 /// How many states brute force looks at before it gives up on a workflow.
@@ -103,7 +104,7 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
     Some(search.found)
 }
 
-/// The variables that conditions and loops mention, and those that a workflow is handed which it cannot begin without.
+/// The variables and nodes that conditions and loops mention, and the variables that a workflow is handed which it cannot begin without.
 fn read(workflow: &Workflow) -> BTreeSet<String> {
     let called = workflow.flows().flat_map(|(_, flow)| flow.steps.values()).filter_map(|step| match &step.node.kind {
         Kind::Subflow { workflow: called, context, .. } => Some((workflow.find(&called.value)?, context)),
@@ -120,6 +121,8 @@ fn read(workflow: &Workflow) -> BTreeSet<String> {
             let words: BTreeSet<&str> = texts.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
             let mentioned = flow.variables.iter().filter(|variable| words.contains(variable.name.value.as_str()));
             read.extend(mentioned.map(|variable| variable.name.value.clone()));
+            let nodes = flow.steps.keys().map(|node| node.as_str()).filter(|node| words.contains(node));
+            read.extend(nodes.map(str::to_owned));
         }
     }
     read
@@ -339,7 +342,7 @@ impl Search<'_> {
                 });
                 answers.chain(timer).collect()
             }
-            _ => pending().map(|effect| by_engine(effect.id.settled(EffectResult::Due, 0))).collect(),
+            _ => pending().flat_map(|effect| results(&effect)).collect(),
         }
     }
 
@@ -351,6 +354,26 @@ impl Search<'_> {
         let what = EventKind::Reported { frame: path.clone(), outcome, revision: None, note: None, outputs };
         self.read.contains(&variable.name.value) && decide(self.workflow, run, &by_agent(what)).is_ok()
     }
+}
+
+/// What may come of what the engine waits for.
+fn results(effect: &Effect) -> Vec<Event> {
+    let results: Vec<EffectResult> = match &effect.what {
+        EffectKind::Call(_) => {
+            let outputs = RESULTS.iter().map(|result| Reply::Output(Some(Arc::new(json!({ "x": result })))));
+            let message = "it failed".to_owned();
+            let fault = Fault { node: "n".to_owned(), code: "failed".to_owned(), message, detail: String::new() };
+            outputs.chain([Reply::Failed(fault)]).map(EffectResult::Reply).collect()
+        }
+        EffectKind::Work(_) => {
+            let output = |name: &&str| Completion::Output { output: Arc::new(json!(name)), writes: None };
+            BRANCHES.iter().chain(&[BAD]).map(output).map(EffectResult::Completion).collect()
+        }
+        _ => vec![EffectResult::Due],
+    };
+    let event =
+        |result| Event { at: effect.not_before.unwrap_or_default(), ..by_engine(effect.id.clone().settled(result, 0)) };
+    results.into_iter().map(event).collect()
 }
 
 /// What makes a difference to what can still happen.
@@ -400,6 +423,10 @@ fn frame_key(frame: &Frame, read: &BTreeSet<String>, key: &mut String) {
         Place::Arrived { outcome, .. } => {
             let _ = write!(key, "arrived {}", outcome.is_failed());
         }
+        Place::Calling { retries, .. } => {
+            let _ = write!(key, "calls {retries}");
+        }
+        Place::Conversing { talk, .. } => key.push_str(&json!(talk).to_string()),
         Place::Ready { .. } => key.push_str("ready"),
         Place::Passing { .. } => key.push_str("passing"),
         _ => {}
@@ -412,9 +439,14 @@ fn frame_key(frame: &Frame, read: &BTreeSet<String>, key: &mut String) {
 }
 
 fn data_key(data: &portolan_core::run::Data, read: &BTreeSet<String>, key: &mut String) {
-    let read: BTreeMap<&String, &Value> =
+    let known: BTreeMap<&String, &Value> =
         data.variables.iter().filter(|(name, _)| read.contains(*name) || name.starts_with('_')).collect();
-    let _ = write!(key, "{read:?} {:?} ", data.skipped);
+    let _ = write!(key, "{known:?} {:?} ", data.skipped);
+    for name in read {
+        if let Some(output) = data.outputs.latest(name) {
+            let _ = write!(key, "{name}:{output} ");
+        }
+    }
 }
 
 /// What the analysis says against what is.
@@ -467,11 +499,11 @@ fn agree(workflow: &Workflow, is: &Everything, proof: &Proof) -> Result<(), Stri
     }
 }
 
-/// The runs that the engine does not go: one that it does not is no evidence.
+/// The runs that the engine does not go, though they assume nothing: such a run is no evidence.
 fn astray_runs(proof: &Proof) -> impl Iterator<Item = &Counterexample> {
     let runs = proof.finishes.refutations().iter().map(|trap| &trap.run);
     let runs = runs.chain(proof.has_ways.refutations().iter().map(|astray| &astray.run));
-    runs.filter(|run| !run.is_replayed)
+    runs.filter(|run| !run.is_replayed && run.assumes.is_empty())
 }
 
 fn nodes<'f>(id: &'f WorkflowId, flow: &'f Flow) -> impl Iterator<Item = Site> + 'f {
@@ -555,6 +587,16 @@ fn the_analysis_and_brute_force_agree_about_navigator_files() {
 #[test]
 fn the_analysis_and_brute_force_agree_about_activities() {
     all_agree("activities", crate::activities::files());
+}
+
+#[test]
+fn the_analysis_and_brute_force_agree_about_tool_graphs() {
+    all_agree("tool graphs", crate::graphs::calls());
+}
+
+#[test]
+fn the_analysis_and_brute_force_agree_about_states() {
+    all_agree("states", crate::graphs::states());
 }
 
 #[test]

@@ -42,20 +42,26 @@ fn accepted(files: &[Value]) -> Option<Workflow> {
     workflows.clone().all(|workflow| workflow.is_some()).then(|| workflows.next().flatten()).flatten()
 }
 
-/// The workflow of a file, read as leniently as can be, if even that finds something to run.
+/// The first workflow of the first file, read as leniently as can be, if even that finds something to run.
 pub(crate) fn repaired(files: &[Value]) -> Option<Workflow> {
-    let graphs: Vec<Graph> = files.iter().map(|file| graph(file, Strictness::Lenient)).collect::<Option<_>>()?;
-    let library = |name: &str| graphs.iter().find(|graph| graph.id.value == name);
-    validate(&graphs[0], &library, Strictness::Lenient).0
+    let files: Vec<Vec<Graph>> = files.iter().map(|file| parsed(file, Strictness::Lenient).0).collect();
+    let first = files.iter().all(|graphs| !graphs.is_empty()).then(|| files.first()?.first()).flatten()?;
+    let library = |name: &str| files.iter().flatten().find(|graph| graph.id.value == name);
+    validate(first, &library, Strictness::Lenient).0
 }
 
 fn graph(file: &Value, strictness: Strictness) -> Option<Graph> {
+    let (graphs, faults) = parsed(file, strictness);
+    let is_advice = |fault: &Diagnostic| fault.code == "unknown-variable" && strictness == Strictness::Strict;
+    graphs.into_iter().next().filter(|_| !faults.iter().any(is_advice))
+}
+
+fn parsed(file: &Value, strictness: Strictness) -> (Vec<Graph>, Vec<Diagnostic>) {
     // What is JSON is YAML as well, and only a file of one of the dialects is called otherwise.
     let ending = if file["nodes"].is_object() { "json" } else { "yaml" };
-    let name = format!("{}.{ending}", file["id"].as_str().unwrap_or_default());
-    let (graph, faults) = dialect::parse(&Source::new(name, file.to_string()), strictness).first();
-    let is_advice = |fault: &Diagnostic| fault.code == "unknown-variable" && strictness == Strictness::Strict;
-    graph.filter(|_| !faults.iter().any(is_advice))
+    let name = format!("{}.{ending}", file["id"].as_str().unwrap_or("file"));
+    let dialect::File { graphs, faults } = dialect::parse(&Source::new(name, file.to_string()), strictness);
+    (graphs, faults)
 }
 
 pub(crate) fn by_agent(what: EventKind) -> Event {
