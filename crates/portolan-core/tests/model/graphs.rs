@@ -4,18 +4,23 @@
 //! Each choice reads the result of the call before it and nothing else, so that results of different choices do not
 //! depend on each other: the analysis takes each of them to be free.
 
+use std::sync::Arc;
+
+use portolan_core::engine::{Effect, EffectKind};
+use portolan_core::run::{Completion, EffectResult, Event, Fault, Reply};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::draw::Draw;
 use crate::generate::Files;
+use crate::walk::by_engine;
 
 /// The results of a call that the choices of a graph can tell apart, and another one.
-pub(crate) const RESULTS: [u64; 3] = [0, 1, 2];
+const RESULTS: [u64; 3] = [0, 1, 2];
 /// The names of branches that a function's output may be, and another one.
-pub(crate) const BRANCHES: [&str; 3] = ["x", "y", "z"];
+const BRANCHES: [&str; 3] = ["x", "y", "z"];
 /// The output of a function that meets no key result.
-pub(crate) const BAD: &str = "bad";
+const BAD: &str = "bad";
 /// How many parts a workflow may have: each is one node, or a call with its choice.
 const MOST_PARTS: usize = 4;
 
@@ -116,4 +121,24 @@ fn workflow(draw: &mut Draw<'_>) -> Value {
         transitions.insert(format!("s{at}"), way);
     }
     json!({ "objective": "Random", "states": states, "transitions": transitions })
+}
+
+/// What may come of what the engine waits for.
+pub(crate) fn results(effect: &Effect) -> Vec<Event> {
+    let results: Vec<EffectResult> = match &effect.what {
+        EffectKind::Call(_) => {
+            let outputs = RESULTS.iter().map(|result| Reply::Output(Some(Arc::new(json!({ "x": result })))));
+            let message = "it failed".to_owned();
+            let fault = Fault { node: "n".to_owned(), code: "failed".to_owned(), message, detail: String::new() };
+            outputs.chain([Reply::Failed(fault)]).map(EffectResult::Reply).collect()
+        }
+        EffectKind::Work(_) => {
+            let output = |name: &&str| Completion::Output { output: Arc::new(json!(name)), writes: None };
+            BRANCHES.iter().chain(&[BAD]).map(output).map(EffectResult::Completion).collect()
+        }
+        _ => vec![EffectResult::Due],
+    };
+    let event =
+        |result| Event { at: effect.not_before.unwrap_or_default(), ..by_engine(effect.id.clone().settled(result, 0)) };
+    results.into_iter().map(event).collect()
 }

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use portolan_core::engine::{Effect, EffectKind, decide, open};
+use portolan_core::engine::{EffectKind, decide, open};
 use portolan_core::graph::{Flow, Kind, Variable, VariableKind, VariableOwner, Workflow};
 use portolan_core::prove::{AnalysisLimits, Conclusion as Proven, Counterexample, Dead, Proof, prove};
 use portolan_core::run::EffectResult;
 use portolan_core::run::{
-    Actor, BranchState, Change, Completion, Event, EventKind, Fault, Frame, FramePath, Move, Opening, Place, Reply,
-    Run, Verdict, WaitingFor, moves,
+    Actor, BranchState, Change, Event, EventKind, Frame, FramePath, Move, Opening, Place, Run, Verdict, WaitingFor,
+    moves,
 };
 use portolan_core::value::{NodeId, Outcome, WorkflowId};
 use proptest::strategy::Strategy;
@@ -23,7 +23,7 @@ use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::generate::Files;
-use crate::graphs::{BAD, BRANCHES, RESULTS};
+use crate::graphs::results;
 use crate::walk::{by_agent, by_engine, by_person, repaired};
 
 /// How many states brute force looks at before it gives up on a workflow.
@@ -354,26 +354,6 @@ impl Search<'_> {
         let what = EventKind::Reported { frame: path.clone(), outcome, revision: None, note: None, outputs };
         self.read.contains(&variable.name.value) && decide(self.workflow, run, &by_agent(what)).is_ok()
     }
-}
-
-/// What may come of what the engine waits for.
-fn results(effect: &Effect) -> Vec<Event> {
-    let results: Vec<EffectResult> = match &effect.what {
-        EffectKind::Call(_) => {
-            let outputs = RESULTS.iter().map(|result| Reply::Output(Some(Arc::new(json!({ "x": result })))));
-            let message = "it failed".to_owned();
-            let fault = Fault { node: "n".to_owned(), code: "failed".to_owned(), message, detail: String::new() };
-            outputs.chain([Reply::Failed(fault)]).map(EffectResult::Reply).collect()
-        }
-        EffectKind::Work(_) => {
-            let output = |name: &&str| Completion::Output { output: Arc::new(json!(name)), writes: None };
-            BRANCHES.iter().chain(&[BAD]).map(output).map(EffectResult::Completion).collect()
-        }
-        _ => vec![EffectResult::Due],
-    };
-    let event =
-        |result| Event { at: effect.not_before.unwrap_or_default(), ..by_engine(effect.id.clone().settled(result, 0)) };
-    results.into_iter().map(event).collect()
 }
 
 /// What makes a difference to what can still happen.
