@@ -98,7 +98,7 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     for path in graphs {
         match library.review_functions(&path, args.mcp.as_deref()) {
             Ok(findings) => {
-                let mut found = reviewed(&path.to_string_lossy(), findings);
+                let mut found = reviewed(&path, findings);
                 let sound = !found.iter().flat_map(|review| &review.faults).any(Diagnostic::is_error);
                 let workflows = if sound { library.drawable_functions(&path).unwrap_or_default() } else { Vec::new() };
                 if let Some(review) = found.first().cloned() {
@@ -179,8 +179,10 @@ fn is_answers(path: &Path) -> bool {
 }
 
 /// Groups the findings of a file of functions by the files that they are in. Includes the file itself even without any.
-fn reviewed(name: &str, findings: Findings) -> Vec<Reviewed> {
-    let mut reviews = vec![Reviewed { source: Source::new(name, ""), faults: Vec::new() }];
+fn reviewed(path: &Path, findings: Findings) -> Vec<Reviewed> {
+    // The analysis may find something where nothing else does, and shows it in the text.
+    let source = read_definition(path).unwrap_or_else(|_| Source::new(path.to_string_lossy().into_owned(), ""));
+    let mut reviews = vec![Reviewed { source, faults: Vec::new() }];
     for (source, fault) in findings {
         match reviews.iter_mut().find(|review| review.source.name == source.name) {
             Some(review) => {

@@ -567,3 +567,27 @@ fn each_folder_of_examples_is_sound_as_a_whole() {
         assert!(said.contains(" 0 errors") && said.ends_with("exit: 0\n"), "{said}");
     }
 }
+
+#[test]
+fn what_only_the_analysis_finds_in_a_graph_is_shown_in_its_text() {
+    let project = Project::small();
+    let text = "version: '1.0'
+server: { name: s, version: 1.0.0 }
+mcpServers: { s: { command: server } }
+tools:
+  - name: all
+    description: It goes round where the call fails
+    inputSchema: { type: object }
+    outputSchema: {}
+    nodes:
+      - { id: in, type: entry, next: call }
+      - { id: call, type: mcp, server: s, tool: t, args: {}, idempotent: true, retry: { max: 2 }, onError: round, next: out }
+      - { id: round, type: mcp, server: s, tool: t, args: {}, onError: round, next: round }
+      - { id: out, type: exit }
+";
+    project.write("round.yaml", text);
+    let said = project.says("check round.yaml --explain cannot-finish");
+    assert!(said.contains("error[cannot-finish]") && said.contains("round.yaml:12:15"), "{said}");
+    assert!(said.contains("- { id: round, type: mcp"), "{said}");
+    assert!(said.contains("call: it fails"), "{said}");
+}
