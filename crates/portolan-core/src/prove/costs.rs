@@ -1,7 +1,8 @@
 //! The costs of a run: its moves, checks, calls and answers, at least and at most, and the limits that are declared.
 //!
-//! The least is that of the shortest path to an end, for each count by itself. The most is harder, because states count
-//! nothing.
+//! Each count is taken by itself. The least is that of the shortest path to an end. The most needs more, because states
+//! count nothing.
+//!
 //! Between two steps that use a budget or begin another pass, a run does not return to a state. The longest such path
 //! is found backwards from the ends. Each step that uses a budget may add the path between its target and its source,
 //! as often as the budget allows. A budget that is renewed in a cycle counts anew in each round, and the bound of the

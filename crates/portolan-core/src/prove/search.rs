@@ -54,7 +54,7 @@ impl Story<'_> {
         let distances = self.distances(self.found.edges[edge as usize].from);
         let (reached, known, waiting) = (Vec::new(), BTreeSet::new(), BinaryHeap::new());
         let mut search = Search { story: self, distances, reached, known, waiting, tried: 0 };
-        search.open()?;
+        search.open();
         let mut due = STRIDE;
         while let Some((_, at)) = search.waiting.pop() {
             if let Some(last) = search.follow(at, edge) {
@@ -113,7 +113,8 @@ impl Story<'_> {
 }
 
 impl Search<'_> {
-    fn open(&mut self) -> Option<()> {
+    /// Adds the runs of all openings that are tried.
+    fn open(&mut self) {
         let first = Rc::new(self.story.found.first.clone());
         for given in self.story.inputs() {
             let opening = self.story.opening(Some(&given));
@@ -122,7 +123,6 @@ impl Search<'_> {
             };
             self.reach(0, Rc::clone(&first), run, Origin::Opening(opening));
         }
-        Some(())
     }
 
     /// Adds a run unless it is known.

@@ -1,5 +1,5 @@
 //! Random graphs of tool calls, and random workflows of agents' states: calls and functions that succeed with one of
-//! several results or fail, choices by these results, questions, branches, and ways back.
+//! several results or fail, choices by these results, questions, and ways back.
 //!
 //! Each choice reads the result of the call before it and nothing else, so that results of different choices do not
 //! depend on each other: the analysis takes each of them to be free.
@@ -80,10 +80,14 @@ fn choice(at: usize, parts: usize, draw: &mut Draw<'_>) -> Value {
     node
 }
 
-/// A later part, the exit, or sometimes an earlier part.
 fn target(at: usize, parts: usize, draw: &mut Draw<'_>) -> String {
+    next(at, parts, draw).map_or_else(|| "out".to_owned(), |to| format!("p{to}"))
+}
+
+/// A later part, the end, or sometimes an earlier part.
+fn next(at: usize, parts: usize, draw: &mut Draw<'_>) -> Option<usize> {
     let to = if draw.one_in(4) { draw.below(at + 1) } else { at + 1 + draw.below(2) };
-    if to < parts { format!("p{to}") } else { "out".to_owned() }
+    (to < parts).then_some(to)
 }
 
 /// Random workflows of states in which functions work.
@@ -95,10 +99,7 @@ fn workflow(draw: &mut Draw<'_>) -> Value {
     let count = 1 + draw.below(MOST_PARTS);
     let (mut states, mut transitions) = (Map::new(), Map::new());
     for at in 0..count {
-        let to = |draw: &mut Draw<'_>| {
-            let to = if draw.one_in(4) { draw.below(at + 1) } else { at + 1 + draw.below(2) };
-            if to < count { json!(format!("s{to}")) } else { Value::Null }
-        };
+        let to = |draw: &mut Draw<'_>| json!(next(at, count, draw).map(|to| format!("s{to}")));
         let good = json!({ "name": "good", "description": "Is good", "check": format!("output != '{BAD}'") });
         let mut state = match draw.below(4) {
             0 => json!({ "ask": "Which?", "options": { "x": "So", "y": "So" } }),

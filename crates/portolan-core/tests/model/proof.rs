@@ -104,7 +104,8 @@ fn everything(workflow: &Workflow) -> Option<Everything> {
     Some(search.found)
 }
 
-/// The variables and nodes that conditions and loops mention, and the variables that a workflow is handed which it cannot begin without.
+/// The variables and nodes that conditions and loops mention, and the variables that a workflow is handed which it
+/// cannot begin without.
 fn read(workflow: &Workflow) -> BTreeSet<String> {
     let called = workflow.flows().flat_map(|(_, flow)| flow.steps.values()).filter_map(|step| match &step.node.kind {
         Kind::Subflow { workflow: called, context, .. } => Some((workflow.find(&called.value)?, context)),

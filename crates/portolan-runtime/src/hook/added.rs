@@ -27,9 +27,8 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
 }
 
 /// Adds the judgements of added guards about a call, whose arguments are `input`, as JSON: those of the project's file,
-/// and those of an embedder. A guard of
-/// the file with the name of one of Portolan's own replaces it, which the file has to allow by name. An embedder's
-/// guard never does.
+/// and those of an embedder. A guard of the file with the name of one of Portolan's own replaces it, which the file has
+/// to allow by name. An embedder's guard never does.
 ///
 /// # Errors
 /// The file of the guards has faults. A faulty file must not count as one without guards.
