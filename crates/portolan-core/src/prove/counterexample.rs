@@ -69,6 +69,9 @@ struct WantedValue<'s> {
     is_later: bool,
 }
 
+/// The maximum number of attempts of a call in a counterexample: a definition may allow thousands of retries.
+const MAX_ATTEMPTS: usize = 100;
+
 /// The values of variables by step number; those of the opening are at 0.
 type Given = BTreeMap<usize, Map<String, Value>>;
 
@@ -279,7 +282,7 @@ impl Story<'_> {
     }
 
     /// Takes a step in the engine and returns its events; `None` if the engine refuses one. A call that fails for good
-    /// is repeated as often as its retries allow.
+    /// is repeated as often as its retries allow, up to a limit.
     pub(super) fn performed(
         &self,
         run: &mut Run,
@@ -297,6 +300,9 @@ impl Story<'_> {
             let is_retried = matches!(place, Some(Place::Calling { node, .. }) if *node == step.node);
             if step.act != Act::Return(false) || !is_retried {
                 return Some(events);
+            }
+            if events.len() >= MAX_ATTEMPTS {
+                return None;
             }
         }
     }

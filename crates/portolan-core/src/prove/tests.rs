@@ -481,27 +481,32 @@ fn limits_are_those_of_the_run_or_of_all_its_states() {
 
 #[test]
 fn a_call_that_fails_for_good_is_repeated_as_often_as_it_is_retried() {
-    let proof = proof(
-        "graph.yaml",
-        "version: '1.0'
-server: { name: s, version: 1.0.0 }
-mcpServers: { s: { command: server } }
+    let text = |retries: u32| {
+        format!(
+            "version: '1.0'
+server: {{ name: s, version: 1.0.0 }}
+mcpServers: {{ s: {{ command: server }} }}
 tools:
   - name: all
     description: It goes round where the call fails
-    inputSchema: { type: object }
-    outputSchema: {}
+    inputSchema: {{ type: object }}
+    outputSchema: {{}}
     nodes:
-      - { id: in, type: entry, next: call }
-      - { id: call, type: mcp, server: s, tool: t, args: {}, idempotent: true, retry: { max: 2, backoff: 1ms }, onError: round, next: out }
-      - { id: round, type: mcp, server: s, tool: t, args: {}, onError: round, next: round }
-      - { id: out, type: exit }
-",
-    );
-    let [trap] = proof.finishes.refutations() else { panic!("{proof:#?}") };
+      - {{ id: in, type: entry, next: call }}
+      - {{ id: call, type: mcp, server: s, tool: t, args: {{}}, idempotent: true, retry: {{ max: {retries}, backoff: 1ms }}, onError: round, next: out }}
+      - {{ id: round, type: mcp, server: s, tool: t, args: {{}}, onError: round, next: round }}
+      - {{ id: out, type: exit }}
+"
+        )
+    };
+    let found = proof("graph.yaml", &text(2));
+    let [trap] = found.finishes.refutations() else { panic!("{found:#?}") };
     assert!(trap.run.is_replayed, "{:#?}", trap.run);
     let failed = |event: &&Event| {
         matches!(&event.what, EventKind::Settled { result: EffectResult::Reply(Reply::Failed(_)), .. })
     };
     assert_eq!(trap.run.events.iter().filter(failed).count(), 3, "{:#?}", trap.run.events);
+    let many = proof("graph.yaml", &text(10_000));
+    let [trap] = many.finishes.refutations() else { panic!("{many:#?}") };
+    assert!(!trap.run.is_replayed && trap.run.events.len() < 1_000, "{}", trap.run.events.len());
 }
