@@ -282,6 +282,26 @@ inPage("a step that is chosen in a run that is over is shown, where what it came
   await page.locator("aside[aria-label=Details] h2", { hasText: "add" }).waitFor();
 });
 
+inPage("the graph stays where it is when what drives a run has come", async (page) => {
+  const run = await begun({ breakpoints: [] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "over");
+  let come;
+  const late = new Promise((resolve) => (come = resolve));
+  await page.route("**/code.js", async (route) => {
+    await late;
+    await route.fallback();
+  });
+  await page.reload();
+  const graph = page.locator(".graph");
+  await page.locator(".node", { hasText: "add" }).waitFor();
+  const before = await graph.boundingBox();
+  assert.equal(await page.locator(".drive-bar [role=status]").count(), 0);
+  come();
+  await said(page, "over");
+  assert.deepEqual(await graph.boundingBox(), before);
+});
+
 inPage("a step that the run has not come to offers nothing to run again", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));

@@ -157,7 +157,8 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
       <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={isFunction && !readOnly ? (wanted) => setForking({ seq: null, step: stepIn(drawing, wanted) }) : null} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
-        <Suspense fallback={null}>
+        // Its room is kept: a graph that moved down while somebody clicks on it would lose the click.
+        <Suspense fallback={<div className="drive-bar" />}>
           <DriveBar
             run={run}
             drive={drive}
