@@ -6,7 +6,14 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+/// A map by identifiers or names, in the order of insertion.
+///
+/// Every move looks up several nodes, so the hash is a quick one; its seed differs between processes, as that of the
+/// standard library does.
+pub type ById<K, V> = IndexMap<K, V, foldhash::fast::RandomState>;
 
 /// Defines a string newtype that clones in a few nanoseconds: moves contain several of them.
 macro_rules! word {

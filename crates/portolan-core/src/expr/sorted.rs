@@ -1,11 +1,11 @@
 //! Evaluates conditions over variables of which only the possible cells are known.
 
-use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::Expr;
 use super::partition::{Partition, truth};
 use super::truth::{Numbers, Truth};
+use crate::value::ById;
 
 /// A set of cells of a variable, one bit each; the first bit is that it has no value.
 pub(crate) type Cells = u64;
@@ -37,12 +37,12 @@ pub(crate) enum ConditionTruth {
 impl Sorted {
     /// Builds a condition over the cells of `names`; `None` if the expression is not a condition whose values can be
     /// partitioned.
-    pub(crate) fn of(expr: &Expr, names: &IndexMap<String, Partition>) -> Option<Sorted> {
+    pub(crate) fn of(expr: &Expr, names: &ById<String, Partition>) -> Option<Sorted> {
         let (truth, numbers) = truth(expr)?;
         Some(Sorted::part(truth, numbers, names))
     }
 
-    fn part(truth: &Truth, numbers: Numbers, names: &IndexMap<String, Partition>) -> Sorted {
+    fn part(truth: &Truth, numbers: Numbers, names: &ById<String, Partition>) -> Sorted {
         let parts = |parts: &[Truth]| parts.iter().map(|part| Sorted::part(part, numbers, names)).collect();
         match truth {
             Truth::All(all) => Sorted::All(parts(all)),
@@ -106,14 +106,14 @@ mod tests {
     use super::*;
 
     /// Builds the condition `text` over the booleans and strings of `names`.
-    fn sorted(text: &str, names: &[&str]) -> (Sorted, IndexMap<String, Partition>) {
+    fn sorted(text: &str, names: &[&str]) -> (Sorted, ById<String, Partition>) {
         let expr = Expr::When(When::parse(text).expect("it can be read"));
         let partition = |name: &&str| {
             let takes = |value: &Value| value.is_boolean() || value.is_string();
             let partition = Partition::of(name, std::iter::once(&expr), Vec::new(), Vec::new(), &takes);
             ((*name).to_owned(), partition.expect("there are not too many cells"))
         };
-        let names: IndexMap<String, Partition> = names.iter().map(partition).collect();
+        let names: ById<String, Partition> = names.iter().map(partition).collect();
         (Sorted::of(&expr, &names).expect("it is a condition"), names)
     }
 

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-
 use serde::Serialize;
 
 use super::{Activity, FileSettings, Interface, Node, Variable};
 use crate::expr::Expr;
-use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
+use crate::value::{ById, NodeId, Outcome, PASSED, WorkflowId};
 
 /// A checked definition: a root flow and every flow that its subflows name.
 ///
@@ -18,14 +16,14 @@ use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 #[serde(tag = "form", rename = "workflow/1")]
 pub struct Workflow {
     root: WorkflowId,
-    flows: Arc<IndexMap<WorkflowId, Flow>>,
+    flows: Arc<ById<WorkflowId, Flow>>,
     /// Whether a flow has activities, which may contain loops.
     #[serde(skip)]
     has_activities: bool,
 }
 
 impl Workflow {
-    pub(crate) fn new(root: WorkflowId, flows: IndexMap<WorkflowId, Flow>) -> Workflow {
+    pub(crate) fn new(root: WorkflowId, flows: ById<WorkflowId, Flow>) -> Workflow {
         assert!(flows.contains_key(&root), "a workflow contains its root flow");
         let has_activities = flows.values().any(|flow| !flow.activities.is_empty());
         Workflow { root, flows: Arc::new(flows), has_activities }
@@ -59,6 +57,11 @@ impl Workflow {
         self.flows.get(name)
     }
 
+    /// Returns the number of a flow among all flows.
+    pub(crate) fn number(&self, id: &WorkflowId) -> Option<usize> {
+        self.flows.get_index_of(id)
+    }
+
     /// Returns all flows, the root first.
     pub fn flows(&self) -> impl Iterator<Item = (&WorkflowId, &Flow)> {
         self.flows.iter()
@@ -80,7 +83,7 @@ pub struct Flow {
     /// Its start node.
     pub start: NodeId,
     /// Its nodes, in the order written.
-    pub steps: IndexMap<NodeId, Step>,
+    pub steps: ById<NodeId, Step>,
     /// Its edges as written, for diagrams; the engine follows [`Step::exits`].
     pub edges: Vec<super::Edge>,
     /// Its interface for callers; `None` if an agent is led through it.

@@ -8,18 +8,16 @@
 //! as often as the budget allows. A budget that is renewed in a cycle counts anew in each round, and the bound of the
 //! cycle then limits it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use indexmap::IndexMap;
+use std::collections::BTreeSet;
 
 use super::budgets::{Budget, passes, renews};
 use super::explore::{Edge, Explored};
 use super::least::least;
 use super::model::Model;
 use super::steps::{Act, Step};
-use super::verdict::{Membership, circles, rounds};
+use super::verdict::{Part, circles};
 use crate::graph::{Bounds, Flow, Kind, Workflow};
-use crate::value::{NodeId, WorkflowId};
+use crate::value::{ById, NodeId, WorkflowId};
 
 /// The maximum number of steps between states; with more the costs are unknown.
 const MAX_EDGES: usize = 400_000;
@@ -83,7 +81,7 @@ pub(super) fn costs(
     let mut search = Search::of(model, found);
     search.cut(out_of_time)?;
     let each: Vec<Counts> = found.edges.iter().map(|edge| cost(workflow, edge).counts()).collect();
-    let order = circles(found, &|_| true, &|edge| search.is_on(edge));
+    let order = circles(found, |_| true, |edge| search.is_on(edge));
     let most = RunCounts::of(search.most(&each, order.states()));
     Some(Costs {
         least: RunCounts::of(least(model, found, &each, out_of_time)),
@@ -157,34 +155,26 @@ struct Search<'f> {
     found: &'f Explored,
     way: Vec<Way>,
     /// The budgets, each with its maximum.
-    budgets: IndexMap<Budget, u32>,
+    budgets: ById<Budget, u32>,
     /// The budgets that each step uses.
-    takes: BTreeMap<u32, Vec<u32>>,
+    takes: Vec<Vec<u32>>,
     /// The total number of uses of each budget.
     times: Vec<u64>,
-    /// The progress of a depth-first walk at each state.
-    walked: Vec<Walked>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Walked {
-    Not,
-    Open,
-    Done,
 }
 
 impl Search<'_> {
     fn of<'f>(model: &Model, found: &'f Explored) -> Search<'f> {
-        let (mut budgets, mut takes): (IndexMap<Budget, u32>, BTreeMap<u32, Vec<u32>>) = Default::default();
+        let mut budgets: ById<Budget, u32> = ById::default();
+        let mut takes = vec![Vec::new(); found.edges.len()];
         for (number, edge) in found.edges.iter().enumerate() {
             for (budget, most) in taken(model, &edge.step) {
                 let (at, _) = budgets.insert_full(budget, most);
-                takes.entry(number as u32).or_default().push(at as u32);
+                takes[number].push(at as u32);
             }
         }
         let way = found.edges.iter().map(|edge| if edge.step.helps { Way::Round } else { Way::On }).collect();
-        let (times, walked) = (vec![0; budgets.len()], vec![Walked::Not; found.states.len()]);
-        Search { found, way, budgets, takes, times, walked }
+        let times = vec![0; budgets.len()];
+        Search { found, way, budgets, takes, times }
     }
 
     fn is_on(&self, edge: u32) -> bool {
@@ -193,39 +183,33 @@ impl Search<'_> {
 
     /// Removes steps until no cycles are left; `None` if the time is up first.
     fn cut(&mut self, out_of_time: &mut dyn FnMut() -> bool) -> Option<()> {
-        let mut stays = vec![1_u64; self.found.states.len()];
-        let mut circles = rounds(self.found, &|_| true, &|edge| self.is_on(edge));
-        while !circles.is_empty() {
-            let membership = Membership::of(self.found, &circles);
-            for circle in &circles {
-                if out_of_time() {
-                    return None;
-                }
-                let more = self.cut_in(circle, &membership, stays[circle[0] as usize]);
-                circle.iter().for_each(|at| stays[*at as usize] = stays[*at as usize].saturating_add(more));
+        let circles = Part::of(self.found, |_| true, |edge| self.is_on(edge)).rounds();
+        // Each with how often a run may come there.
+        let mut waiting: Vec<(Part, u64)> = circles.into_iter().map(|circle| (circle, 1)).collect();
+        while let Some((mut circle, stays)) = waiting.pop() {
+            if out_of_time() {
+                return None;
             }
-            circles = rounds(self.found, &|at| membership.on(at).is_some(), &|edge| self.is_on(edge));
+            let stays = stays.saturating_add(self.cut_in(&circle, stays));
+            circle.follow(|edge| self.is_on(edge));
+            waiting.extend(circle.rounds().into_iter().map(|circle| (circle, stays)));
         }
         Some(())
     }
 
     /// Removes the steps of a cycle whose budgets are not renewed in it, or else those that repeat it. Returns the
     /// number of their uses.
-    fn cut_in(&mut self, circle: &[u32], membership: &Membership, stays: u64) -> u64 {
-        let edges = circle.iter().flat_map(|at| self.found.edges_of(*at));
-        let inside: Vec<u32> =
-            edges.filter(|(at, edge)| self.is_on(*at) && membership.stays(edge)).map(|(at, _)| at).collect();
-        let mut firm: BTreeSet<u32> =
-            inside.iter().filter_map(|edge| self.takes.get(edge)).flatten().copied().collect();
-        for edge in &inside {
+    fn cut_in(&mut self, circle: &Part, stays: u64) -> u64 {
+        let mut firm: BTreeSet<u32> = circle.edges().flat_map(|edge| &self.takes[edge as usize]).copied().collect();
+        for edge in circle.edges() {
             if firm.is_empty() {
                 break;
             }
-            let step = &self.found.edges[*edge as usize].step;
+            let step = &self.found.edges[edge as usize].step;
             firm.retain(|at| !self.budgets.get_index(*at as usize).is_some_and(|(budget, _)| renews(step, budget)));
         }
         if firm.is_empty() {
-            self.go_round_once(circle, membership);
+            self.go_round_once(circle);
             return 0;
         }
         let mut more = 0_u64;
@@ -234,8 +218,8 @@ impl Search<'_> {
             more = more.saturating_add(times);
             self.times[*at as usize] = self.times[*at as usize].saturating_add(times);
         }
-        for edge in inside {
-            let firmly = self.takes.get(&edge).and_then(|takes| takes.iter().find(|at| firm.contains(at)));
+        for edge in circle.edges() {
+            let firmly = self.takes[edge as usize].iter().find(|at| firm.contains(at));
             if let Some(at) = firmly {
                 self.way[edge as usize] = Way::Takes(*at);
             }
@@ -245,8 +229,8 @@ impl Search<'_> {
 
     /// Removes the steps that repeat the outermost round of a cycle, preferably those that use no budget. The rounds
     /// around and inside it may then be bounded.
-    fn go_round_once(&mut self, circle: &[u32], membership: &Membership) {
-        let back = self.leading_back(circle, membership);
+    fn go_round_once(&mut self, circle: &Part) {
+        let back = circle.leading_back();
         let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.is_bounded();
         let free: Vec<u32> = back.iter().copied().filter(is_free).collect();
         let back = if free.is_empty() { back } else { free };
@@ -257,35 +241,6 @@ impl Search<'_> {
         for edge in outer {
             self.way[edge as usize] = Way::Round;
         }
-    }
-
-    /// Returns the back edges of a depth-first walk through a cycle.
-    fn leading_back(&mut self, circle: &[u32], membership: &Membership) -> Vec<u32> {
-        let Some(first) = circle.iter().min().copied() else { return Vec::new() };
-        self.walked[first as usize] = Walked::Open;
-        let mut calls = vec![(first, self.found.range_of(first))];
-        let mut back = Vec::new();
-        while let Some((at, ahead)) = calls.last_mut() {
-            let Some(edge) = ahead.next() else {
-                self.walked[*at as usize] = Walked::Done;
-                calls.pop();
-                continue;
-            };
-            let step = &self.found.edges[edge as usize];
-            if !self.is_on(edge) || !membership.stays(step) {
-                continue;
-            }
-            match self.walked[step.to as usize] {
-                Walked::Open => back.push(edge),
-                Walked::Done => {}
-                Walked::Not => {
-                    self.walked[step.to as usize] = Walked::Open;
-                    calls.push((step.to, self.found.range_of(step.to)));
-                }
-            }
-        }
-        circle.iter().for_each(|at| self.walked[*at as usize] = Walked::Not);
-        back
     }
 
     /// Returns the maximum costs of a run; `order` lists each state after its successors.

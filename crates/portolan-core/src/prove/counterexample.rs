@@ -97,7 +97,7 @@ impl Story<'_> {
         let pumped = pumped(self.model, self.found, &way);
         let is_whole = pumped.is_some();
         let steps: Vec<&Step> =
-            pumped.as_ref().unwrap_or(&way).iter().map(|edge| &self.found.edges[*edge as usize].step).collect();
+            pumped.as_ref().unwrap_or(&way).iter().map(|edge| &*self.found.edges[*edge as usize].step).collect();
         let given = self.given(&steps);
         let mut assumes: Vec<String> = steps.iter().flat_map(|step| self.assumed(step)).collect();
         assumes.extend(steps.iter().flat_map(|step| self.unmade(step).into_iter().chain(self.copied(step))));

@@ -1,10 +1,10 @@
 //! Explores all reachable abstract states of a workflow, and the steps between them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::IndexSet;
 use serde_json::{Map, Value};
 
 use super::budgets::{Unspent, is_unspent};
@@ -17,7 +17,7 @@ use crate::engine::open;
 use crate::graph::{EndResult, Kind, Variable, VariableOwner};
 use crate::run::{Change, Frame, FramePath, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
-use crate::value::{NodeId, Outcome, WorkflowId};
+use crate::value::{ById, NodeId, Outcome, WorkflowId};
 
 /// The approximate memory of a waiting run.
 const RUN_BYTES: usize = 1_536;
@@ -37,6 +37,8 @@ pub(super) enum StateKind {
     Frontier,
 }
 
+type Set<T> = IndexSet<T, foldhash::fast::RandomState>;
+
 /// A node of a flow.
 pub(super) type Site = (WorkflowId, NodeId);
 
@@ -48,11 +50,11 @@ pub(super) struct Explored {
     pub(super) reached_by: Vec<Option<u32>>,
     /// The index of the first edge of each state.
     first_edge: Vec<u32>,
-    pub(super) nodes: BTreeSet<Site>,
+    pub(super) nodes: Set<Site>,
     /// The outcomes by which nodes were left.
-    pub(super) outcomes: BTreeSet<(Site, Outcome)>,
+    pub(super) outcomes: Set<(Site, Outcome)>,
     /// The ways that switches have taken.
-    pub(super) ways: BTreeSet<(Site, NodeId)>,
+    pub(super) ways: Set<(Site, NodeId)>,
     /// The edges on which a run got lost: no condition held, or an evaluation failed.
     pub(super) astray: BTreeMap<Site, u32>,
     pub(super) bound: Option<Bound>,
@@ -60,7 +62,7 @@ pub(super) struct Explored {
     /// The initial state.
     pub(super) first: Run,
     /// The states by key, in order.
-    known: IndexMap<Box<[u8]>, ()>,
+    known: ById<Box<[u8]>, ()>,
     bytes: usize,
 }
 
@@ -68,16 +70,17 @@ pub(super) struct Explored {
 pub(super) struct Edge {
     pub(super) from: u32,
     pub(super) to: u32,
-    pub(super) step: Step,
+    /// In a box, because the searches for cycles pass over all edges again and again and rarely look at a step.
+    pub(super) step: Box<Step>,
 }
 
 impl Edge {
-    /// Returns its memory size, twice that of its fields: a growing list reserves room for as many again.
+    /// Returns its memory size, with twice that of the edge: a growing list reserves room for as many again.
     fn bytes(&self) -> usize {
         let names = self.step.frame.0.len() + self.step.begins.as_ref().map_or(0, |frame| frame.0.len());
         let picks =
             self.step.picks.capacity() * size_of::<Pick>() + self.step.retried.capacity() * size_of::<Retried>();
-        2 * size_of::<Edge>() + names * size_of::<NodeId>() + picks
+        2 * size_of::<Edge>() + size_of::<Step>() + names * size_of::<NodeId>() + picks
     }
 }
 
@@ -87,6 +90,8 @@ struct Search<'m> {
     unspent: &'m Unspent,
     waiting: VecDeque<(u32, Run)>,
     found: Explored,
+    /// The key of the last state.
+    key: Vec<u8>,
 }
 
 /// Explores from the opening on, within the limits.
@@ -128,17 +133,17 @@ impl<'m> Search<'m> {
             edges: Vec::new(),
             reached_by: Vec::new(),
             first_edge: Vec::new(),
-            nodes: BTreeSet::new(),
-            outcomes: BTreeSet::new(),
-            ways: BTreeSet::new(),
+            nodes: Set::default(),
+            outcomes: Set::default(),
+            ways: Set::default(),
             astray: BTreeMap::new(),
             bound: None,
             opening,
             first,
-            known: IndexMap::new(),
+            known: ById::default(),
             bytes: 0,
         };
-        Search { model, unspent, waiting: VecDeque::new(), found }
+        Search { model, unspent, waiting: VecDeque::new(), found, key: Vec::new() }
     }
 
     fn over(&self, limits: &AnalysisLimits, looked_at: usize, out_of_time: &mut dyn FnMut() -> bool) -> Option<Bound> {
@@ -153,16 +158,16 @@ impl<'m> Search<'m> {
 
     /// Returns the number of a state, and queues it if it is new.
     fn reach(&mut self, run: Run, by: Option<u32>) -> u32 {
-        let key = key(&self.model.workflow, &run);
-        let bytes = key.len() + 96;
-        let (at, known) = self.found.known.insert_full(key, ());
-        if known.is_none() {
-            self.at(&run.root);
-            self.found.bytes += bytes;
-            self.found.states.push(standing(self.model, &run));
-            self.found.reached_by.push(by);
-            self.waiting.push_back((at as u32, run));
+        let key = key(self.model, &run, &mut self.key);
+        if let Some(at) = self.found.known.get_index_of(key) {
+            return at as u32;
         }
+        self.found.bytes += key.len() + 96;
+        let (at, _) = self.found.known.insert_full(key.into(), ());
+        self.at(&run.root);
+        self.found.states.push(standing(self.model, &run));
+        self.found.reached_by.push(by);
+        self.waiting.push_back((at as u32, run));
         at as u32
     }
 

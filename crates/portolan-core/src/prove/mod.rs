@@ -31,7 +31,7 @@ pub use counterexample::{Counterexample, Line};
 use explore::{Explored, Site, StateKind, explore};
 use model::Model;
 pub use report::{CODES, ProofFinding};
-use verdict::Membership;
+use verdict::{Membership, Part};
 
 /// The limits of the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,8 +257,8 @@ fn traps(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Vec<Trap> 
     let finishes = verdict::finishing(found);
     let is_lost = |at: u32| !finishes[at as usize] && found.states[at as usize] == StateKind::Open;
     let mut traps: Vec<Trap> = Vec::new();
-    let circles = verdict::circles(found, &is_lost, &|_| true);
-    let circles: Vec<Vec<u32>> = circles.iter().map(<[u32]>::to_vec).collect();
+    let circles = verdict::circles(found, is_lost, |_| true);
+    let circles: Vec<&[u32]> = circles.iter().collect();
     let membership = Membership::of(found, &circles);
     for circle in &circles {
         let first = circle.iter().min().and_then(|first| found.reached_by[*first as usize]);
@@ -270,7 +270,7 @@ fn traps(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Vec<Trap> 
             break;
         }
         if !traps.iter().any(|trap| trap.round == round) {
-            let goes_round = verdict::goes_round(found, circle, &|_| true);
+            let goes_round = verdict::goes_round(found, circle);
             traps.push(Trap { run: story.told(edge, out_of_time), at, round, goes_round });
         }
     }
@@ -314,7 +314,8 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 /// that person decides whether to continue.
 fn cycles(found: &Explored) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
-    let outer: Vec<Vec<u32>> = verdict::rounds(found, &|_| true, &goes_on);
+    let outer = Part::of(found, |_| true, goes_on).rounds();
+    let outer: Vec<&[u32]> = outer.iter().map(Part::states).collect();
     let of = Membership::of(found, &outer);
     // Whether a person's answer refills every budget in it.
     let has_answers: Vec<bool> = outer.iter().map(|circle| verdict::has_answers(found, circle, &of)).collect();
@@ -324,7 +325,8 @@ fn cycles(found: &Explored) -> Vec<Cycle> {
         of.stays(edge) && !edge.step.helps && (is_filled(edge.from) || !edge.step.is_bounded())
     };
     let mut cycles: Vec<Cycle> = Vec::new();
-    let inner = verdict::rounds(found, &|at| of.on(at).is_some(), &counts);
+    let inner = Part::of(found, |at| of.on(at).is_some(), counts).rounds();
+    let inner: Vec<&[u32]> = inner.iter().map(Part::states).collect();
     let membership = Membership::of(found, &inner);
     for circle in &inner {
         let nodes: Vec<NodeRef> = verdict::sites(found, circle, &membership).iter().map(place).collect();

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::state::is_like_a_mark;
@@ -18,7 +17,7 @@ use crate::graph::{
     Step, Variable, VariableKind, VariableOwner, Worker, Workflow,
 };
 use crate::source::Spanned;
-use crate::value::{NodeId, PASSED, WorkflowId, template};
+use crate::value::{ById, NodeId, PASSED, WorkflowId, template};
 
 /// The maximum number of tracked variables; conditions on others are free.
 const MAX_NAMES: usize = 120;
@@ -42,8 +41,8 @@ pub(super) struct Model {
     /// Its flows, in the form for the engine.
     pub(super) workflow: Workflow,
     /// The tracked variables with their cells.
-    pub(super) names: IndexMap<String, Partition>,
-    flows: BTreeMap<WorkflowId, BTreeMap<NodeId, Site>>,
+    pub(super) names: ById<String, Partition>,
+    flows: ById<WorkflowId, ById<NodeId, Site>>,
     /// The variables that flows receive, and return when they end.
     handed: Names,
     /// The prefix of made-up variables; an index follows it.
@@ -79,10 +78,10 @@ impl Model {
             workflow.flows().map(|(id, flow)| (id, Variables::of(flow))).collect();
         let names = names(workflow, &seen);
         let free = free_name(workflow);
-        let mut model = Model { workflow: workflow.clone(), names, flows: BTreeMap::new(), handed: 0, free };
+        let mut model = Model { workflow: workflow.clone(), names, flows: ById::default(), handed: 0, free };
         model.handed = model.bits(handed(workflow).into_iter());
         let computed = called_with_arguments(workflow);
-        let mut flows = IndexMap::new();
+        let mut flows = ById::default();
         for (id, flow) in workflow.flows() {
             let of_root = id == workflow.id() || !computed.contains(id.as_str());
             let (flow, sites) = model.flow(flow, &seen[id], of_root);
@@ -119,8 +118,8 @@ impl Model {
         self.names[name].values().get((cell as usize).checked_sub(1)?)
     }
 
-    fn flow(&self, flow: &Flow, seen: &Variables<'_>, requires: bool) -> (Flow, BTreeMap<NodeId, Site>) {
-        let mut sites = BTreeMap::new();
+    fn flow(&self, flow: &Flow, seen: &Variables<'_>, requires: bool) -> (Flow, ById<NodeId, Site>) {
+        let mut sites = ById::default();
         let mut made = flow.clone();
         let declared = (0..self.names.len()).filter_map(|name| Some((name, seen.declared.get(self.text(name))?)));
         let helps: Vec<(usize, Mask)> =
@@ -382,8 +381,8 @@ impl<'f> Variables<'f> {
 }
 
 /// Returns the variables that conditions of a workflow compare, and their cells.
-fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> IndexMap<String, Partition> {
-    let mut wanted: IndexMap<String, Vec<&Expr>> = IndexMap::new();
+fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> ById<String, Partition> {
+    let mut wanted: ById<String, Vec<&Expr>> = ById::default();
     let mut arrays: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (id, flow) in workflow.flows() {
         for looping in flow.steps.values().filter_map(|step| loop_of(&step.node)) {
@@ -406,7 +405,7 @@ fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> In
             wanted.entry(name.to_owned()).or_default();
         }
     }
-    let mut names = IndexMap::new();
+    let mut names = ById::default();
     for (name, exprs) in wanted.into_iter().take(MAX_NAMES) {
         let takes = |value: &Value| seen.values().any(|seen| seen.takes(&name, value));
         let sizes: Vec<usize> = arrays.get(&name).into_iter().flatten().copied().collect();

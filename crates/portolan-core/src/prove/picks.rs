@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::model::{MISSING, Mask, Site};
-use super::state::{are_counted, frame_mut, mark, mask_in};
+use super::state::{are_counted, frame_mut, mark, mask_in, set};
 use super::steps::{Act, At, StepResult};
 use crate::expr::ConditionTruth;
 use crate::graph::{Kind, LoopKind, MAX_ITEMS};
@@ -149,9 +149,11 @@ impl At<'_> {
             };
             let text = self.model.text(read.name);
             match self.model.value(read.name, read.cells.trailing_zeros()) {
-                Some(value) => data.variables.insert(text.to_owned(), value.clone()),
-                None => data.variables.remove(text),
-            };
+                Some(value) => set(data, text, value.clone()),
+                None => {
+                    data.variables.remove(text);
+                }
+            }
             if read.cells != before.cells {
                 let (frame, name, cells) = (read.holder.clone(), read.name, read.cells);
                 draft.picks.push(Pick::In { frame, name, cells });
@@ -167,7 +169,7 @@ impl At<'_> {
     pub(super) fn reopen(&self, run: &mut Run, read: &[VariableRead]) {
         for read in read {
             if let Some(data) = frame_mut(run, &read.holder).and_then(Frame::known_data_mut) {
-                data.variables.insert(self.model.text(read.name).to_owned(), mark(read.cells));
+                set(data, self.model.text(read.name), mark(read.cells));
             }
         }
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::model::{MISSING, Mask, Model, Names};
 use crate::expr::{KNOWN, Outputs};
-use crate::graph::{Kind, Workflow};
+use crate::graph::Kind;
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
 use crate::value::Timestamp;
 
@@ -41,6 +41,16 @@ pub(super) fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mu
         frame = frame.inner_frames_mut().into_iter().nth(at)?;
     }
     Some(frame)
+}
+
+/// Sets a variable.
+pub(super) fn set(data: &mut Data, name: &str, value: Value) {
+    match data.variables.get_mut(name) {
+        Some(slot) => *slot = value,
+        None => {
+            data.variables.insert(name.to_owned(), value);
+        }
+    }
 }
 
 /// Returns the possible cells of a variable in the data of one frame.
@@ -127,9 +137,13 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
     if Arc::strong_count(data) > 1 && is_normal(model, data, live) {
         return;
     }
-    let data = Arc::make_mut(data);
-    let skipped = std::mem::take(&mut data.skipped);
-    let mut variables = std::mem::take(&mut data.variables);
+    let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = Arc::make_mut(data);
+    if **input != Value::Null {
+        *input = Arc::default();
+    }
+    *outputs = Outputs::default();
+    bypasses.clear();
+    (*budget, *output, *fault) = (None, None, None);
     variables.retain(|name, value| {
         let Some(at) = model.names.get_index_of(name).filter(|at| live & (1 << at) != 0) else { return false };
         let mask = marked(value).unwrap_or_else(|| model.mask_of(at, value));
@@ -140,7 +154,6 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
     if !variables.keys().is_sorted() {
         variables.sort_keys();
     }
-    *data = Data { skipped, variables, ..Data::default() };
 }
 
 /// Checks whether data need no change: unchanged data stay shared between states.
@@ -155,25 +168,25 @@ fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
         && variables.keys().is_sorted()
 }
 
-/// Returns a short key that is equal exactly for equal states.
-pub(super) fn key(workflow: &Workflow, run: &Run) -> Box<[u8]> {
-    let mut key = Vec::with_capacity(64);
-    frame_key(workflow, &run.root, &mut key);
-    key.into_boxed_slice()
+/// Returns a short key that is equal exactly for equal states, written into `key`.
+pub(super) fn key<'k>(model: &Model, run: &Run, key: &'k mut Vec<u8>) -> &'k [u8] {
+    key.clear();
+    frame_key(model, &run.root, key);
+    key
 }
 
 /// Checks whether two states are at the same places, regardless of their variables.
-fn is_at(workflow: &Workflow, mut run: Run, mut other: Run) -> bool {
+fn is_at(model: &Model, mut run: Run, mut other: Run) -> bool {
     forget(&mut run.root);
     forget(&mut other.root);
-    key(workflow, &run) == key(workflow, &other)
+    key(model, &run, &mut Vec::new()) == key(model, &other, &mut Vec::new())
 }
 
 /// Checks whether a run of the engine is one of those that an abstract run stands for.
 pub(super) fn is_covered(model: &Model, mut run: Run, of_analysis: &Run) -> bool {
     as_modelled(model, &mut run.root);
     normalise(model, &mut run);
-    if !is_at(&model.workflow, run.clone(), of_analysis.clone()) {
+    if !is_at(model, run.clone(), of_analysis.clone()) {
         return false;
     }
     let mut wanted: Vec<Option<&Data>> = Vec::new();
@@ -225,14 +238,14 @@ fn forget(frame: &mut Frame) {
     frame.inner_frames_mut().into_iter().for_each(forget);
 }
 
-fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
-    let flow = workflow.flows().position(|(id, _)| *id == frame.flow).unwrap_or_default();
-    number(flow, key);
+fn frame_key(model: &Model, frame: &Frame, key: &mut Vec<u8>) {
+    let workflow = &model.workflow;
+    number(workflow.number(&frame.flow).unwrap_or_default(), key);
     let steps = &workflow.flow(&frame.flow).steps;
     let node = |id: &crate::value::NodeId| steps.get_index_of(id).unwrap_or(usize::MAX);
     number(node(frame.place.node()), key);
     if let Some(data) = &frame.data {
-        data_key(data, key);
+        data_key(model, data, key);
     }
     let (tag, inner): (u8, Option<&Frame>) = match &frame.place {
         Place::Ready { .. } => (1, None),
@@ -256,13 +269,13 @@ fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
                     BranchState::Held => key.push(0),
                     BranchState::Open(frame) => {
                         key.push(1);
-                        frame_key(workflow, frame, key);
+                        frame_key(model, frame, key);
                     }
                     BranchState::Done(outcome) => key.push(2 + u8::from(outcome.is_failed())),
                     BranchState::Cancelled => key.push(4),
                 }
                 if let Some(data) = &branch.data {
-                    data_key(data, key);
+                    data_key(model, data, key);
                 }
             }
             (30, None)
@@ -274,13 +287,15 @@ fn frame_key(workflow: &Workflow, frame: &Frame, key: &mut Vec<u8>) {
     };
     key.push(tag);
     if let Some(inner) = inner {
-        frame_key(workflow, inner, key);
+        frame_key(model, inner, key);
     }
 }
 
-fn data_key(data: &Data, key: &mut Vec<u8>) {
+fn data_key(model: &Model, data: &Data, key: &mut Vec<u8>) {
+    // Only tracked variables are left in a state.
+    number(data.variables.len(), key);
     for (name, value) in &data.variables {
-        key.extend(name.bytes().chain([0]));
+        number(model.names.get_index_of(name).unwrap_or(usize::MAX), key);
         number(marked(value).unwrap_or_default() as usize, key);
     }
     for skipped in &data.skipped {

@@ -3,7 +3,7 @@
 
 use super::model::{MISSING, Model, Site};
 use super::picks::{Draft, PassKind, Pick};
-use super::state::{frame_mut, mark, marked, mask_in, normalise};
+use super::state::{frame_mut, mark, marked, mask_in, normalise, set};
 use crate::engine::decide;
 use crate::graph::{self, Check, Failing, Kind, Strategy};
 use crate::run::{
@@ -76,7 +76,7 @@ pub(super) struct Retried {
 
 /// The result of a step.
 pub(super) struct StepResult {
-    pub(super) step: Step,
+    pub(super) step: Box<Step>,
     pub(super) run: Run,
     pub(super) changes: Vec<Change>,
 }
@@ -211,7 +211,7 @@ impl At<'_> {
         for (name, mask) in gives.iter().chain(copies) {
             let text = self.model.text(*name);
             let known = mask_in(data, text);
-            data.variables.insert(text.to_owned(), mark(known | mask));
+            set(data, text, mark(known | mask));
         }
     }
 
@@ -294,7 +294,7 @@ impl At<'_> {
         run
     }
 
-    fn step(&self, picks: Vec<Pick>, retried: Vec<Retried>, changes: &[Change]) -> Step {
+    fn step(&self, picks: Vec<Pick>, retried: Vec<Retried>, changes: &[Change]) -> Box<Step> {
         let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
         let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
         let refilled = changes.iter().filter_map(|change| match change {
@@ -307,7 +307,7 @@ impl At<'_> {
             _ => None,
         });
         let act = self.act.clone();
-        Step { frame, flow, node, act, picks, retried, begins, refilled, helps }
+        Box::new(Step { frame, flow, node, act, picks, retried, begins, refilled, helps })
     }
 
     /// Marks unknown values of new frames: the item of a pass, or the computed input of a flow.
@@ -326,7 +326,7 @@ impl At<'_> {
             && let Some(name) = looping.variable().and_then(|name| self.model.names.get_index_of(name))
             && let Some(data) = frame_mut(run, &path).and_then(Frame::known_data_mut)
         {
-            data.variables.insert(self.model.text(name).to_owned(), mark(self.model.any_of(None, name)));
+            set(data, self.model.text(name), mark(self.model.any_of(None, name)));
         }
         if self.site.is_some_and(|site| site.computes_input) {
             let path = self.path.join(self.node());

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 
 use super::Library;
 use super::map::Map;
@@ -14,10 +14,10 @@ use crate::graph::{
     DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
 };
 use crate::source::Span;
-use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
+use crate::value::{ById, NodeId, Outcome, PASSED, WorkflowId};
 
 pub(super) fn workflow(root: &Graph, library: Library<'_>) -> Workflow {
-    let mut flows = IndexMap::new();
+    let mut flows = ById::default();
     let mut waiting = vec![root];
     while let Some(graph) = waiting.pop() {
         let id = WorkflowId::from(graph.id.value.as_str());
@@ -34,7 +34,7 @@ pub(super) fn workflow(root: &Graph, library: Library<'_>) -> Workflow {
 
 fn flow(graph: &Graph, library: Library<'_>) -> Flow {
     let map = Map::of(graph);
-    let mut steps: IndexMap<NodeId, Step> = map
+    let mut steps: ById<NodeId, Step> = map
         .nodes()
         .map(|node| {
             let exits = exits(&map, node);
@@ -176,7 +176,7 @@ fn again(node: &Node, budget: u32) -> Failing {
 }
 
 /// Adds a start that leads to the first node without incoming edges, or to the first node if there is none.
-fn invented_start(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) -> NodeId {
+fn invented_start(map: &Map<'_>, steps: &mut ById<NodeId, Step>) -> NodeId {
     let entered: BTreeSet<&NodeId> = map.nodes().flat_map(|node| map.next(node)).collect();
     let first = map.nodes().find(|node| !entered.contains(&node.id)).or_else(|| map.nodes().next());
     let id = free_id(steps, "start");
@@ -186,7 +186,7 @@ fn invented_start(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) -> NodeId {
 }
 
 /// Adds edges from outcomes without one to a `blocked` end that reports the missing edge.
-fn lead_dead_ends_on(map: &Map<'_>, steps: &mut IndexMap<NodeId, Step>) {
+fn lead_dead_ends_on(map: &Map<'_>, steps: &mut ById<NodeId, Step>) {
     let end = free_id(steps, "no_way_on");
     let mut used = false;
     for step in steps.values_mut() {
@@ -218,7 +218,7 @@ fn invented(id: &NodeId, name: &str, kind: Kind, on: Vec<(Outcome, NodeId)>) -> 
     Step { exits: Exits { on, failing: again(&node, 0), guards: Vec::new(), branches: Vec::new() }, node }
 }
 
-fn free_id(steps: &IndexMap<NodeId, Step>, wanted: &str) -> NodeId {
+fn free_id(steps: &ById<NodeId, Step>, wanted: &str) -> NodeId {
     let mut id = NodeId::from(wanted);
     while steps.contains_key(&id) {
         id = NodeId::from(format!("{id}_"));
