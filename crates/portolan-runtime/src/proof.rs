@@ -38,7 +38,7 @@ pub fn analyse(workflow: &Workflow, effort: Effort) -> Proof {
     let begun = Instant::now();
     let limits = AnalysisLimits { states: effort.states, ..AnalysisLimits::default() };
     // Part of the time is reserved for drawing conclusions from the states.
-    let until = effort.time.mul_f64(0.85);
+    let until = effort.time.mul_f64(0.8);
     prove(workflow, &limits, &mut || begun.elapsed() >= until)
 }
 

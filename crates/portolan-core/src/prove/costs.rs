@@ -10,6 +10,8 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
+
 use super::budgets::{Budget, passes, renews};
 use super::explore::{Edge, Explored};
 use super::least::least;
@@ -17,7 +19,7 @@ use super::model::Model;
 use super::steps::{Act, Step};
 use super::verdict::{Part, circles};
 use crate::graph::{Bounds, Flow, Kind, Workflow};
-use crate::value::{ById, NodeId, WorkflowId};
+use crate::value::{NodeId, WorkflowId};
 
 /// The maximum number of steps between states; with more the costs are unknown.
 const MAX_EDGES: usize = 400_000;
@@ -155,7 +157,7 @@ struct Search<'f> {
     found: &'f Explored,
     way: Vec<Way>,
     /// The budgets, each with its maximum.
-    budgets: ById<Budget, u32>,
+    budgets: IndexMap<Budget, u32>,
     /// The budgets that each step uses.
     takes: Vec<Vec<u32>>,
     /// The total number of uses of each budget.
@@ -164,7 +166,7 @@ struct Search<'f> {
 
 impl Search<'_> {
     fn of<'f>(model: &Model, found: &'f Explored) -> Search<'f> {
-        let mut budgets: ById<Budget, u32> = ById::default();
+        let mut budgets: IndexMap<Budget, u32> = IndexMap::new();
         let mut takes = vec![Vec::new(); found.edges.len()];
         for (number, edge) in found.edges.iter().enumerate() {
             for (budget, most) in taken(model, &edge.step) {

@@ -17,7 +17,7 @@ use crate::engine::open;
 use crate::graph::{EndResult, Kind, Variable, VariableOwner};
 use crate::run::{Change, Frame, FramePath, Opening, Place, Run, WaitingFor};
 use crate::source::Span;
-use crate::value::{ById, NodeId, Outcome, WorkflowId};
+use crate::value::{NodeId, Outcome, WorkflowId};
 
 /// The approximate memory of a waiting run.
 const RUN_BYTES: usize = 1_536;
@@ -37,6 +37,7 @@ pub(super) enum StateKind {
     Frontier,
 }
 
+/// A set that is as quick as [`ById`](crate::value::ById).
 type Set<T> = IndexSet<T, foldhash::fast::RandomState>;
 
 /// A node of a flow.
@@ -62,7 +63,7 @@ pub(super) struct Explored {
     /// The initial state.
     pub(super) first: Run,
     /// The states by key, in order.
-    known: ById<Box<[u8]>, ()>,
+    known: Set<Box<[u8]>>,
     bytes: usize,
 }
 
@@ -90,7 +91,7 @@ struct Search<'m> {
     unspent: &'m Unspent,
     waiting: VecDeque<(u32, Run)>,
     found: Explored,
-    /// The key of the last state.
+    /// The memory for keys.
     key: Vec<u8>,
 }
 
@@ -140,7 +141,7 @@ impl<'m> Search<'m> {
             bound: None,
             opening,
             first,
-            known: ById::default(),
+            known: Set::default(),
             bytes: 0,
         };
         Search { model, unspent, waiting: VecDeque::new(), found, key: Vec::new() }
@@ -163,7 +164,7 @@ impl<'m> Search<'m> {
             return at as u32;
         }
         self.found.bytes += key.len() + 96;
-        let (at, _) = self.found.known.insert_full(key.into(), ());
+        let (at, _) = self.found.known.insert_full(key.into());
         self.at(&run.root);
         self.found.states.push(standing(self.model, &run));
         self.found.reached_by.push(by);
@@ -237,7 +238,7 @@ impl<'m> Search<'m> {
 impl Explored {
     /// Returns the unique key of a state.
     pub(super) fn key(&self, state: u32) -> &[u8] {
-        self.known.get_index(state as usize).map_or(&[], |(key, ())| key)
+        self.known.get_index(state as usize).map_or(&[], |key| key)
     }
 
     /// Returns the edges of a state.

@@ -138,15 +138,16 @@ impl Part {
             circle.iter().zip(0_u32..).for_each(|(at, index)| places[*at as usize] = (number, index));
         }
         let mut rounds = Vec::new();
-        for (circle, number) in circles.iter().zip(0_u32..) {
+        let is_round =
+            |circle: &[u32]| circle.len() > 1 || self.edges_of(circle[0]).iter().any(|(_, to)| *to == circle[0]);
+        // Nearly all components are single states.
+        for (circle, number) in circles.iter().zip(0_u32..).filter(|(circle, _)| is_round(circle)) {
             let mut part = Part::new(circle.iter().map(|at| self.states[*at as usize]).collect());
             for at in circle {
                 let inside = self.edges_of(*at).iter().filter(|(_, to)| places[*to as usize].0 == number);
                 part.add(inside.map(|(edge, to)| (*edge, places[*to as usize].1)));
             }
-            if !part.edges.is_empty() {
-                rounds.push(part);
-            }
+            rounds.push(part);
         }
         rounds
     }
