@@ -60,6 +60,8 @@ pub(super) struct Site {
     pub(super) asks: Vec<Sorted>,
     /// The variables that it or any later node may read.
     pub(super) live: Names,
+    /// Those of them that are not certainly given any value before.
+    pub(super) needed: Names,
     /// The number of its free conditions.
     pub(super) free: usize,
     /// The variables that being here may set, with their possible cells.
@@ -314,26 +316,43 @@ impl Model {
                 };
                 step.exits.targets().chain(join).for_each(|to| before.entry(to).or_default().push(node));
             }
-            sites.values_mut().for_each(|site| site.live = site.reads);
-            let mut waiting: Vec<&NodeId> = flow.steps.keys().collect();
-            while let Some(node) = waiting.pop() {
-                let live = sites[node].live;
-                for from in before.get(node).into_iter().flatten() {
-                    let Some(site) = sites.get_mut(*from).filter(|site| site.live | live != site.live) else {
-                        continue;
-                    };
-                    site.live |= live;
-                    waiting.push(from);
-                }
-            }
+            let backwards =
+                |sites: &mut ById<NodeId, Site>, of: fn(&mut Site) -> &mut Names, most: fn(&Site) -> Names| {
+                    sites.values_mut().for_each(|site| *of(site) = site.reads);
+                    let mut waiting: Vec<&NodeId> = flow.steps.keys().collect();
+                    while let Some(node) = waiting.pop() {
+                        let Some(after) = sites.get_mut(node).map(|site| *of(site)) else { continue };
+                        for from in before.get(node).into_iter().flatten() {
+                            let Some(site) = sites.get_mut(*from) else { continue };
+                            let more = *of(site) | after & most(site);
+                            if *of(site) != more {
+                                *of(site) = more;
+                                waiting.push(from);
+                            }
+                        }
+                    }
+                };
+            backwards(sites, |site| &mut site.live, |_| Names::MAX);
             // Each branch has variables of its own: values common to all branches are settled before the fork.
-            for (node, site) in sites {
+            for (node, site) in &mut *sites {
                 if matches!(flow.step(node).node.kind, Kind::Fork { .. }) {
                     site.reads |= site.live;
                     site.settles |= site.live;
                 }
             }
+            // Work, a state and a call are only left by a step that gives these variables any value.
+            backwards(
+                sites,
+                |site| &mut site.needed,
+                |site| site.gives.iter().fold(Names::MAX, |most, (name, _)| most & !(1 << name)),
+            );
         }
+    }
+
+    /// Returns the cells of all values that a variable of a flow can be given.
+    pub(super) fn given_in(&self, site: &Site, name: usize) -> Mask {
+        let at = site.helps.binary_search_by_key(&name, |(name, _)| *name);
+        at.map_or(0, |at| site.helps[at].1)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::model::{MISSING, Mask, Model, Names};
+use super::model::{MISSING, Mask, Model, Names, Site};
 use crate::expr::{KNOWN, Outputs};
 use crate::graph::Kind;
 use crate::run::{BranchState, Data, Frame, FramePath, Place, Run};
@@ -63,20 +63,48 @@ pub(super) fn normalise(model: &Model, run: &mut Run) {
     run.revision = 0;
     run.executed = 0;
     run.tallies = None;
-    normalise_frame(model, &mut run.root);
+    normalise_frame(model, &mut run.root, true);
 }
 
-/// Normalises a frame, and returns the live variables of it and of the frames inside it with the same flow.
-fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
+/// The variables of a frame that a later step may read.
+#[derive(Clone, Copy)]
+struct Kept<'m> {
+    live: Names,
+    /// Those of them whose value matters.
+    needed: Names,
+    /// The facts about the node of the frame.
+    site: Option<&'m Site>,
+}
+
+impl Kept<'_> {
+    /// Returns the cells that a variable has in a normalised state; `None` if it is removed.
+    ///
+    /// One that is given any value before it is read has all of them now: states that differ only in it are the same.
+    fn mask(&self, model: &Model, name: &str, value: &Value) -> Option<Mask> {
+        let at = model.names.get_index_of(name).filter(|at| self.live & (1 << at) != 0)?;
+        let given = self.site.filter(|_| self.needed & (1 << at) == 0).map_or(0, |site| model.given_in(site, at));
+        let mask = marked(value).unwrap_or_else(|| model.mask_of(at, value)) | given;
+        (mask != MISSING).then_some(mask)
+    }
+}
+
+/// Normalises a frame, and returns the variables to keep of it and of the frames inside it with the same flow. Steps
+/// give values to the variables of a frame that `owns` them: a pass has only its item, and a branch has copies.
+fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> Kept<'m> {
     frame.since = 0;
     frame.spent.clear();
     frame.feedback = None;
     frame.raised = None;
     let Frame { flow, place, data, .. } = frame;
-    let mut live = model.site(flow, place.node()).map_or(0, |site| site.live);
-    let mut inside = |inner: &mut Frame| {
-        let inner_live = normalise_frame(model, inner);
-        live |= if inner.flow == *flow { inner_live } else { 0 };
+    let site = model.site(flow, place.node());
+    let (live, needed) = site.map_or((0, 0), |site| (site.live, site.needed));
+    let mut kept = Kept { live, needed, site };
+    let mut inside = |inner: &mut Frame, owns: bool| {
+        let inner_kept = normalise_frame(model, inner, owns);
+        if inner.flow == *flow {
+            kept.live |= inner_kept.live;
+            kept.needed |= inner_kept.needed;
+        }
     };
     match place {
         Place::Passing { passed, .. } => *passed = 0,
@@ -90,17 +118,17 @@ fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
                 keep_ahead(items, *pass as usize, most);
             }
             *pass = 0;
-            inside(frame);
+            inside(frame, false);
         }
-        Place::Within { frame, .. } => inside(frame),
+        Place::Within { frame, .. } => inside(frame, true),
         Place::Forked { branches, .. } => {
             for branch in &mut *branches {
                 if let BranchState::Open(frame) = &mut branch.state {
-                    inside(frame);
+                    inside(frame, false);
                 }
             }
             let data = branches.iter_mut().filter_map(|branch| branch.data.as_mut());
-            data.for_each(|data| normalise_data(model, data, live));
+            data.for_each(|data| normalise_data(model, data, &Kept { site: None, ..kept }));
         }
         Place::Ready { .. }
         | Place::Conversing { .. }
@@ -110,9 +138,9 @@ fn normalise_frame(model: &Model, frame: &mut Frame) -> Names {
         | Place::Ended { .. } => {}
     }
     if let Some(data) = data {
-        normalise_data(model, data, live);
+        normalise_data(model, data, &Kept { site: kept.site.filter(|_| owns), ..kept });
     }
-    live
+    kept
 }
 
 /// Keeps the remaining items of a loop if their number is known. Otherwise keeps one item if there are more than the
@@ -132,9 +160,9 @@ pub(super) fn are_counted(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(|item| *item == KNOWN)
 }
 
-fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
+fn normalise_data(model: &Model, data: &mut Arc<Data>, kept: &Kept<'_>) {
     // Unshared data are processed directly: checking them first is as much work.
-    if Arc::strong_count(data) > 1 && is_normal(model, data, live) {
+    if Arc::strong_count(data) > 1 && is_normal(model, data, kept) {
         return;
     }
     let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = Arc::make_mut(data);
@@ -145,10 +173,9 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
     bypasses.clear();
     (*budget, *output, *fault) = (None, None, None);
     variables.retain(|name, value| {
-        let Some(at) = model.names.get_index_of(name).filter(|at| live & (1 << at) != 0) else { return false };
-        let mask = marked(value).unwrap_or_else(|| model.mask_of(at, value));
-        *value = mark(mask);
-        mask != MISSING
+        let mask = kept.mask(model, name, value);
+        *value = mark(mask.unwrap_or(MISSING));
+        mask.is_some()
     });
     // Equal states have the same order.
     if !variables.keys().is_sorted() {
@@ -157,14 +184,13 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, live: Names) {
 }
 
 /// Checks whether data need no change: unchanged data stay shared between states.
-fn is_normal(model: &Model, data: &Data, live: Names) -> bool {
+fn is_normal(model: &Model, data: &Data, kept: &Kept<'_>) -> bool {
     let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = data;
-    let is_live = |name: &String| model.names.get_index_of(name).is_some_and(|at| live & (1 << at) != 0);
-    let is_kept = |value: &Value| marked(value).is_some_and(|mask| mask != MISSING);
+    let is_same = |name: &str, value: &Value| marked(value).is_some() && marked(value) == kept.mask(model, name, value);
     let has_more = **input != Value::Null || *outputs != Outputs::default() || !bypasses.is_empty();
     !has_more
         && (budget.is_none() && output.is_none() && fault.is_none())
-        && variables.iter().all(|(name, value)| is_kept(value) && is_live(name))
+        && variables.iter().all(|(name, value)| is_same(name, value))
         && variables.keys().is_sorted()
 }
 
