@@ -510,3 +510,57 @@ tools:
     let [trap] = many.finishes.refutations() else { panic!("{many:#?}") };
     assert!(!trap.run.is_replayed && trap.run.events.len() < 1_000, "{}", trap.run.events.len());
 }
+
+#[test]
+fn a_value_that_work_replaces_before_it_is_read_makes_no_states() {
+    // Each of six questions sets a variable; each variable is read after work that may set it, or may not.
+    let text = |outputs: &str| {
+        let names: Vec<String> = (0..6).map(|at| format!("v{at}")).collect();
+        let mut text = String::from("variables:\n");
+        names.iter().for_each(|name| text += &format!("  - {{ name: {name}, type: boolean, default: false }}\n"));
+        text += "activities:\n  - id: ask\n    steps:\n";
+        for name in &names {
+            text += &format!(
+                "      - {{ id: {name}, kind: checkpoint, message: Sure?, options: [{{ id: 'yes', label: 'Yes', effect: {{ setVariable: {{ {name}: true }} }} }}, {{ id: 'no', label: 'No' }}] }}\n"
+            );
+        }
+        text += &format!("      - {{ id: work, kind: step, outputs: [{outputs}] }}\n    transitions: [{{ to: r0 }}]\n");
+        for (at, name) in names.iter().enumerate() {
+            let next = if at == 5 { "e".to_owned() } else { format!("r{}", at + 1) };
+            text += &format!(
+                "  - {{ id: r{at}, steps: [{{ id: look, kind: step }}], transitions: [{{ to: yes{at}, when: {name} == true }}, {{ to: {next}, isDefault: true }}] }}\n"
+            );
+            text += &format!(
+                "  - {{ id: yes{at}, steps: [{{ id: look, kind: step }}], transitions: [{{ to: {next} }}] }}\n"
+            );
+        }
+        text + "  - { id: e, steps: [{ id: look, kind: step }] }\n"
+    };
+    let (replaced, kept) = (activities(&text("v0, v1, v2, v3, v4, v5")), activities(&text("")));
+    for proof in [&replaced, &kept] {
+        assert_eq!((&proof.finishes, &proof.alive), (&Conclusion::Proved, &Conclusion::Proved), "{proof:#?}");
+    }
+    assert!(replaced.states < 60, "{} states", replaced.states);
+    assert!(kept.states > 120, "{} states", kept.states);
+}
+
+#[test]
+fn a_value_that_is_read_before_work_replaces_it_counts() {
+    // `x` is false at the first reading, and the work that may set it comes after it.
+    let proof = activities(
+        "variables: [{ name: x, type: boolean, default: false }]
+activities:
+  - id: a
+    steps: [{ id: clear, kind: step, actions: [{ action: set, target: x, value: false }] }]
+    transitions: [{ to: never, when: x == true }, { to: b, isDefault: true }]
+  - id: b
+    steps: [{ id: work, kind: step, outputs: [x] }]
+    transitions: [{ to: c, when: x == true }, { to: d, isDefault: true }]
+  - { id: c, steps: [{ id: work, kind: step }] }
+  - { id: d, steps: [{ id: work, kind: step }] }
+  - { id: never, steps: [{ id: work, kind: step }] }
+",
+    );
+    let dead = never(&proof);
+    assert!(!dead.is_empty() && dead.iter().all(|node| node.starts_with("never")), "{dead:?}");
+}
