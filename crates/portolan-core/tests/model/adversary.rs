@@ -24,6 +24,8 @@ use crate::{WORDS, activities, current, generate};
 
 /// How many attempts are made on one run.
 const ATTEMPTS: usize = 150;
+/// How many runs of one definition are attacked. To draw one and to prove it sound takes longer than all attempts.
+const RUNS: usize = 4;
 
 /// What is attempted, and how often of so many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,13 +157,17 @@ impl Adversary {
     fn attack(&mut self) {
         let files = self.files();
         let Some(workflow) = workflow(&files.0) else { return };
+        (0..RUNS).for_each(|_| self.attack_run(&files, &workflow));
+    }
+
+    fn attack_run(&mut self, files: &Files, workflow: &Workflow) {
         let rules = Rules {
             human: *self.pick(&[Human::Attested, Human::Verified]),
             branches: *self.pick(&[Branches::Inside, Branches::Inside, Branches::Outside]),
             is_branch: false,
         };
-        let opening = Opening { rules, input: Some(Arc::new(input(&workflow))), ..Opening::of(workflow.id().clone()) };
-        let mut walk = Walk::opened(&workflow, &opening);
+        let opening = Opening { rules, input: Some(Arc::new(input(workflow))), ..Opening::of(workflow.id().clone()) };
+        let mut walk = Walk::opened(workflow, &opening);
         let mut shown = Shown::default();
         let mut past = Vec::new();
         self.runs += 1;
@@ -172,8 +178,8 @@ impl Adversary {
             }
             let attempt = self.attempt();
             match attempt {
-                Attempt::Elsewhere => self.begin_elsewhere(&workflow, &opening),
-                Attempt::Edited => self.edit(&files, &walk, &shown),
+                Attempt::Elsewhere => self.begin_elsewhere(workflow, &opening),
+                Attempt::Edited => self.edit(files, &walk, &shown),
                 _ => {
                     if let Some(event) = self.event(attempt, &walk, &past) {
                         self.make(attempt, &event, &mut walk, &mut shown);

@@ -14,7 +14,7 @@ use portolan_core::value::{Outcome, Timestamp};
 use serde_json::Value;
 
 /// How many states the analysis looks at: of a workflow that has more, nothing is promised here.
-const MOST_STATES: usize = 4_000;
+const MOST_STATES: usize = 1_000;
 
 /// The workflow of the first file, when strict validation accepts every file and has no advice for any, and the analysis
 /// finds no run that is caught or loses its way: what is promised of runs is promised where that was followed.
