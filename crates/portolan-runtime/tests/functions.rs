@@ -8,15 +8,17 @@ mod calls;
 use calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use portolan_core::run::{Actor, Change, EffectResult, EventKind};
 use portolan_runtime::carrier::Address;
+use portolan_runtime::clock::Clock;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, ExecutionObserver, Outcome, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{Finished, How, Interrupted, Options, Service, StoreAt};
+use portolan_runtime::service::{Caller, Finished, Fork, How, Interrupted, Options, Service, StoreAt};
 use portolan_runtime::store::{NewRun, Record, RunId};
 use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
@@ -55,10 +57,14 @@ struct World {
 }
 
 fn world(store: StoreAt) -> World {
+    world_at(store, Clock::System)
+}
+
+fn world_at(store: StoreAt, clock: Clock) -> World {
     let folder = tempfile::tempdir().expect("a folder");
     let project = folder.path().join("project");
     std::fs::create_dir_all(&project).expect("a project");
-    let options = Options { store, trust: Some(folder.path().join("data")), ..Options::of(&project) };
+    let options = Options { store, clock, trust: Some(folder.path().join("data")), ..Options::of(&project) };
     World { service: Service::new(options).expect("a service"), folder }
 }
 
@@ -166,6 +172,27 @@ async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_
         let finished = world.service.resume_function(&id, Interrupted::Repeat, how).await.expect("it goes on");
         assert_eq!(finished.outcome, expected(), "after {kept} records");
         assert_eq!(*calls.lock().expect("no panic"), 6 - before, "after {kept} records");
+    }
+}
+
+#[tokio::test]
+async fn a_fork_has_the_time_that_its_past_has_left() {
+    let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+    let world = world_at(StoreAt::Memory, Clock::Stepping(time.clone()));
+    let definition = world.definition(GRAPH, "outer");
+    let finished = world.call(&definition, json!({"v": 1}), How::with(written()), true).await;
+    assert_eq!(finished.outcome, expected());
+    let address = Address::Stored(finished.run.expect("it is kept"));
+    let records = world.service.records(&address).await.expect("its journal");
+    let caller = Caller::agent("agent");
+    // An hour later: the function may take five minutes.
+    time.fetch_add(3_600_000, Ordering::Relaxed);
+    for kept in 1..records.len() {
+        let fork = world.service.fork(&address, Fork::at(kept as u64), &caller).await.expect("it is forked");
+        let Address::Stored(id) = fork.address else { panic!("it is in the store") };
+        let how = How::with(remaining(&records[..kept]));
+        let finished = world.service.resume_function(&id, Interrupted::Repeat, how).await.expect("it goes on");
+        assert_eq!(finished.outcome, expected(), "after {kept} records");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portolan_core::engine::{self, changes_of, migrate};
 use portolan_core::present::focus;
 use portolan_core::run::{Branches, Carried, Change, Event, EventKind, FramePath, Opening, Origin, Place, Run};
+use portolan_core::value::Timestamp;
 use serde_json::{Map, Value};
 
 use super::hold::{Carrier, Held};
@@ -72,7 +73,10 @@ impl Service {
             Onto::Pinned => then.clone(),
             Onto::Current => self.current(then)?,
         };
-        begin_anew(&mut records[0], &origin(address, seq, &past, &definition))?;
+        let last = records.last().ok_or_else(|| no_record(&past, seq))?.event.at;
+        let begun =
+            Begun { origin: origin(address, seq, &past, &definition), passed: self.now().0.saturating_sub(last.0) };
+        begin_anew(&mut records[0], &begun)?;
         let run = Run::fold(records.iter().flat_map(|record| &record.changes));
         let mut run = run.ok_or_else(|| no_record(&past, seq))?;
         may_be_forked(&run)?;
@@ -187,10 +191,19 @@ fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> 
     Origin { run: address.to_string(), seq, carried }
 }
 
+/// The beginning of a fork.
+struct Begun {
+    origin: Origin,
+    /// The milliseconds between the last common record and the fork. They do not count as time of the run: it would
+    /// reach its time limit at once.
+    passed: i64,
+}
+
 /// Marks the first record of a run as forked.
-fn begin_anew(first: &mut Record, origin: &Origin) -> Result<(), ServiceError> {
+fn begin_anew(first: &mut Record, begun: &Begun) -> Result<(), ServiceError> {
     let fork = |opening: &mut Opening| {
-        opening.origin = Some(origin.clone());
+        opening.origin = Some(begun.origin.clone());
+        opening.since = opening.since.map(|since| Timestamp(since.0.saturating_add(begun.passed)));
         // Branches of a task file are tasks beside it, and here is no task file.
         opening.rules.branches = Branches::Inside;
         !opening.rules.is_branch
