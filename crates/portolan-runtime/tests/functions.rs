@@ -176,6 +176,20 @@ async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_
 }
 
 #[tokio::test]
+async fn why_a_run_ended_at_its_limits_is_told() {
+    let world = world_at(StoreAt::Memory, Clock::stepping(0));
+    let limits = "executionLimits: {maxExecutionTimeMs: 500}\ntools:";
+    let definition = world.definition(&GRAPH.replace("tools:", limits), "outer");
+    let finished = world.call(&definition, json!({"v": 1}), How::with(written()), true).await;
+    assert!(matches!(&finished.outcome, Outcome::Failed(fault) if fault.code == "limit-time"), "{finished:?}");
+    let address = Address::Stored(finished.run.expect("it is kept"));
+    let halt =
+        world.service.halt(&address, None, &Caller::agent("agent")).await.expect("it is read").expect("it failed");
+    let told = halt.failed.iter().map(|failure| failure.reason.as_str()).collect::<Vec<_>>();
+    assert!(matches!(told[..], [reason] if reason.contains("maxExecutionTimeMs")), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_fork_has_the_time_that_its_past_has_left() {
     let time = Arc::new(AtomicI64::new(1_700_000_000_000));
     let world = world_at(StoreAt::Memory, Clock::Stepping(time.clone()));

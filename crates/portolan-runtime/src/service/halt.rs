@@ -236,7 +236,8 @@ impl JournalView<'_> {
             };
             for change in changes.iter().rev() {
                 match change {
-                    Change::Executed { fault: Some(fault), .. } => {
+                    // A run that reaches its limits ends without executing the node.
+                    Change::Executed { fault: Some(fault), .. } | Change::Finished { fault: Some(fault), .. } => {
                         let output = fault.detail.as_str();
                         return Some(self.failure(&fault.node, None, &fault.message, output));
                     }
