@@ -115,7 +115,7 @@ inPage("a run that failed says where and why, and the step is shown", async (pag
   await page.locator("aside[aria-label=Details] h2", { hasText: "send" }).waitFor();
   await soundIn(page, complaints, "a failed run");
   // One press leads to the data that it failed with.
-  await why.getByRole("button", { name: "Run again from here…" }).click();
+  await why.getByRole("button", { name: "Run again from send…" }).click();
   const field = page.getByLabel("Value of text, as JSON");
   assert.deepEqual(JSON.parse(await field.inputValue()), { message: "no route to Ada" });
   await field.fill('{"message": "nobody there"}');
@@ -131,4 +131,15 @@ inPage("a run whose commands nobody has trusted waits for that, and the command 
   assert.match(await why.textContent(), /Waits for a person to trust its commands.*portolan trust \S*unread\.json/s);
   await page.goto(studio.at("/"));
   await page.locator("a.entry.run", { hasText: run }).getByText("Waits for a person to trust its commands").waitFor();
+});
+
+inPage("Enter opens the first thing that is found", async (page) => {
+  await page.goto(studio.at("/"));
+  await page.getByRole("region", { name: "Definitions" }).locator("a.entry").first().waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("mail");
+  await page.locator("a.entry", { hasText: "mail" }).first().waitFor();
+  const first = await page.locator("a.entry").first().getAttribute("href");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((first) => location.hash === first, first);
 });

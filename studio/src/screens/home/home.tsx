@@ -37,8 +37,9 @@ export function HomeScreen({ project }: { project: Project | null }) {
   const broken = ended.filter((run) => run.status === "failure" || run.status === "blocked").slice(0, words ? 200 : 5);
   const finished = ended.filter((run) => !broken.includes(run));
 
-  // The arrow keys go through all results, whichever list they are in.
+  // The arrow keys go through all results, whichever list they are in, and Enter opens the first.
   const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key === "Enter" && words && event.target instanceof HTMLInputElement) list.current?.querySelector<HTMLElement>("a.entry")?.click();
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const rows = [...(list.current?.querySelectorAll<HTMLElement>("a.entry") ?? [])];
     const at = rows.indexOf(document.activeElement as HTMLElement);

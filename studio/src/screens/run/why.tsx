@@ -59,7 +59,7 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
               {halt.turn === "nobody" && onAgain && halt.failed.length > 0 && (
                 <button type="button" className="button primary" onClick={() => onAgain(wrong)}>
                   <Icon name="retry" />
-                  Run again from here…
+                  Run again from {names[wrong] ?? wrong}…
                 </button>
               )}
               {halt.failed.length > 0 && (
