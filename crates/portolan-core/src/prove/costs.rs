@@ -211,18 +211,22 @@ impl Search<'_> {
             firm.retain(|at| !self.budgets.get_index(*at as usize).is_some_and(|(budget, _)| renews(step, budget)));
         }
         if firm.is_empty() {
-            self.go_round_once(circle);
-            return 0;
+            return self.go_round_once(circle, stays);
         }
+        self.take(circle.edges(), &firm, stays)
+    }
+
+    /// Removes the steps that use one of these budgets. Returns the number of their uses.
+    fn take(&mut self, edges: impl Iterator<Item = u32>, budgets: &BTreeSet<u32>, stays: u64) -> u64 {
         let mut more = 0_u64;
-        for at in &firm {
+        for at in budgets {
             let times = stays.saturating_mul(u64::from(self.budgets[*at as usize]));
             more = more.saturating_add(times);
             self.times[*at as usize] = self.times[*at as usize].saturating_add(times);
         }
-        for edge in circle.edges() {
-            let firmly = self.takes[edge as usize].iter().find(|at| firm.contains(at));
-            if let Some(at) = firmly {
+        for edge in edges {
+            let taken = self.takes[edge as usize].iter().find(|at| budgets.contains(at));
+            if let Some(at) = taken {
                 self.way[edge as usize] = Way::Takes(*at);
             }
         }
@@ -230,19 +234,20 @@ impl Search<'_> {
     }
 
     /// Removes the steps that repeat the outermost round of a cycle, preferably those that use no budget. The rounds
-    /// around and inside it may then be bounded.
-    fn go_round_once(&mut self, circle: &Part) {
+    /// around and inside it may then be bounded. If all use budgets that something in the cycle renews, each budget
+    /// counts once. Returns the number of uses.
+    fn go_round_once(&mut self, circle: &Part, stays: u64) -> u64 {
         let back = circle.leading_back();
         let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.is_bounded();
         let free: Vec<u32> = back.iter().copied().filter(is_free).collect();
-        let back = if free.is_empty() { back } else { free };
+        let (back, uses) = if free.is_empty() { (back, true) } else { (free, false) };
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
-        let Some(outermost) = back.iter().map(to).min() else { return };
+        let Some(outermost) = back.iter().map(to).min() else { return 0 };
         let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
         let outer: Vec<u32> = back.into_iter().filter(|edge| head(to(edge)) == head(outermost)).collect();
-        for edge in outer {
-            self.way[edge as usize] = Way::Round;
-        }
+        outer.iter().for_each(|edge| self.way[*edge as usize] = Way::Round);
+        let used = outer.iter().filter(|_| uses).flat_map(|edge| &self.takes[*edge as usize]).copied().collect();
+        self.take(circle.edges(), &used, stays)
     }
 
     /// Returns the maximum costs of a run; `order` lists each state after its successors.

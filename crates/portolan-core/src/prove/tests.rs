@@ -302,6 +302,20 @@ fn what_a_person_may_begin_again_leaves_the_retries_around_it_counted() {
 }
 
 #[test]
+fn a_budget_that_an_answer_off_the_way_renews_counts_once() {
+    // Only a failed join leads to the answer, so that a run that needs none goes back from `last` as often as it may.
+    let proof = proof(
+        "once.json",
+        r#"{"nodes": {"s": {"type": "start"}, "f": {"type": "fork", "maxConcurrency": 1, "join": "j"}, "j": {"type": "join", "fork": "f", "strategy": "all-pass"},
+              "work": {"type": "task", "maxRetries": 0}, "ask": {"type": "end", "result": "blocked", "escalation": "hitl"}, "last": {"type": "task", "maxRetries": 1}, "e": {"type": "end", "result": "success"}},
+            "edges": [{"from": "s", "to": "f"}, {"from": "f", "to": "work"}, {"from": "work", "to": "j"}, {"from": "f", "to": "ask"},
+              {"from": "ask", "to": "j", "on": "passed"}, {"from": "j", "to": "last", "on": "passed"}, {"from": "j", "to": "ask", "on": "failed"},
+              {"from": "last", "to": "f", "on": "failed"}, {"from": "last", "to": "e"}]}"#,
+    );
+    assert_eq!(proof.costs.as_ref().expect("it is small").most.moves, 4, "{proof:#?}");
+}
+
+#[test]
 fn a_loop_has_made_its_last_pass_only_where_each_pass_can_be_made() {
     // Whatever `n` is at first, the second pass begins with 0, and goes back.
     let text = |most: u32| {
