@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::states::answer;
-use super::{json as reread, step};
+use super::{json as reread, reading, step};
 use crate::chat::{Arguments, Finish, ToolUse};
 use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
@@ -159,7 +159,7 @@ fn told(workflow: &Workflow, failures: &BTreeMap<String, u32>) -> Told {
     let world = || World { workflow, failures: failures.clone() };
     let straight = world().run(&mut first, |run, _| run);
     let read = world().run(&mut first, |run, _| reread(&run));
-    let folded = world().run(&mut first, |_, journal| Run::fold(&reread(journal)).expect("a journal is a run"));
+    let folded = world().run(&mut first, reading());
     assert_eq!(straight, read, "a run read back from JSON goes on as it would have");
     assert_eq!(straight, folded, "a run folded from its journal goes on as it would have");
     straight

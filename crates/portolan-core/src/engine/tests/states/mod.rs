@@ -12,7 +12,7 @@ use std::sync::Arc;
 use expect_test::Expect;
 use serde_json::{Value, json};
 
-use super::{json as reread, step};
+use super::{json as reread, reading, step};
 use crate::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, Role, ToolUse, Usage};
 use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
@@ -30,7 +30,7 @@ fn story(workflow: &str, lines: &str, told: Expect) {
     let workflow = notation::workflow(workflow);
     let straight = tell(&workflow, lines, |run, _| run);
     let read = tell(&workflow, lines, |run, _| reread(&run));
-    let folded = tell(&workflow, lines, |_, journal| Run::fold(&reread(journal)).expect("a journal is a run"));
+    let folded = tell(&workflow, lines, reading());
     assert_eq!(straight, read, "a run read back from JSON goes on as it would have");
     assert_eq!(straight, folded, "a run folded from its journal goes on as it would have");
     told.assert_eq(&straight);
