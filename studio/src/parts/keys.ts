@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { go, link } from "../route";
 
 export const KEYS: [string, [string, string][]][] = [
@@ -100,10 +100,11 @@ function leave(event: KeyboardEvent): void {
 /** The focus where it is of use once what had it is gone. */
 export const focusGraph = () => document.querySelector<HTMLElement>("[data-graph]")?.focus({ preventScroll: true });
 
+/** Listens from the moment at which the screen is there: a key that is pressed at once would be lost. */
 export function useKeys(onKey: (event: KeyboardEvent) => void): void {
   const latest = useRef(onKey);
   latest.current = onKey;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (isTyping(event)) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { isTyping } from "../../parts/keys";
 
 interface Commands {
@@ -17,7 +17,7 @@ interface Commands {
 export function useCommands(commands: Commands): void {
   const latest = useRef(commands);
   latest.current = commands;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.altKey || document.querySelector("dialog[open]")) return;
       const { save, undo, redo, duplicate } = latest.current;

@@ -26,9 +26,14 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
     }
     const used = new Set(out.map((entry) => entry.on));
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
-    places.push({ label: `Behind “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
+    const way = out.length === 0 ? "After" : "On another way out of";
+    places.push({ label: `${way} “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
   }
-  return [...places, { label: "Unconnected", place: {} }];
+  const unconnected = { label: "Unconnected", place: {} };
+  if (places.length > 0) return [...places, unconnected];
+  // Without a selection every edge is a place.
+  const edges = (shown.drawing?.edges ?? []).filter((entry) => shown.edges[entry.id]);
+  return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } }))];
 }
 
 /** The innermost node whose place holds this offset. */

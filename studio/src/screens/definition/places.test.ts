@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checked, Definition } from "../../api/types";
+import { placementsOf } from "./places";
+
+const definition = { palette: [] } as unknown as Definition;
+const shown = {
+  about: { a: { name: "Write", editable: true }, b: { name: "Test", editable: true } },
+  drawing: {
+    nodes: [{ id: "a", kind: "task" }, { id: "b", kind: "task" }],
+    edges: [{ id: "a->b", from: "a", to: "b", on: "passed", kind: "passed" }],
+  },
+  edges: { "a->b": {} },
+} as unknown as Checked;
+const labels = (selected: string | null, edge: string | null = null) => placementsOf(definition, shown, selected, edge).map(({ label }) => label);
+
+test("without a selection a step can be added on every edge", () => {
+  assert.deepEqual(labels(null), ["Unconnected", "Between “Write” and “Test”, on passed"]);
+});
+
+test("with one, the places next to it come first", () => {
+  assert.deepEqual(labels("a"), ["Between “Write” and “Test”, on passed", "On another way out of “Write”", "Unconnected"]);
+  assert.deepEqual(labels("b"), ["After “Test”", "Unconnected"]);
+  assert.deepEqual(labels(null, "a->b"), ["Between “Write” and “Test”", "Unconnected"]);
+});
