@@ -240,13 +240,14 @@ impl Search<'_> {
         let back = circle.leading_back();
         let is_free = |edge: &u32| !self.found.edges[*edge as usize].step.is_bounded();
         let free: Vec<u32> = back.iter().copied().filter(is_free).collect();
-        let (back, uses) = if free.is_empty() { (back, true) } else { (free, false) };
+        let back = if free.is_empty() { back } else { free };
         let to = |edge: &u32| self.found.edges[*edge as usize].to;
         let Some(outermost) = back.iter().map(to).min() else { return 0 };
         let head = |state: u32| self.found.edges_of(state).next().map(|(_, edge)| (&edge.step.flow, &edge.step.node));
         let outer: Vec<u32> = back.into_iter().filter(|edge| head(to(edge)) == head(outermost)).collect();
         outer.iter().for_each(|edge| self.way[*edge as usize] = Way::Round);
-        let used = outer.iter().filter(|_| uses).flat_map(|edge| &self.takes[*edge as usize]).copied().collect();
+        let bounded = outer.iter().filter(|edge| !is_free(edge));
+        let used = bounded.flat_map(|edge| &self.takes[*edge as usize]).copied().collect();
         self.take(circle.edges(), &used, stays)
     }
 

@@ -9,6 +9,7 @@ mod costs;
 mod counterexample;
 mod explore;
 mod least;
+mod live;
 mod model;
 mod picks;
 mod pump;

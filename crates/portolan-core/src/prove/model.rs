@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::live::find_live;
 use super::state::is_like_a_mark;
 use crate::engine::may_give;
 use crate::expr::{Cells, Comparison, Condition, Expr, Partition, Sorted, condition_names};
@@ -91,7 +92,7 @@ impl Model {
             model.flows.insert(id.clone(), sites);
         }
         model.workflow = Workflow::new(workflow.id().clone(), flows);
-        model.find_live();
+        find_live(&model.workflow, &mut model.flows);
         model
     }
 
@@ -300,53 +301,6 @@ impl Model {
 
     pub(super) fn text(&self, name: usize) -> &str {
         self.names.get_index(name).map_or("", |(text, _)| text)
-    }
-
-    /// Computes the live variables of each node, backwards from their reads.
-    fn find_live(&mut self) {
-        let Model { workflow, flows, .. } = self;
-        for (id, sites) in flows {
-            let flow = workflow.flow(id);
-            let mut before: BTreeMap<&NodeId, Vec<&NodeId>> = BTreeMap::new();
-            for (node, step) in &flow.steps {
-                let join = match &step.node.kind {
-                    Kind::Fork { join, .. } => Some(&join.value),
-                    Kind::Repeat { of } => Some(&of.value),
-                    _ => None,
-                };
-                step.exits.targets().chain(join).for_each(|to| before.entry(to).or_default().push(node));
-            }
-            let backwards =
-                |sites: &mut ById<NodeId, Site>, of: fn(&mut Site) -> &mut Names, most: fn(&Site) -> Names| {
-                    sites.values_mut().for_each(|site| *of(site) = site.reads);
-                    let mut waiting: Vec<&NodeId> = flow.steps.keys().collect();
-                    while let Some(node) = waiting.pop() {
-                        let Some(after) = sites.get_mut(node).map(|site| *of(site)) else { continue };
-                        for from in before.get(node).into_iter().flatten() {
-                            let Some(site) = sites.get_mut(*from) else { continue };
-                            let more = *of(site) | after & most(site);
-                            if *of(site) != more {
-                                *of(site) = more;
-                                waiting.push(from);
-                            }
-                        }
-                    }
-                };
-            backwards(sites, |site| &mut site.live, |_| Names::MAX);
-            // Each branch has variables of its own: values common to all branches are settled before the fork.
-            for (node, site) in &mut *sites {
-                if matches!(flow.step(node).node.kind, Kind::Fork { .. }) {
-                    site.reads |= site.live;
-                    site.settles |= site.live;
-                }
-            }
-            // Work, a state and a call are only left by a step that gives these variables any value.
-            backwards(
-                sites,
-                |site| &mut site.needed,
-                |site| site.gives.iter().fold(Names::MAX, |most, (name, _)| most & !(1 << name)),
-            );
-        }
     }
 
     /// Returns the cells of all values that a variable of a flow can be given.
