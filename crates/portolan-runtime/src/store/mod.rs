@@ -13,6 +13,7 @@ mod definitions;
 mod error;
 mod lease;
 mod memory;
+mod rows;
 mod seal;
 mod sqlite;
 mod summary;

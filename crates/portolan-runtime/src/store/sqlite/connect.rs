@@ -188,7 +188,7 @@ pub(super) fn known_version(db: &Connection) -> Result<usize, Trouble> {
 
 fn refuse<T>(db: &Connection, why: &str) -> Result<T, Trouble> {
     let path = db.path().unwrap_or("the file");
-    Err(Trouble::Refused(StoreError::Unavailable(format!("`{path}` {why}"))))
+    Err(StoreError::Unavailable(format!("`{path}` {why}")).into())
 }
 
 /// Switches to the write-ahead log: reads continue during a write, and a commit needs one flush.

@@ -8,21 +8,15 @@ use rusqlite::ErrorCode;
 
 use super::connect::Place;
 use crate::store::StoreError;
+use crate::store::rows::Unread;
 
 /// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The database failed: the connection is not used again.
     Database(rusqlite::Error),
-    /// The request is refused; the file is intact.
-    Refused(StoreError),
-    /// The stored data is not what was written.
-    Garbled {
-        /// The data, such as "record 3 of run `k3mx8q2p`".
-        what: String,
-        /// The fault.
-        why: String,
-    },
+    /// The stored data cannot be read.
+    Unread(Unread),
 }
 
 impl From<rusqlite::Error> for Trouble {
@@ -31,9 +25,15 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
+impl From<Unread> for Trouble {
+    fn from(unread: Unread) -> Trouble {
+        Trouble::Unread(unread)
+    }
+}
+
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Trouble {
-        Trouble::Refused(error)
+        Trouble::Unread(Unread::Refused(error))
     }
 }
 
@@ -41,11 +41,9 @@ impl Trouble {
     pub(super) fn into_error(self, place: &Place) -> StoreError {
         match self {
             Trouble::Database(error) => of_database(place, &error),
-            Trouble::Refused(error) => error,
-            Trouble::Garbled { what, why } => StoreError::Corrupt(format!(
-                "{what} in `{}` cannot be read ({why}): restore an earlier copy of the file",
-                place.path.display()
-            )),
+            Trouble::Unread(unread) => {
+                unread.into_error(&format!("`{}`", place.path.display()), "an earlier copy of the file")
+            }
         }
     }
 }

@@ -6,10 +6,8 @@
 
 mod connect;
 mod fault;
-mod json;
 mod lane;
 mod read;
-mod sizes;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -23,11 +21,11 @@ use tokio::sync::oneshot;
 
 use super::definitions::Definitions;
 use super::lease::Driven;
+use super::rows::Sizes;
 use super::{Digest, Keyring, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
 use connect::{Link, Place};
 use fault::Trouble;
 use lane::Lane;
-use sizes::Sizes;
 use write::Write;
 
 /// A store in an SQLite file.

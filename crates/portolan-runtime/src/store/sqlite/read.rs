@@ -3,30 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use portolan_core::run::{Change, Form, Frame, Opening, Run, Tallies};
+use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::fault::Trouble;
-use super::json;
-use crate::store::seal::{Part, Unopened};
-use crate::store::{Digest, Keyring, ListFilter, Record, RunId, RunStatus, StoreError, StoredRun, Summary};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Snapshot {
-    revision: u64,
-    #[serde(default)]
-    executed: u64,
-    #[serde(default)]
-    tallies: Option<Box<Tallies>>,
-    root: Frame,
-}
+use crate::store::rows::{Reader, complete, intact, missing, summary};
+use crate::store::{Digest, Keyring, ListFilter, Record, RunId, StoreError, StoredRun, Summary};
 
 pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Result<StoredRun, Trouble> {
-    let unknown = || Trouble::Refused(StoreError::no_run(id));
+    let unknown = || Trouble::from(StoreError::no_run(id));
     // One transaction for all reads: they stay consistent during concurrent writes.
     let db = db.ok_or_else(unknown)?.unchecked_transaction()?;
     let sql = "SELECT positions.seq, updated_at, snapshots.seq, text, opening, definition, opened_at, number
@@ -34,12 +20,9 @@ pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Re
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([id.as_str()])?;
     let row = rows.next()?.ok_or_else(unknown)?;
-    let (seq, whole_at, sealed) = (number(row, 0)?, number(row, 2)?, Sealed { keyring, id });
-    let what = || format!("the snapshot of run `{id}`");
-    let Snapshot { revision, executed, tallies, root } = sealed.read(whole_at, Part::Snapshot, text(row, 3)?, what)?;
-    let opening = sealed.read(1, Part::Opening, text(row, 4)?, || format!("the opening of run `{id}`"))?;
-    let mut run = Run { form: Form::One, revision, opening, executed, tallies, root };
-    follow(&db, &sealed, row.get(7)?, whole_at..seq, &mut run)?;
+    let (seq, whole_at, reader) = (number(row, 0)?, number(row, 2)?, Reader { keyring, id });
+    let mut run = reader.run(whole_at, text(row, 3)?, text(row, 4)?)?;
+    follow(&db, &reader, row.get(7)?, whole_at..seq, &mut run)?;
     Ok(StoredRun {
         id: id.clone(),
         seq,
@@ -53,7 +36,7 @@ pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Re
 /// Applies the changes of the records after a snapshot.
 fn follow(
     db: &Connection,
-    sealed: &Sealed<'_>,
+    reader: &Reader<'_>,
     run_number: i64,
     records: Range<u64>,
     run: &mut Run,
@@ -63,44 +46,16 @@ fn follow(
     let mut rows = statement.query(params![run_number, bounded(records.start), bounded(last)])?;
     let mut next = records.start;
     while let Some(row) = rows.next()? {
+        reader.follow(run, next, number(row, 0)?, text(row, 2)?)?;
         next += 1;
-        let seq = number(row, 0)?;
-        if seq != next {
-            return Err(missing(sealed.id, next));
-        }
-        let what = || format!("record {seq} of run `{}`", sealed.id);
-        let changes: Vec<Change> = sealed.read(seq, Part::Changes, text(row, 2)?, what)?;
-        changes.iter().for_each(|change| run.apply(change));
     }
     // A snapshot that is ahead of its run was not written with it.
-    if next == records.end { Ok(()) } else { Err(missing(sealed.id, next.min(records.end) + 1)) }
-}
-
-/// Reads the texts of a run, sealed or not.
-struct Sealed<'s> {
-    keyring: &'s Keyring,
-    id: &'s RunId,
-}
-
-impl Sealed<'_> {
-    fn read<T: DeserializeOwned>(
-        &self,
-        seq: u64,
-        part: Part,
-        text: &str,
-        what: impl Fn() -> String,
-    ) -> Result<T, Trouble> {
-        match self.keyring.open(self.id, seq, part, text) {
-            Ok(text) => json::read(&text, what),
-            Err(Unopened::NoKey(error)) => Err(Trouble::Refused(error)),
-            Err(Unopened::Damaged(why)) => Err(Trouble::Garbled { what: what(), why }),
-        }
-    }
+    if next == records.end { Ok(()) } else { Err(missing(reader.id, next.min(records.end) + 1).into()) }
 }
 
 /// Returns the number of a run in the file.
 pub(super) fn number_of<'d>(db: Option<&'d Connection>, id: &RunId) -> Result<(&'d Connection, i64), Trouble> {
-    let unknown = || Trouble::Refused(StoreError::no_run(id));
+    let unknown = || Trouble::from(StoreError::no_run(id));
     let db = db.ok_or_else(unknown)?;
     let mut statement = db.prepare_cached("SELECT number FROM runs WHERE id = ?1")?;
     let number = statement.query_one([id.as_str()], |row| row.get(0)).optional()?.ok_or_else(unknown)?;
@@ -114,33 +69,15 @@ pub(super) fn records(
     after: u64,
     limit: usize,
 ) -> Result<Vec<Record>, Trouble> {
-    let (db, number) = number_of(db, id)?;
+    let (db, run) = number_of(db, id)?;
     let mut statement = db.prepare_cached(RECORDS)?;
-    let mut rows = statement.query(params![number, bounded(after), bounded(limit)])?;
-    let mut found = Vec::new();
+    let mut rows = statement.query(params![run, bounded(after), bounded(limit)])?;
+    let (reader, mut found) = (Reader { keyring, id }, Vec::new());
     while let Some(row) = rows.next()? {
-        found.push(record(row, &Sealed { keyring, id })?);
+        found.push(reader.record(number(row, 0)?, text(row, 1)?, text(row, 2)?)?);
     }
     complete(&found, id, after)?;
     Ok(found)
-}
-
-fn record(row: &Row<'_>, sealed: &Sealed<'_>) -> Result<Record, Trouble> {
-    let seq = number(row, 0)?;
-    let what = || format!("record {seq} of run `{}`", sealed.id);
-    let event = sealed.read(seq, Part::Event, text(row, 1)?, what)?;
-    Ok(Record { seq, event, changes: sealed.read(seq, Part::Changes, text(row, 2)?, what)? })
-}
-
-fn complete(records: &[Record], id: &RunId, after: u64) -> Result<(), Trouble> {
-    match records.iter().zip(after.saturating_add(1)..).find(|(record, seq)| record.seq != *seq) {
-        None => Ok(()),
-        Some((_, seq)) => Err(missing(id, seq)),
-    }
-}
-
-fn missing(id: &RunId, seq: u64) -> Trouble {
-    Trouble::Garbled { what: format!("record {seq} of run `{id}`"), why: "it is missing".to_owned() }
 }
 
 /// Some records of a run, in order.
@@ -159,7 +96,8 @@ pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Su
     let mut rows = statement.query([bounded(filter.limit)])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(summary(row)?);
+        let (status, last) = ((text(row, 2)?, row.get(3)?), (row.get(5)?, number(row, 6)?));
+        found.push(summary(text(row, 0)?, text(row, 1)?, status, row.get(4)?, last)?);
     }
     Ok(found)
 }
@@ -174,29 +112,12 @@ pub(super) fn list_sql(filter: ListFilter) -> String {
     )
 }
 
-fn summary(row: &Row<'_>) -> Result<Summary, Trouble> {
-    let garbled = |what: String, why: &str| Trouble::Garbled { what, why: why.to_owned() };
-    let id = text(row, 0)?;
-    let id = RunId::parse(id).ok_or_else(|| garbled(format!("the handle `{id}`"), "it is not a valid handle"))?;
-    let what = || format!("the opening of run `{id}`");
-    let Opening { workflow, description, .. } = json::read(text(row, 1)?, what)?;
-    let status = RunStatus::parse(text(row, 2)?, row.get(3)?)
-        .ok_or_else(|| garbled(format!("the status of run `{id}`"), "there is no such status"))?;
-    let updated_at = Timestamp(row.get(5)?);
-    Ok(Summary { id, workflow, description, status, step: row.get(4)?, updated_at, seq: number(row, 6)? })
-}
-
 pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc<str>, Trouble> {
-    let unknown = || Trouble::Refused(StoreError::no_definition(digest));
+    let unknown = || Trouble::from(StoreError::no_definition(digest));
     let mut statement = db.ok_or_else(unknown)?.prepare_cached("SELECT text FROM definitions WHERE digest = ?1")?;
     let found: Option<Arc<str>> = statement.query_one([digest.as_str()], |row| row.get(0)).optional()?;
     let found = found.ok_or_else(unknown)?;
-    // Checks name commands: a definition changed in the file is not the one that was trusted.
-    if Digest::of(&*found) != *digest {
-        let why = "its text has been changed".to_owned();
-        return Err(Trouble::Garbled { what: format!("definition `{digest}`"), why });
-    }
-    Ok(found)
+    Ok(intact(digest, found)?)
 }
 
 /// Returns a text without a copy, for texts that are only parsed.

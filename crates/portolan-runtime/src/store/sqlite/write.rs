@@ -4,17 +4,13 @@ use std::iter;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use portolan_core::run::{Frame, Run, Tallies};
+use portolan_core::run::Run;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use serde::Serialize;
 use tokio::sync::oneshot;
 
 use super::connect::{Absent, Link, known_version};
 use super::fault::Trouble;
-use super::json;
-use super::sizes::Sizes;
-use crate::store::seal::{Part, Sealer};
-use crate::store::summary::step;
+use crate::store::rows::{NewRows, Row, Sizes, Texts};
 use crate::store::{Digest, Keyring, NewRun, Record, RunId, RunStatus, StoreError};
 
 /// A write and the channel for its result.
@@ -25,58 +21,16 @@ pub(super) struct Request {
 
 /// A write, as text already: callers do the serialization, and the writer only writes.
 pub(super) enum Write {
-    /// A new run with its first records, and the last one. With a cover, it is sealed.
-    Create {
-        definition: Digest,
-        definition_text: Arc<str>,
-        opening: String,
-        cover: Option<String>,
-        earlier: Vec<Row>,
-        row: Row,
-    },
+    /// A new run and its definition.
+    Create { definition: Digest, definition_text: Arc<str>, rows: NewRows },
     /// The next record of a run.
     Append(Row),
 }
 
-/// A record and the resulting position of its run.
-pub(super) struct Row {
-    id: RunId,
-    seq: i64,
-    at: i64,
-    status: RunStatus,
-    step: String,
-    texts: Texts,
-}
-
-/// The texts of a row.
-struct Texts {
-    event: String,
-    changes: String,
-    /// The whole run, if it is written with this record.
-    snapshot: Option<String>,
-}
-
-/// The changing parts of a run. Its opening is stored separately.
-#[derive(Serialize)]
-struct Snapshot<'r> {
-    revision: u64,
-    executed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tallies: Option<&'r Tallies>,
-    root: &'r Frame,
-}
-
 impl Write {
     pub(super) fn create(new: &NewRun, sizes: &Sizes) -> Write {
-        let (last, earlier) = new.records.split_last().expect("a run is created with its first record");
-        Write::Create {
-            definition: new.definition.clone(),
-            definition_text: Arc::clone(&new.definition_text),
-            opening: json::write(&new.run.opening),
-            cover: new.cover.as_ref().map(json::write),
-            earlier: earlier.iter().map(|record| Row::without_snapshot(&new.id, record, &new.run)).collect(),
-            row: Row::of(&new.id, last, &new.run, sizes),
-        }
+        let (definition, definition_text) = (new.definition.clone(), Arc::clone(&new.definition_text));
+        Write::Create { definition, definition_text, rows: NewRows::of(new, sizes) }
     }
 
     pub(super) fn append(id: &RunId, record: &Record, run_after: &Run, sizes: &Sizes) -> Write {
@@ -90,43 +44,8 @@ impl Write {
 
     fn row(&self) -> &Row {
         match self {
-            Write::Create { row, .. } | Write::Append(row) => row,
+            Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => row,
         }
-    }
-}
-
-impl Row {
-    fn of(id: &RunId, record: &Record, run: &Run, sizes: &Sizes) -> Row {
-        let mut row = Row::without_snapshot(id, record, run);
-        row.texts.snapshot = (!sizes.suffices(id, row.texts.event.len() + row.texts.changes.len())).then(|| {
-            let (revision, executed, root) = (run.revision, run.executed, &run.root);
-            let whole = json::write(&Snapshot { revision, executed, tallies: run.tallies.as_deref(), root });
-            sizes.written(id, whole.len());
-            whole
-        });
-        row
-    }
-
-    fn without_snapshot(id: &RunId, record: &Record, run: &Run) -> Row {
-        let (event, changes) = (json::write(&record.event), json::write(&record.changes));
-        Row {
-            id: id.clone(),
-            seq: i64::try_from(record.seq).expect("no run has 2^63 records"),
-            at: record.event.at.0,
-            status: RunStatus::of(run),
-            step: step(run),
-            texts: Texts { event, changes, snapshot: None },
-        }
-    }
-
-    /// Returns the sealed texts.
-    fn sealed(&self, sealer: &Sealer<'_>) -> Result<Texts, StoreError> {
-        let seq = self.seq.unsigned_abs();
-        Ok(Texts {
-            event: sealer.seal(seq, Part::Event, &self.texts.event)?,
-            changes: sealer.seal(seq, Part::Changes, &self.texts.changes)?,
-            snapshot: self.texts.snapshot.as_ref().map(|text| sealer.seal(seq, Part::Snapshot, text)).transpose()?,
-        })
     }
 }
 
@@ -167,25 +86,29 @@ fn commit(
 /// Performs a write, or refuses it and changes nothing.
 fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Result<Result<(), StoreError>> {
     match write {
-        Write::Create { definition, definition_text, opening, cover, earlier, row } => {
-            if known(db, &row.id)?.is_some() {
+        Write::Create { definition, definition_text, rows } => {
+            let last = &rows.last;
+            if known(db, &last.id)?.is_some() {
                 return Ok(Err(StoreError::Taken));
             }
-            let first = earlier.first().unwrap_or(row);
-            let sealed = cover.is_some().then(|| sealed(keyring, (earlier, row), opening)).transpose();
+            let sealed = rows
+                .cover
+                .is_some()
+                .then(|| keyring.sealer(&last.id).and_then(|sealer| rows.sealed(&sealer)))
+                .transpose();
             let (opening, texts) = match &sealed {
                 Ok(Some((opening, texts))) => (opening, texts.iter().collect::<Vec<_>>()),
-                Ok(None) => (opening, earlier.iter().chain([row]).map(|row| &row.texts).collect()),
+                Ok(None) => (&rows.opening, rows.rows().map(|row| &row.texts).collect()),
                 Err(error) => return Ok(Err(error.clone())),
             };
             keep_definition(db, definition, definition_text)?;
-            let number = open_run(db, (definition, opening, cover.as_deref()), first)?;
-            for (row, texts) in earlier.iter().chain([row]).zip(&texts) {
+            let number = open_run(db, (definition, opening, rows.cover.as_deref()), rows.first())?;
+            for (row, texts) in rows.rows().zip(&texts) {
                 add_record(db, number, row, texts)?;
             }
-            set_position(db, number, row)?;
-            if let Some(last) = texts.last() {
-                set_snapshot(db, number, row, last)?;
+            set_position(db, number, last)?;
+            if let Some(texts) = texts.last() {
+                set_snapshot(db, number, last, texts)?;
             }
         }
         Write::Append(row) => {
@@ -206,19 +129,6 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
         }
     }
     Ok(Ok(()))
-}
-
-/// Returns the sealed opening and texts of a new run with secrets.
-fn sealed(
-    keyring: &Keyring,
-    (earlier, row): (&[Row], &Row),
-    opening: &str,
-) -> Result<(String, Vec<Texts>), StoreError> {
-    let sealer = keyring.sealer(&row.id)?;
-    let first = earlier.first().unwrap_or(row);
-    let opening = sealer.seal(first.seq.unsigned_abs(), Part::Opening, opening)?;
-    let texts = earlier.iter().chain([row]).map(|row| row.sealed(&sealer)).collect::<Result<_, _>>()?;
-    Ok((opening, texts))
 }
 
 /// An existing run.

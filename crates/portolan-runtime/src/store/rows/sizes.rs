@@ -10,7 +10,7 @@ use crate::store::RunId;
 /// The sizes of the runs that this process writes, in bytes of JSON. For any other run, the next record writes the
 /// whole.
 #[derive(Default)]
-pub(super) struct Sizes(Mutex<HashMap<RunId, Size>>);
+pub(in crate::store) struct Sizes(Mutex<HashMap<RunId, Size>>);
 
 /// The amount of a run that was written.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ struct Size {
 
 impl Sizes {
     /// Checks whether a record of this size can be written without the whole run.
-    pub(super) fn suffices(&self, id: &RunId, bytes: usize) -> bool {
+    pub(in crate::store) fn suffices(&self, id: &RunId, bytes: usize) -> bool {
         let mut sizes = self.lock();
         let Some(size) = sizes.get_mut(id) else { return false };
         size.since = size.since.saturating_add(bytes);
@@ -31,7 +31,7 @@ impl Sizes {
     }
 
     /// Notes that the run was written whole.
-    pub(super) fn written(&self, id: &RunId, whole: usize) {
+    pub(in crate::store) fn written(&self, id: &RunId, whole: usize) {
         let mut sizes = self.lock();
         if sizes.len() >= MOST {
             sizes.clear();
@@ -40,7 +40,7 @@ impl Sizes {
     }
 
     /// Forgets a run that was not written or is over.
-    pub(super) fn forget(&self, id: &RunId) {
+    pub(in crate::store) fn forget(&self, id: &RunId) {
         self.lock().remove(id);
     }
 

@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::fault::Trouble;
+use super::Unread;
 use crate::nested;
 
 /// Returns the JSON of a value.
-pub(super) fn write(value: &impl Serialize) -> String {
+pub(in crate::store) fn write(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).expect("runs and events consist of structs, lists, texts and numbers")
 }
 
 /// Returns the value of a JSON text. `what` names it in an error.
-pub(super) fn read<T: DeserializeOwned>(text: &str, what: impl Fn() -> String) -> Result<T, Trouble> {
-    nested::read(text.as_bytes()).map_err(|why| Trouble::Garbled { what: what(), why })
+pub(in crate::store) fn read<T: DeserializeOwned>(text: &str, what: impl Fn() -> String) -> Result<T, Unread> {
+    nested::read(text.as_bytes()).map_err(|why| Unread::Garbled { what: what(), why })
 }
