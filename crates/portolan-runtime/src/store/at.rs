@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Keyring, MemoryStore, SqliteStore, Store};
+use super::{Keyring, MemoryStore, PostgresAddress, PostgresStore, SqliteStore, Store};
 
 /// The location of runs.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub enum StoreAt {
     Memory,
     /// In a SQLite file.
     File(PathBuf),
+    /// In a PostgreSQL database.
+    Postgres(PostgresAddress),
     /// In any other store.
     Custom(Arc<dyn Store>),
 }
@@ -26,6 +28,7 @@ impl StoreAt {
             StoreAt::File(path) => {
                 Arc::new(SqliteStore::at(path, Keyring::in_folder(data)).definitions_in(definitions))
             }
+            StoreAt::Postgres(address) => Arc::new(PostgresStore::at(address.clone(), Keyring::in_folder(data))),
             StoreAt::Custom(store) => Arc::clone(store),
         }
     }
@@ -36,6 +39,7 @@ impl fmt::Debug for StoreAt {
         match self {
             StoreAt::Memory => f.write_str("Memory"),
             StoreAt::File(path) => f.debug_tuple("File").field(path).finish(),
+            StoreAt::Postgres(address) => f.debug_tuple("Postgres").field(address).finish(),
             StoreAt::Custom(_) => f.write_str("Custom"),
         }
     }

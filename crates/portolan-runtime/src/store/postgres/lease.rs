@@ -1,0 +1,146 @@
+//! Leases: rows that expire by the server's clock unless their holder renews them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::Object;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, spawn_local};
+use tokio::time::{sleep, timeout};
+
+use super::Shared;
+use super::fault::Trouble;
+use super::work::Jobs;
+use crate::store::{Lease, Lost, RunId, StoreError};
+
+/// Takes the lease unless somebody has it. The fence grows each time.
+const TAKE: &str = "INSERT INTO leases AS l (run, holder, until, fence)
+    SELECT number, $2, clock_timestamp() + $3 * interval '1 millisecond', 1 FROM runs WHERE id = $1
+    ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, until = excluded.until, fence = l.fence + 1
+        WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
+    RETURNING fence";
+const HOLDER: &str = "SELECT l.holder FROM runs r LEFT JOIN leases l ON l.run = r.number WHERE r.id = $1";
+const RENEW: &str = "UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 millisecond'
+    FROM runs r WHERE r.id = $1 AND l.run = r.number AND l.fence = $2";
+const RELEASE: &str = "UPDATE leases l SET until = '-infinity'
+    FROM runs r WHERE r.id = $1 AND l.run = r.number AND l.fence = $2";
+
+/// The fences of the leases that this process holds. Its appends to these runs quote them.
+#[derive(Default)]
+pub(super) struct Fences(Mutex<BTreeMap<RunId, i64>>);
+
+impl Fences {
+    pub(super) fn of(&self, id: &RunId) -> Option<i64> {
+        self.held().get(id).copied()
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeMap<RunId, i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lease of this process.
+pub(super) struct Held {
+    shared: Arc<Shared>,
+    id: RunId,
+    fence: i64,
+    lost: watch::Receiver<bool>,
+    renewal: AbortHandle,
+    jobs: Jobs,
+}
+
+pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: Jobs) -> Result<Held, StoreError> {
+    let holder = format!("{} {:016x}", host(), fastrand::u64(..));
+    let millis = i32::try_from(term.as_millis()).unwrap_or(i32::MAX);
+    let taken = Instant::now();
+    let fence = async |client: &mut Object, _| -> Result<Result<i64, StoreError>, Trouble> {
+        let statement = client.prepare_cached(TAKE).await?;
+        if let Some(row) = client.query_opt(&statement, &[&id.as_str(), &holder, &f64::from(millis)]).await? {
+            return Ok(Ok(row.get(0)));
+        }
+        let statement = client.prepare_cached(HOLDER).await?;
+        let Some(row) = client.query_opt(&statement, &[&id.as_str()]).await? else {
+            return Ok(Err(StoreError::no_run(&id)));
+        };
+        let other: Option<String> = row.get(0);
+        let place = other.as_deref().and_then(|other| other.rsplit_once(' ')).map_or("?", |(host, _)| host);
+        let holder = match (shared.fences.of(&id), place == host()) {
+            (Some(_), _) => None,
+            (None, true) => Some("another process".to_owned()),
+            (None, false) => Some(format!("a process on `{place}`")),
+        };
+        Ok(Err(StoreError::UnderWay { run: id.clone(), holder }))
+    };
+    let fence = shared.database.with(fence).await??;
+    shared.fences.held().insert(id.clone(), fence);
+    let (says, lost) = watch::channel(false);
+    let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
+    Ok(Held { shared, id, fence, lost, renewal, jobs })
+}
+
+/// Renews a lease until it is lost.
+async fn renew(
+    shared: Arc<Shared>,
+    id: RunId,
+    fence: i64,
+    term: Duration,
+    mut renewed: Instant,
+    says: watch::Sender<bool>,
+) {
+    let millis = i32::try_from(term.as_millis()).unwrap_or(i32::MAX);
+    let again = async |client: &mut Object, _| {
+        let statement = client.prepare_cached(RENEW).await?;
+        Ok(client.execute(&statement, &[&id.as_str(), &fence, &f64::from(millis)]).await?)
+    };
+    loop {
+        sleep(term / 3).await;
+        let began = Instant::now();
+        match timeout(term / 3, shared.database.with(again)).await {
+            Ok(Ok(0)) => break,
+            Ok(Ok(_)) => renewed = began,
+            Ok(Err(_)) | Err(_) if renewed.elapsed() < term => {}
+            Ok(Err(_)) | Err(_) => break,
+        }
+    }
+    let _ = says.send(true);
+}
+
+impl Lease for Held {
+    fn lost(&self) -> Lost<'_> {
+        let mut lost = self.lost.clone();
+        Box::pin(async move {
+            // The sender lives as long as the lease is renewed.
+            let _ = lost.wait_for(|lost| *lost).await;
+        })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.renewal.abort();
+        {
+            let mut held = self.shared.fences.held();
+            if held.get(&self.id) == Some(&self.fence) {
+                held.remove(&self.id);
+            }
+        }
+        let (shared, id, fence) = (Arc::clone(&self.shared), self.id.clone(), self.fence);
+        self.jobs.run(async move || {
+            let release = async |client: &mut Object, _| {
+                let statement = client.prepare_cached(RELEASE).await?;
+                Ok(client.execute(&statement, &[&id.as_str(), &fence]).await?)
+            };
+            // If the server cannot be reached, the lease expires.
+            let _ = shared.database.with(release).await;
+        });
+    }
+}
+
+/// Returns the name of this machine.
+fn host() -> String {
+    #[cfg(unix)]
+    return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    return std::env::var("COMPUTERNAME").unwrap_or_else(|_| "another machine".to_owned());
+}

@@ -1,0 +1,185 @@
+//! Runs in a PostgreSQL database, shared by any number of machines. Knows SQL and nothing of workflows.
+//!
+//! All requests run on a thread of the store's own: a request that was made is carried out even if its caller is gone.
+//! Appends queue up, and each connection that is free takes all that wait, decides each one's conflict in one
+//! transaction, and replies when that transaction is on disk.
+
+mod address;
+mod connect;
+mod fault;
+mod lease;
+mod read;
+#[cfg(test)]
+mod tests;
+mod work;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use portolan_core::run::Run;
+use tokio::sync::oneshot;
+
+use super::rows::{NewRows, Row, Sizes};
+use super::{Digest, Keyring, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+pub use address::{BadAddress, PostgresAddress};
+use connect::Database;
+use lease::Fences;
+use work::Work;
+use write::Append;
+
+/// A store in a PostgreSQL database.
+///
+/// The tables are created by the first request. Dropping the store waits for the requested writes.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    /// Started by the first request.
+    work: OnceLock<Result<Work, StoreError>>,
+    term: Duration,
+}
+
+/// What the tasks of a store share.
+struct Shared {
+    database: Database,
+    keyring: Keyring,
+    sizes: Sizes,
+    fences: Fences,
+    /// Whether runs are sealed, for those that this process has read or created.
+    sealed: Mutex<BTreeMap<RunId, bool>>,
+}
+
+/// The time for which a lease lasts unless it is renewed.
+const TERM: Duration = Duration::from_secs(10);
+/// The maximum number of runs of which the store remembers whether they are sealed.
+const MOST_REMEMBERED: usize = 4096;
+
+impl PostgresStore {
+    /// Returns the store at `address`. Runs with secrets are sealed with the newest key of `keyring`.
+    ///
+    /// Nothing is opened yet, so this cannot fail. The first request reports any fault of the connection.
+    pub fn at(address: PostgresAddress, keyring: Keyring) -> PostgresStore {
+        let database = Database::at(address);
+        let shared =
+            Shared { database, keyring, sizes: Sizes::default(), fences: Fences::default(), sealed: Mutex::default() };
+        PostgresStore { shared: Arc::new(shared), work: OnceLock::new(), term: TERM }
+    }
+
+    /// Returns the store with leases that last for `term` unless they are renewed. The holder renews them three times in
+    /// that time. All machines must use the same term.
+    #[must_use]
+    pub fn lease_term(self, term: Duration) -> PostgresStore {
+        PostgresStore { term, ..self }
+    }
+
+    fn work(&self) -> Result<&Work, StoreError> {
+        self.work.get_or_init(|| Work::start(&self.shared)).as_ref().map_err(StoreError::clone)
+    }
+
+    /// Does some work on the store's thread.
+    async fn on_thread<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F + Send + 'static) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + 'static,
+    {
+        let (shared, (reply, answer)) = (Arc::clone(&self.shared), oneshot::channel());
+        self.work()?.jobs.run(async move || {
+            // The caller may be gone, and nothing else needs the result.
+            let _ = reply.send(work(shared).await);
+        });
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    async fn append_row(&self, row: Row) -> Result<(), StoreError> {
+        let (id, is_last) = (row.id.clone(), row.status.is_ended());
+        let (reply, answer) = oneshot::channel();
+        self.work()?.appends.send(Append { row, reply }).map_err(|_| ended())?;
+        let answer = answer.await.unwrap_or_else(|_| Err(ended()));
+        if is_last || answer.is_err() {
+            self.shared.sizes.forget(&id);
+        }
+        answer
+    }
+}
+
+impl Shared {
+    /// Notes whether a run is sealed, which never changes.
+    fn note_sealed(&self, id: &RunId, is_sealed: bool) {
+        let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        if sealed.len() >= MOST_REMEMBERED {
+            sealed.clear();
+        }
+        sealed.insert(id.clone(), is_sealed);
+    }
+
+    fn is_sealed(&self, id: &RunId) -> Option<bool> {
+        self.sealed.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
+    }
+}
+
+fn ended() -> StoreError {
+    StoreError::Unavailable("the thread of the run store has ended: start again".to_owned())
+}
+
+impl Store for PostgresStore {
+    fn create(&self, new: NewRun) -> Reply<'_, ()> {
+        super::assert_begins(&new);
+        Box::pin(async move {
+            let (id, rows) = (new.id.clone(), NewRows::of(&new, &self.shared.sizes));
+            let is_last = rows.last.status.is_ended();
+            let (digest, text) = (new.definition, new.definition_text);
+            let answer = self.on_thread(move |shared| write::create(shared, digest, text, rows)).await;
+            if is_last || answer.is_err() {
+                self.shared.sizes.forget(&id);
+            }
+            answer
+        })
+    }
+
+    fn append<'a>(&'a self, id: &'a RunId, expected_seq: u64, record: &'a Record, run_after: &'a Run) -> Reply<'a, ()> {
+        super::assert_follows(record, expected_seq);
+        Box::pin(async move { self.append_row(Row::of(id, record, run_after, &self.shared.sizes)).await })
+    }
+
+    fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
+        let id = id.clone();
+        Box::pin(self.on_thread(move |shared| read::load(shared, id)))
+    }
+
+    fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
+        let id = id.clone();
+        Box::pin(self.on_thread(move |shared| read::records(shared, id, after_seq, limit)))
+    }
+
+    fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
+        Box::pin(self.on_thread(move |shared| read::list(shared, filter)))
+    }
+
+    fn version(&self) -> Reply<'_, Option<u64>> {
+        Box::pin(self.on_thread(read::version))
+    }
+
+    fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
+        let (id, term) = (id.clone(), self.term);
+        Box::pin(async move {
+            let jobs = self.work()?.jobs.clone();
+            let held = self.on_thread(move |shared| lease::take(shared, id, term, jobs)).await?;
+            Ok(Box::new(held) as Box<dyn Lease>)
+        })
+    }
+
+    fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()> {
+        let (digest, text) = (digest.clone(), Arc::clone(text));
+        Box::pin(self.on_thread(move |shared| write::keep_definition(shared, digest, text)))
+    }
+
+    fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
+        let digest = digest.clone();
+        Box::pin(self.on_thread(move |shared| read::definition(shared, digest)))
+    }
+
+    fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
+        let beginning = beginning.to_owned();
+        Box::pin(self.on_thread(move |shared| read::definition_like(shared, beginning)))
+    }
+}

@@ -1,0 +1,87 @@
+//! The store's own thread. Its tasks go on whether or not their callers wait, and end before the store is gone.
+
+use std::sync::mpsc as channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+use tokio::task::{LocalSet, spawn_local};
+
+use super::Shared;
+use super::write::{self, Append};
+use crate::store::StoreError;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The queue of the thread.
+#[derive(Clone)]
+pub(super) struct Jobs(mpsc::UnboundedSender<Job>);
+
+impl Jobs {
+    /// Does some work on the thread.
+    pub(super) fn run<F: Future<Output = ()> + 'static>(&self, work: impl FnOnce() -> F + Send + 'static) {
+        let job: Job = Box::new(move || drop(spawn_local(work())));
+        // The thread ends only when no queue is left.
+        let _ = self.0.send(job);
+    }
+}
+
+/// The thread, with its queues.
+///
+/// Dropping it waits until everything that was requested is done.
+pub(super) struct Work {
+    pub(super) jobs: Jobs,
+    pub(super) appends: mpsc::UnboundedSender<Append>,
+    ended: Mutex<channel::Receiver<()>>,
+}
+
+/// The number of connections that append. One that waits for its disk leaves the next batch to another.
+const WRITERS: usize = 4;
+/// The maximum time for which the drop of a store waits.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Work {
+    pub(super) fn start(shared: &Arc<Shared>) -> Result<Work, StoreError> {
+        let ((jobs, queue), (appends, rows)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let (alive, ended) = channel::channel();
+        let shared = Arc::clone(shared);
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let thread = runtime.and_then(|runtime| {
+            thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
+                let tasks = LocalSet::new();
+                tasks.block_on(&runtime, serve(shared, queue, rows));
+                runtime.block_on(tasks);
+                drop(alive);
+            })
+        });
+        match thread {
+            Ok(_) => Ok(Work { jobs: Jobs(jobs), appends, ended: Mutex::new(ended) }),
+            Err(error) => Err(StoreError::Failed {
+                code: "store_unavailable",
+                message: format!("the thread of the run store cannot be started ({error})"),
+                help: "end other programs, then try again".to_owned(),
+            }),
+        }
+    }
+}
+
+async fn serve(shared: Arc<Shared>, mut queue: mpsc::UnboundedReceiver<Job>, rows: mpsc::UnboundedReceiver<Append>) {
+    let rows = Arc::new(tokio::sync::Mutex::new(rows));
+    for _ in 0..WRITERS {
+        spawn_local(write::serve(Arc::clone(&shared), Arc::clone(&rows)));
+    }
+    while let Some(job) = queue.recv().await {
+        job();
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // Without them the thread ends after its last task.
+        (self.jobs, self.appends) = (Jobs(mpsc::unbounded_channel().0), mpsc::unbounded_channel().0);
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = ended.recv_timeout(PATIENCE);
+    }
+}

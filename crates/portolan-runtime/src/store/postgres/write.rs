@@ -1,0 +1,232 @@
+//! Writes, with many appends in one transaction.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Object;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use super::Shared;
+use super::fault::Trouble;
+use crate::store::rows::{NewRows, Row, Texts, json};
+use crate::store::{Digest, RunId, StoreError};
+
+/// A record to append, and the channel for the result.
+pub(super) struct Append {
+    pub(super) row: Row,
+    pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
+}
+
+/// Enough for all waiting callers, and a bound on the wait of the first one.
+const MOST_TOGETHER: usize = 256;
+
+const CREATE: &str = "SELECT create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+const APPEND: &str =
+    "SELECT place, outcome, actual FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+
+pub(super) async fn create(
+    shared: Arc<Shared>,
+    digest: Digest,
+    definition: Arc<str>,
+    rows: NewRows,
+) -> Result<(), StoreError> {
+    let last = &rows.last;
+    let sealed = rows.cover.is_some().then(|| shared.keyring.sealer(&last.id).and_then(|sealer| rows.sealed(&sealer)));
+    let sealed = sealed.transpose()?;
+    let (opening, texts) = match &sealed {
+        Some((opening, texts)) => (opening, texts.iter().collect::<Vec<_>>()),
+        None => (&rows.opening, rows.rows().map(|row| &row.texts).collect()),
+    };
+    let events: Vec<&str> = texts.iter().map(|texts| texts.event.as_str()).collect();
+    let changes: Vec<&str> = texts.iter().map(|texts| texts.changes.as_str()).collect();
+    let snapshot = texts.last().and_then(|texts| texts.snapshot.as_deref());
+    let (step, result) = (json::write(&last.step), last.status.result().map(json::write));
+    let stamp = stamp();
+    let is_new = async |client: &mut Object, _| -> Result<bool, Trouble> {
+        let statement = client.prepare_cached(CREATE).await?;
+        let given: [&(dyn tokio_postgres::types::ToSql + Sync); 14] = [
+            &last.id.as_str(),
+            &digest.as_str(),
+            &definition.as_bytes(),
+            &rows.first().at,
+            opening,
+            &rows.cover,
+            &stamp,
+            &events,
+            &changes,
+            &last.at,
+            &last.status.word(),
+            &result,
+            &step,
+            &snapshot,
+        ];
+        Ok(client.query_one(&statement, &given).await?.get(0))
+    };
+    if !shared.database.with(is_new).await? {
+        return Err(StoreError::Taken);
+    }
+    shared.note_sealed(&last.id, sealed.is_some());
+    Ok(())
+}
+
+pub(super) async fn keep_definition(shared: Arc<Shared>, digest: Digest, text: Arc<str>) -> Result<(), StoreError> {
+    let keep = async |client: &mut Object, _| {
+        let statement = client.prepare_cached("INSERT INTO definitions VALUES ($1, $2) ON CONFLICT DO NOTHING").await?;
+        client.execute(&statement, &[&digest.as_str(), &text.as_bytes()]).await?;
+        Ok(())
+    };
+    shared.database.with(keep).await
+}
+
+/// Appends until the queue ends. Each time it takes all that wait.
+pub(super) async fn serve(shared: Arc<Shared>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>) {
+    loop {
+        let mut batch = Vec::new();
+        if queue.lock().await.recv_many(&mut batch, MOST_TOGETHER).await == 0 {
+            return;
+        }
+        let (rows, replies): (Vec<_>, Vec<_>) = batch.into_iter().map(|append| (append.row, append.reply)).unzip();
+        let answers = append(&shared, &rows).await.unwrap_or_else(|error| vec![Err(error); rows.len()]);
+        for (reply, answer) in replies.into_iter().zip(answers) {
+            // The caller may be gone; its request has been carried out nevertheless.
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+/// The columns of a batch.
+#[derive(Default)]
+struct Columns<'r> {
+    /// The place of each in the batch.
+    places: Vec<usize>,
+    ids: Vec<&'r str>,
+    seqs: Vec<i64>,
+    stamps: Vec<i64>,
+    ats: Vec<i64>,
+    statuses: Vec<&'static str>,
+    results: Vec<Option<String>>,
+    steps: Vec<String>,
+    events: Vec<&'r str>,
+    changes: Vec<&'r str>,
+    snapshots: Vec<Option<&'r str>>,
+    sealed: Vec<bool>,
+    fences: Vec<Option<i64>>,
+}
+
+impl<'r> Columns<'r> {
+    fn push(&mut self, place: usize, row: &'r Row, texts: &'r Texts, is_sealed: bool, fence: Option<i64>) {
+        self.places.push(place);
+        self.ids.push(row.id.as_str());
+        self.seqs.push(row.seq);
+        self.stamps.push(stamp());
+        self.ats.push(row.at);
+        self.statuses.push(row.status.word());
+        self.results.push(row.status.result().map(json::write));
+        self.steps.push(json::write(&row.step));
+        self.events.push(&texts.event);
+        self.changes.push(&texts.changes);
+        self.snapshots.push(texts.snapshot.as_deref());
+        self.sealed.push(is_sealed);
+        self.fences.push(fence);
+    }
+}
+
+/// Returns the result of each append after all of them are on disk. On an error nothing is.
+async fn append(shared: &Shared, rows: &[Row]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    let mut answers: Vec<Result<(), StoreError>> = rows.iter().map(|_| Ok(())).collect();
+    let mut sealed = Vec::with_capacity(rows.len());
+    for (row, answer) in rows.iter().zip(&mut answers) {
+        sealed.push(match is_sealed(shared, &row.id).await {
+            Ok(false) => None,
+            Ok(true) => shared
+                .keyring
+                .sealer(&row.id)
+                .and_then(|sealer| row.sealed(&sealer))
+                .map_err(|error| *answer = Err(error))
+                .ok(),
+            Err(error) => {
+                *answer = Err(error);
+                None
+            }
+        });
+    }
+    let mut columns = Columns::default();
+    for (place, (row, sealed)) in rows.iter().zip(&sealed).enumerate().filter(|(place, _)| answers[*place].is_ok()) {
+        let texts = sealed.as_ref().unwrap_or(&row.texts);
+        columns.push(place, row, texts, sealed.is_some(), shared.fences.of(&row.id));
+    }
+    if columns.places.is_empty() {
+        return Ok(answers);
+    }
+    for (place, answer) in shared.database.with(async |client, _| outcomes(client, &columns, rows).await).await? {
+        answers[place] = answer;
+    }
+    Ok(answers)
+}
+
+/// Returns the place of each append of a batch, with its outcome.
+async fn outcomes(
+    client: &mut Object,
+    columns: &Columns<'_>,
+    rows: &[Row],
+) -> Result<Vec<(usize, Result<(), StoreError>)>, Trouble> {
+    let statement = client.prepare_cached(APPEND).await?;
+    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 12] = [
+        &columns.ids,
+        &columns.seqs,
+        &columns.stamps,
+        &columns.ats,
+        &columns.statuses,
+        &columns.results,
+        &columns.steps,
+        &columns.events,
+        &columns.changes,
+        &columns.snapshots,
+        &columns.sealed,
+        &columns.fences,
+    ];
+    let found = client.query(&statement, &given).await?;
+    let outcome = |row: &tokio_postgres::Row| {
+        let nth = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or_default();
+        let place = columns.places[nth];
+        let id = &rows[place].id;
+        let answer = match row.get(1) {
+            "done" => Ok(()),
+            "unknown" => Err(StoreError::no_run(id)),
+            "conflict" => Err(StoreError::Conflict { actual_seq: row.get::<_, i64>(2).unsigned_abs() }),
+            "fenced" => Err(fenced(id)),
+            _ => Err(StoreError::Corrupt(format!(
+                "it has changed whether run `{id}` is sealed: restore the store from a backup"
+            ))),
+        };
+        (place, answer)
+    };
+    Ok(found.iter().map(outcome).collect())
+}
+
+async fn is_sealed(shared: &Shared, id: &RunId) -> Result<bool, StoreError> {
+    if let Some(known) = shared.is_sealed(id) {
+        return Ok(known);
+    }
+    let look = async |client: &mut Object, _| {
+        let statement = client.prepare_cached("SELECT cover IS NOT NULL FROM runs WHERE id = $1").await?;
+        let found = client.query_opt(&statement, &[&id.as_str()]).await?;
+        Ok(found.ok_or_else(|| StoreError::no_run(id))?.get(0))
+    };
+    let found = shared.database.with(look).await?;
+    shared.note_sealed(id, found);
+    Ok(found)
+}
+
+/// The error of a driver whose lease another one has taken meanwhile.
+fn fenced(id: &RunId) -> StoreError {
+    StoreError::Failed {
+        code: "lease_lost",
+        message: format!("the lease of the run `{id}` was lost, and another process may be driving it"),
+        help: "make sure that the store can be reached, then resume the run".to_owned(),
+    }
+}
+
+/// Returns a random number that no other request has.
+fn stamp() -> i64 {
+    fastrand::i64(..)
+}
