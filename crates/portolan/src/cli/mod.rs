@@ -54,6 +54,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
 use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
+use portolan_runtime::store::PostgresAddress;
 use portolan_runtime::telemetry::Telemetry;
 
 pub(crate) use output::{Format, Output};
@@ -81,9 +82,9 @@ pub(crate) struct Common {
     /// folder]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The store of runs: a SQLite file, or `memory`.
-    /// [default: .portolan/runs.db in the project]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The store of runs: a SQLite file, a PostgreSQL database (`postgres://user@host/database`), or `memory`.
+    /// [default: `PORTOLAN_STORE`, or else .portolan/runs.db in the project]
+    #[arg(long, global = true, value_name = "STORE")]
     store: Option<PathBuf>,
     /// The output format.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
@@ -230,14 +231,36 @@ impl Common {
     pub(crate) fn options(&self) -> Result<Options, ServiceError> {
         let mut options = Options::of(self.project()?);
         options.telemetry = self.telemetry.clone();
-        if let Some(store) = &self.store {
-            options.store = if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.clone()) };
+        if let Some(store) = self.named_store() {
+            options.store = store_at(&store)?;
         }
         Ok(options)
     }
 
+    /// Returns the store that the arguments name, or else the environment.
+    pub(crate) fn named_store(&self) -> Option<PathBuf> {
+        let given = || std::env::var_os("PORTOLAN_STORE").filter(|store| !store.is_empty()).map(PathBuf::from);
+        self.store.clone().or_else(given)
+    }
+
     pub(crate) fn output(&self) -> Output {
         Output::new(self.format)
+    }
+}
+
+/// Returns where a store is. The password of a database may be in `PGPASSWORD`, as for PostgreSQL's own programs.
+fn store_at(store: &Path) -> Result<StoreAt, ServiceError> {
+    let Some(text) = store.to_str().filter(|text| PostgresAddress::is_meant(text)) else {
+        return Ok(if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.to_owned()) });
+    };
+    let password = std::env::var("PGPASSWORD").ok();
+    match text.parse::<PostgresAddress>() {
+        Ok(address) => Ok(StoreAt::Postgres(address.with_password(password.as_deref()))),
+        Err(error) => {
+            let text = error.to_string();
+            let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));
+            Err(ServiceError::refused("bad_store", message, help))
+        }
     }
 }
 

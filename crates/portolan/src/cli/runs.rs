@@ -154,7 +154,7 @@ enum Which {
 pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let options = common.options()?;
-    if common.store.is_some() {
+    if common.named_store().is_some() {
         must_exist(&options.store)?;
     }
     let service = Service::new(options)?;
@@ -191,7 +191,7 @@ fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     match store {
         StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to show".into())),
         StoreAt::File(path) if !path.exists() => Err(refused(format!("there is no store at `{}`", path.display()))),
-        StoreAt::File(_) | StoreAt::Custom(_) => Ok(()),
+        StoreAt::File(_) | StoreAt::Postgres(_) | StoreAt::Custom(_) => Ok(()),
     }
 }
 

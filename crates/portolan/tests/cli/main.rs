@@ -33,6 +33,10 @@ mod output;
 #[path = "../../../portolan-runtime/tests/common/pair.rs"]
 mod pair;
 mod people;
+#[cfg(unix)]
+#[path = "../../../portolan-runtime/tests/common/postgres.rs"]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+mod postgres;
 #[path = "../../../portolan-runtime/tests/common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]
 mod provider;
@@ -52,6 +56,7 @@ mod stores;
 mod studio;
 mod supervisor;
 mod support;
+mod team;
 mod telemetry;
 mod test;
 mod trust;

@@ -1,0 +1,115 @@
+//! Two machines with one store in PostgreSQL: each has its own folder, its own user, and processes of its own.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::calls::Calls;
+use portolan_runtime::service::{Caller, Open, Options, Service, StoreAt};
+
+use crate::postgres::Server;
+use crate::support::{Project, SUM, reported};
+
+/// A machine that shares a store.
+struct Machine {
+    project: Project,
+    store: String,
+}
+
+impl Machine {
+    fn new(store: &str) -> Machine {
+        Machine { project: Project::small(), store: store.to_owned() }
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut command = self.project.command(&words);
+        command.env("PORTOLAN_STORE", &self.store);
+        command
+    }
+
+    fn says(&self, line: &str) -> String {
+        self.project.told(&self.command(line).output().expect("the binary starts"))
+    }
+
+    /// Begins a run as an agent of this machine would, and reports its first work.
+    fn begins(&self) -> String {
+        let store = StoreAt::Postgres(self.store.parse().expect("an address"));
+        let options = Options { store, trust: Some(self.project.person()), ..Options::of(self.project.path()) };
+        let service = Service::new(options).expect("a service");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let me = Caller::agent("tester");
+            let open = Open {
+                workflow: Some("small".to_owned()),
+                description: Some("make it so".to_owned()),
+                ..Open::default()
+            };
+            let view = service.open(&open, &me).await.expect("it begins");
+            let view = service.start(&view.address, None, &me).await.expect("it starts");
+            let view = service.next(&reported(&view, "passed"), &me).await.expect("it moves");
+            view.address.to_string()
+        })
+    }
+}
+
+#[test]
+fn a_run_of_one_machine_is_seen_and_ended_on_another() {
+    let Some(server) = Server::start() else { return };
+    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
+    let run = here.begins();
+    let listed = there.says("runs list");
+    assert!(listed.contains(&run) && listed.contains("working  small  verify"), "{listed}");
+    let shown = there.says(&format!("runs show {run}"));
+    assert!(shown.contains("Is it right?"), "{shown}");
+    let cancelled = there.says(&format!("runs cancel {run} --reason done"));
+    assert!(cancelled.contains("exit: 0"), "{cancelled}");
+    let events = here.says(&format!("runs events {run}"));
+    assert!(events.contains("agent tester reported passed → `verify`") && events.contains("cancelled"), "{events}");
+    assert!(!here.project.path().join(".portolan/runs.db").exists(), "nothing is stored beside it");
+}
+
+#[test]
+fn a_run_whose_driver_was_killed_goes_on_elsewhere_when_its_lease_has_expired() {
+    let Some(server) = Server::start() else { return };
+    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
+    // A run with secrets is sealed with the key of one user, and goes on only where that key is.
+    here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
+    let mut command = here.command("run sum.yaml --durable a=1 b=2 --break large");
+    let mut driver = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut said = BufReader::new(driver.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.starts_with("paused") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("text") > 0, "it pauses");
+    }
+    let listed = there.says("runs list");
+    let run = listed.split_whitespace().next().expect("a run").to_owned();
+    let refused = there.says(&format!("runs resume {run}"));
+    assert!(refused.contains("under_way") || refused.contains("is running in another process"), "{refused}");
+    driver.kill().expect("it is there");
+    driver.wait().expect("it is gone");
+    let begun = Instant::now();
+    let done = loop {
+        let said = there.says(&format!("runs resume {run}"));
+        if !said.contains("is running in another process") || begun.elapsed() > Duration::from_secs(60) {
+            break said;
+        }
+    };
+    assert_eq!(done, "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+    // The answer of the tool is that of the first machine: nothing is called twice.
+    let trace = here.says(&format!("runs show --trace {run}"));
+    assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
+}
+
+#[test]
+fn what_is_wrong_with_an_address_is_said() {
+    let project = Project::new();
+    let says = |store: &str| project.says_to(&["runs", "list", "--store", store]);
+    let said = says("postgres://ann:hush@localhost");
+    assert!(said.starts_with("stderr: error: the address of the run store names no database\n"), "{said}");
+    assert!(said.contains("exit: 2"), "{said}");
+    let said = says("postgres://ann:hush@127.0.0.1:1/runs");
+    assert!(said.contains("`postgres://ann@127.0.0.1:1/runs` cannot be reached") && !said.contains("hush"), "{said}");
+}
