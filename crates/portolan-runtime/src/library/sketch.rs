@@ -30,6 +30,8 @@ pub struct Sketch {
     pub dialect: Option<&'static Dialect>,
     /// The ids of its workflows, in the order of the text.
     pub roots: Vec<String>,
+    /// The names of its functions in the text, which their runs have, whatever the file is called.
+    pub functions: Vec<String>,
     /// These workflows and those that they run, under the names by which they are run.
     pub graphs: BTreeMap<String, Graph>,
     /// Those of them that can be run.
@@ -85,6 +87,8 @@ impl Library {
             [_] => vec![id.to_owned()],
             several => several.iter().map(|one| one.graph.id.value.clone()).collect(),
         };
+        let functions = file.iter().filter(|one| one.graph.interface.is_some());
+        let functions = functions.map(|one| one.graph.id.value.clone()).collect();
         let mut run = Vec::new();
         // Of two with one name the first is drawn. A finding reports the duplicate.
         for name in &roots {
@@ -108,7 +112,7 @@ impl Library {
         }
         faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
         let graphs = family.members.into_iter().map(|(name, one)| (name, one.graph)).collect();
-        Sketch { source, origin, dialect, roots, graphs, workflows, faults }
+        Sketch { source, origin, dialect, roots, functions, graphs, workflows, faults }
     }
 
     /// Adds the findings that only appear if servers may be called.

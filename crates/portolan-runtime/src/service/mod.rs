@@ -74,7 +74,7 @@ pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
 pub use past::{EarlierRecords, Moment, Past};
-pub use questions::Waiting;
+pub use questions::{ReportNote, Waiting};
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::ResumableRun;

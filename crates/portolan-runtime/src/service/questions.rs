@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use portolan_core::run::{Place, Run};
+use portolan_core::present::Redaction;
+use portolan_core::run::{Actor, EventKind, Place, Run};
 use portolan_core::value::Timestamp;
 
 use super::Service;
@@ -23,10 +24,29 @@ pub struct Waiting {
     pub since: Timestamp,
     /// The definition of the run.
     pub definition: Arc<Definition>,
+    /// The last notes of the run's reports, the newest first.
+    pub notes: Vec<ReportNote>,
+}
+
+/// A note with a reported outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportNote {
+    /// The reporter.
+    pub by: Actor,
+    /// The time of the report.
+    pub at: Timestamp,
+    /// The name of the reported step, for people.
+    pub step: String,
+    /// The reported outcome.
+    pub outcome: String,
+    /// The note, with hidden values masked.
+    pub note: String,
 }
 
 /// The maximum number of open runs that are read.
 const MOST_RUNS: usize = 1_000;
+/// The maximum number of notes with a question.
+const MOST_NOTES: usize = 3;
 
 impl Service {
     /// Returns the questions that wait for a person, those of the run that moved last first. A run that cannot be read
@@ -49,14 +69,42 @@ impl Service {
         let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
         let positions = held.run.positions().into_iter().filter(|(_, frame)| waits(&frame.place));
         let positions: Vec<_> = positions.map(|(path, frame)| (path, frame.since)).collect();
+        let hidden = self.hidden_of(&held);
+        hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
+        let notes = last_notes(records, &held.definition, &hidden);
         let grip = RunAddress::of(held, None);
         let waiting = |(path, revision)| {
             let view = self.present(&grip, Some(path), caller)?;
             let since = reached(records, revision, &grip.held.run);
-            Ok(Waiting { view, since, definition: Arc::clone(&grip.held.definition) })
+            Ok(Waiting { view, since, definition: Arc::clone(&grip.held.definition), notes: notes.clone() })
         };
         positions.into_iter().map(waiting).collect()
     }
+}
+
+/// Returns the last notes of the reports in a journal, the newest first.
+fn last_notes(records: &[Record], definition: &Definition, hidden: &Redaction) -> Vec<ReportNote> {
+    let mut notes = Vec::new();
+    let mut run: Option<Run> = None;
+    for Record { event, changes, .. } in records {
+        if let (EventKind::Reported { frame, outcome, note: Some(note), .. }, Some(run)) = (&event.what, &run)
+            && let Some(reported) = run.frame(frame)
+        {
+            let step = definition.workflow.flow(&reported.flow).step(reported.place.node());
+            notes.push(ReportNote {
+                by: event.by.clone(),
+                at: event.at,
+                step: step.node.name.clone(),
+                outcome: outcome.to_string(),
+                note: hidden.text(note),
+            });
+        }
+        match &mut run {
+            Some(run) => changes.iter().for_each(|change| run.apply(change)),
+            None => run = Run::fold(changes),
+        }
+    }
+    notes.into_iter().rev().take(MOST_NOTES).collect()
 }
 
 /// Returns the time when a run reached a revision: revisions count changes.

@@ -18,7 +18,7 @@ use super::answer::{Answer, Body, InPath};
 use super::definitions::broken;
 use super::runs::address;
 use crate::http::Refusal;
-use crate::words::answer_command;
+use crate::words::answer_command_anywhere;
 
 /// The help if no passkey is enrolled.
 const ENROL: &str = "run `portolan people passkey` in a terminal to enrol one";
@@ -93,7 +93,10 @@ pub(super) async fn answer(
                 StatusCode::FORBIDDEN,
                 "needs_person",
                 "only a person's own answer counts for this question, and a page does not identify a person",
-                &format!("confirm it with a passkey, or answer in a terminal: `{}`", answer_command(&view)),
+                &format!(
+                    "confirm it with a passkey, or answer in a terminal: `{}`",
+                    answer_command_anywhere(studio.service.project(), &view)
+                ),
             ));
         }
         None => (given, studio.person.clone()),

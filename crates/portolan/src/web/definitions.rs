@@ -47,6 +47,8 @@ struct Line {
     /// Whether it runs commands that are not trusted.
     untrusted: bool,
     open_runs: usize,
+    /// The workflows of the file, as their runs name them.
+    roots: BTreeSet<String>,
 }
 
 /// Lists the definitions of the project and of the catalogue.
@@ -70,6 +72,7 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
     };
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let errors = sketch.faults.iter().filter(|fault| fault.is_error()).count();
+    let roots = names_in_runs(&sketch);
     Line {
         name: root.map_or_else(|| id.to_owned(), |root| root.name.clone()),
         description: root.map(|root| root.description.clone()).unwrap_or_default(),
@@ -82,7 +85,8 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         led: is_led(&sketch),
         // A definition with errors does not run, so that its commands need no trust.
         untrusted: library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
-        open_runs: sketch.roots.iter().filter_map(|root| open.get(root)).sum(),
+        open_runs: roots.iter().filter_map(|root| open.get(root)).sum(),
+        roots,
         id: id.to_owned(),
     }
 }
@@ -101,7 +105,13 @@ fn unreadable(id: &str, error: &ServiceError) -> Line {
         led: false,
         untrusted: false,
         open_runs: 0,
+        roots: BTreeSet::from([id.to_owned()]),
     }
+}
+
+/// Returns the names that runs have for the workflows of a file: their ids, and the names of its functions.
+fn names_in_runs(sketch: &Sketch) -> BTreeSet<String> {
+    sketch.roots.iter().chain(&sketch.functions).cloned().collect()
 }
 
 /// Returns the name of the sketch's format.

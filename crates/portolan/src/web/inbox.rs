@@ -6,10 +6,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use portolan_core::graph::{EndResult, Graph, Kind};
-use portolan_core::present::{Act, Meaning, Offer, Situation};
+use portolan_core::present::{Act, AskReason, Meaning, Offer, Situation};
 use portolan_core::value::{FAILED, NodeId, PASSED};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Service, Waiting};
+use portolan_runtime::service::{ReportNote, Service, Waiting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -17,9 +17,9 @@ use super::Studio;
 use super::answer::{Answer, InPath, InQuery};
 use super::definitions::broken;
 use super::project::untrusted;
-use super::runs::address;
+use super::runs::{address, by};
 use crate::http::Refusal;
-use crate::words::{answer_command, tasks as words};
+use crate::words::{answer_command_anywhere, tasks as words};
 
 /// A question that waits.
 #[derive(Serialize)]
@@ -38,11 +38,15 @@ struct WaitingQuestion {
     /// The commands of its workflow that are not trusted.
     untrusted: Option<Value>,
     options: Vec<Choice>,
+    /// The last notes of the run's reports, the newest first.
+    notes: Vec<Note>,
+    /// Whether an agent follows the run: it continues with the agent's next call.
+    led: bool,
     /// Whether only a person may answer.
     person: bool,
     /// Whether a passkey may confirm the answer on this page.
     passkey: bool,
-    /// The command with which a person answers.
+    /// The command with which a person answers, from any folder.
     command: String,
     since: String,
     revision: u64,
@@ -55,6 +59,16 @@ struct Failure {
     check: String,
     reason: String,
     output: String,
+}
+
+/// A note with a reported outcome.
+#[derive(Serialize)]
+struct Note {
+    by: Value,
+    at: String,
+    step: String,
+    outcome: String,
+    note: String,
 }
 
 #[derive(Serialize)]
@@ -106,10 +120,11 @@ impl Studio {
     }
 }
 
-fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passkeys: bool) -> WaitingQuestion {
+fn asked(service: &Service, Waiting { view, since, definition, notes }: Waiting, passkeys: bool) -> WaitingQuestion {
     let position = &view.situation.position;
     let graphs = definition.graphs();
-    let ways = Ways { graphs: &graphs, from: &position.step };
+    let is_raised = view.situation.question.as_ref().is_some_and(|question| question.why == AskReason::Raised);
+    let ways = Ways { graphs: &graphs, from: &position.step, step_name: &position.step_name, is_raised };
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
     WaitingQuestion {
         run: view.address.to_string(),
@@ -121,19 +136,28 @@ fn asked(service: &Service, Waiting { view, since, definition }: Waiting, passke
         failures: failures(&view.situation),
         untrusted: untrusted(service, &definition),
         options: answers.map(|offer| ways.choice(offer)).collect(),
+        notes: notes.into_iter().map(noted).collect(),
+        led: definition.workflow.root().interface.is_none(),
         person: view.asks_person,
         passkey: view.asks_person && passkeys,
-        command: answer_command(&view),
+        command: answer_command_anywhere(service.project(), &view),
         since: rfc3339(since),
         revision: position.revision,
         branch: position.branch.clone(),
     }
 }
 
+fn noted(ReportNote { by: who, at, step, outcome, note }: ReportNote) -> Note {
+    Note { by: by(&who), at: rfc3339(at), step, outcome, note }
+}
+
 /// The edges that leave a step, with their labels.
 struct Ways<'w> {
     graphs: &'w BTreeMap<String, Graph>,
     from: &'w str,
+    step_name: &'w str,
+    /// Whether the agent asks, and not the workflow.
+    is_raised: bool,
 }
 
 impl Ways<'_> {
@@ -151,10 +175,18 @@ impl Ways<'_> {
             _ => outcome.clone(),
         };
         let meaning = match &offer.act {
+            // Its options are the agent's own words, even if they are called like outcomes of the step.
+            _ if self.is_raised => Some(format!("The agent gets this answer and continues at {}.", self.step_name)),
+            Act::Answer { means: Meaning::CallOff, .. } if offer.leads_to.is_none() => {
+                Some("The run ends as cancelled.".to_owned())
+            }
             Act::Answer { means: Meaning::TryAgain, .. } => {
                 Some("The work is attempted again, with a full budget of retries.".to_owned())
             }
             Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed permanently.".to_owned()),
+            _ if outcome == FAILED && offer.leads_to.is_none() => {
+                Some("The step counts as failed, and is tried again while it has retries left.".to_owned())
+            }
             _ => offer.leads_to.as_deref().map(|to| self.meaning(to)),
         };
         Choice { outcome, title, meaning }

@@ -8,6 +8,8 @@ mod instructions;
 pub(crate) mod navigation;
 pub(crate) mod tasks;
 
+use std::path::Path;
+
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{View, shell_word};
 use serde::Serialize;
@@ -69,6 +71,11 @@ pub(crate) fn answer_command(view: &View) -> String {
         Some(branch) => format!("{command} --branch {}", shell_word(branch)),
         None => command,
     }
+}
+
+/// Returns the command with which a person answers the question of a position, from any folder.
+pub(crate) fn answer_command_anywhere(project: &Path, view: &View) -> String {
+    format!("{} --project {}", answer_command(view), shell_word(&project.to_string_lossy()))
 }
 
 /// Returns the command with which a person answers the question of a run.

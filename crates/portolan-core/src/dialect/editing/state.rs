@@ -34,9 +34,13 @@ pub(in crate::dialect) const OUTPUT_SCHEMA: FormField = field(
     FieldKind::Json,
     "The JSON Schema of the answer, which is then parsed as JSON.",
 );
-pub(in crate::dialect) const MAX_RETRIES: FormField =
-    field("max_retries", "Retries", FieldKind::Number, "How often it is retried when its key results do not hold.")
-        .by_default(DEFAULT_STATE_RETRIES);
+pub(in crate::dialect) const MAX_RETRIES: FormField = field(
+    "max_retries",
+    "Retries",
+    FieldKind::Number,
+    "How many times the model tries again if its key results do not hold: 2 means three attempts at most.",
+)
+.by_default(DEFAULT_STATE_RETRIES);
 pub(in crate::dialect) const RETRY: FormField =
     field("retry", "A retry", FieldKind::Choice, "Whether a retry continues the conversation or starts a new one.")
         .of(&["continue", "restart"]);

@@ -33,7 +33,7 @@ const RETRIES: FormField = field(
     "maxRetries",
     "Retries",
     FieldKind::Number,
-    "How often a failure is retried before the work continues elsewhere; without a value, an edge on `failed` means no retries.",
+    "How many times the step is tried again after a failure: 2 means three attempts at most. Then the run takes the edge on `failed` that leads out, or asks a person if there is none. Left empty: 3, or 0 if the step has an edge on `failed`.",
 )
 .by_default(DEFAULT_RETRIES);
 const ACCEPT: FormField = field(

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::{Open, Service, ServiceError};
 use portolan_runtime::trust::{Digest, TrustEntry, commands, commands_digest};
 use serde_json::{Value, json};
 
 use super::Studio;
-use crate::support::{Project, SUM};
+use crate::calls::{Calls, Move};
+use crate::support::{Project, SUM, reported};
 
 #[test]
 fn every_method_that_is_described_is_answered() {
@@ -54,6 +55,8 @@ fn definitions_are_listed_with_their_faults() {
     assert_eq!(of("bug-fix")["source"], "catalog");
     assert_ne!(of("broken")["errors"], 0);
     assert_eq!(of("small")["file"], ".flow/workflows/small.json");
+    // Runs of a function have its name, not that of its file.
+    assert_eq!((&of("small")["roots"], &of("sums")["roots"]), (&json!(["small"]), &json!(["sum", "sums"])));
 }
 
 #[test]
@@ -390,4 +393,32 @@ fn the_inbox_says_what_each_answer_is_called_and_leads_to() {
     assert_eq!(told("passed")["title"], "Publish");
     assert_eq!(told("passed")["meaning"], "The run continues at Tag the release.");
     assert_eq!(told("cancelled")["meaning"], "The run ends at Not released.");
+}
+
+#[test]
+fn the_inbox_has_the_notes_of_the_last_reports_and_says_who_continues() {
+    let project = Project::small();
+    let told = project.agent(async |service, me| {
+        let init = Open { workflow: Some("small".to_owned()), ..Open::default() };
+        let mut view = service.open(&init, me).await?;
+        view = service.start(&view.address, None, me).await?;
+        for (outcome, note) in [("passed", "1"), ("failed", "2"), ("passed", "3"), ("failed", "the tests hang")] {
+            let note = Some(note.to_owned());
+            view = service.next(&Move { note, ..reported(&view, outcome) }, me).await?;
+        }
+        Ok(view)
+    });
+    told.expect("the moves are accepted");
+    let question = Studio::of(&project, &[]).get("/inbox").json()["questions"][0].clone();
+    let notes = question["notes"].as_array().expect("notes");
+    let told = |note: &Value| (note["step"].clone(), note["outcome"].clone(), note["note"].clone());
+    let notes: Vec<_> = notes.iter().map(told).collect();
+    let note = |step: &str, outcome: &str, note: &str| (json!(step), json!(outcome), json!(note));
+    let last = [note("verify", "failed", "the tests hang"), note("work", "passed", "3"), note("verify", "failed", "2")];
+    assert_eq!(notes, last);
+    assert_eq!(question["led"], true);
+    let options = question["options"].as_array().expect("options");
+    let meaning = |outcome: &str| options.iter().find(|option| option["outcome"] == outcome).expect("it is offered");
+    assert_eq!(meaning("passed")["meaning"], "The run continues at work.");
+    assert_eq!(meaning("cancelled")["meaning"], "The run ends as cancelled.");
 }

@@ -197,7 +197,8 @@ fn what_only_a_person_may_say_is_not_said_with_a_token() {
     let studio = Studio::of(&project, &[]);
     let question = studio.get("/inbox").json()["questions"][0].clone();
     assert_eq!((&question["run"], &question["person"]), (&json!(run), &json!(true)));
-    assert_eq!(question["command"], format!("portolan runs answer {run}"));
+    let folder = project.path();
+    assert_eq!(question["command"], format!("portolan runs answer {run} --project {}", folder.display()));
     let before = studio.get(&format!("/runs/{run}/records")).json();
     for option in question["options"].as_array().expect("options") {
         let answer = json!({ "revision": question["revision"], "outcome": option["outcome"] });

@@ -69,7 +69,7 @@ pub(super) const KINDS: &[NodeForm] = &[
                 "call.retry",
                 "Retries",
                 FieldKind::Json,
-                "How often a call is retried: `max`, and optionally `backoff`.",
+                "How a failed call is repeated: `max` is the number of repeated calls, so 2 means three calls at most. `backoff`, optional, is the wait between them.",
             ),
             field("call.idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
             FAILURE,

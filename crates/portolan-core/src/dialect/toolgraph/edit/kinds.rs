@@ -54,7 +54,7 @@ pub(super) const KINDS: &[NodeForm] = &[
                 "Computes the result from the answer, which is `$output` there.",
             ),
             field("timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
-            field("retry", "Retries", FieldKind::Json, "How often a call is retried: `max`, and optionally `backoff`."),
+            field("retry", "Retries", FieldKind::Json, "How a failed call is repeated: `max` is the number of repeated calls, so 2 means three calls at most. `backoff`, optional, is the wait between them."),
             field("idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
         ],
     )
